@@ -41,7 +41,7 @@ def on_page_markdown(markdown, page, config, files):
         text, path = link.group(1), link.group(2)
         return f"[{text}]({address}/blob/HEAD/{path})" if address else f"`{text.strip('`')}`"
 
-    markdown = re.sub(r"\[([^]]*)\]\((?:\.\./)+((?:examples|tests|include)/[^)]*)\)", outside, markdown)
+    markdown = re.sub(r"\[([^]]*)\]\((?:\.\./)*((?:examples|tests|include|\.packages)/[^)]*)\)", outside, markdown)
     # Pictures follow the page's own switch, and not the system's.
     markdown = re.sub(
         r'<picture>\s*<source[^>]*srcset="([^"]*)">\s*<img alt="([^"]*)" src="([^"]*)" width="(\d+)">\s*</picture>',

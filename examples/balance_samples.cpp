@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Documents of a batch are assigned to data parallel ranks, so that each rank has about as many FLOPs. The lengths are
-// those of the manual pages in examples/data, the model is Mistral-7B.
+// Assigns the documents of a batch to data parallel ranks so that ranks have about equal FLOPs. The lengths are those
+// of the manual pages in examples/data; the model is Mistral-7B.
 
 #include <cstdint>
 #include <cstdio>
@@ -10,9 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance/balance.hpp>
-#include <floptally/balance/balance_report.hpp>
-#include <floptally/balance/sample_loads.hpp>
+#include <floptally/balance.hpp>
 #include <floptally/floptally.hpp>
 
 #include "document_lengths.hpp"
@@ -27,27 +24,27 @@ void print(const char* name, const floptally::load_spread& spread) {
 
 void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {
     using namespace floptally;
-    lengths.resize(lengths.size() - lengths.size() % ranks);  // equal counts
+    lengths.resize(lengths.size() - lengths.size() % ranks);  // the same count on each rank
 
     // The cost of a document is its FLOPs, as MFU counts them.
     const flop_counter model(presets::mistral_7b);
     const std::vector<flops> costs = sample_costs(model, lengths);
     const assignment balanced = partition(costs, ranks);
 
-    // Every rank adds its own lengths to its tally, as before; together they are the batch.
+    // Every rank adds its own lengths to its tally. Together the tallies are the batch.
     tally all{model.masks()};
     for (std::size_t rank = 0; rank < balanced.ranks(); ++rank) {
         tally own{model.masks()};
         for (const std::uint32_t sample : balanced.samples_of(rank)) {
             own.add(sequence{.length = lengths[sample]});
         }
-        if (model.total(own).value() != balanced.loads[rank]) {
+        if (model.total_flops(own).value() != balanced.loads[rank]) {
             throw std::logic_error("a rank's samples are not its load");
         }
         all += own;
         std::printf("rank %zu: %zu documents, %s tokens, %s FLOPs\n", rank, balanced.samples_of(rank).size(),
-                    std::to_string(own.get(view::useful, statistic::tokens)).c_str(),
-                    to_string(model.total(own)).c_str());
+                    std::to_string(own.get(view::useful, accumulator::tokens)).c_str(),
+                    to_string(model.total_flops(own)).c_str());
     }
     tally batch{model.masks()};
     batch.add_lengths(lengths);

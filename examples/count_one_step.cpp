@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A training step, counted: one tally for the step, one line for each microbatch, one MFU at the end.
+// Counts one training step: one tally for the step, one line for each microbatch, one MFU at the end.
 
 #include <cstdint>
 #include <cstdio>

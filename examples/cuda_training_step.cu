@@ -14,11 +14,10 @@
 #include <span>
 #include <vector>
 
-#include <floptally/cuda/cuda_device.hpp>
-#include <floptally/cuda/device_meter.cuh>
+#include <floptally/cuda.cuh>
+#include <floptally/cuda.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/hardware/accelerators.hpp>
-#include <floptally/step/meter.hpp>
+#include <floptally/meter.hpp>
 
 namespace {
 

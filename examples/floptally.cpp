@@ -4,4 +4,9 @@
 
 #include "program/run.hpp"
 
-int main(int argc, char** argv) { return program::main(argc, argv); }
+extern const char* const floptally_full_version;  // written by CMake, with the commit
+
+int main(int argc, char** argv) {
+    floptally::detail::built_version = floptally_full_version;
+    return program::main(argc, argv);
+}

@@ -9,7 +9,7 @@
 #include <exception>
 #include <vector>
 
-#include <floptally/cuda/device_tally.cuh>
+#include <floptally/cuda.cuh>
 #include <floptally/floptally.hpp>
 
 namespace {
@@ -21,8 +21,8 @@ constexpr std::uint32_t alignment = 16;  // of the slots, in tokens
 /// merges them once.
 __global__ void pack(const std::int32_t* tokens, const std::uint32_t* first, const std::uint32_t* slots,
                      std::int32_t* row, floptally::device_tally_ref counted) {
-    extern __shared__ std::uint64_t words[];
-    const floptally::device_tally_ref of_block = counted.local(words);
+    extern __shared__ std::uint64_t accumulators[];
+    const floptally::device_tally_ref of_block = counted.local(accumulators);
     of_block.clear(threadIdx.x, blockDim.x);
     __syncthreads();
     for (std::uint32_t i = blockIdx.x; i < documents; i += gridDim.x) {
@@ -75,10 +75,10 @@ int run() {
     tally expected{model.masks()};
     expected.add_cu_seqlens(first, slots);
     std::printf("%llu documents, %llu tokens in %llu slots: %s FLOP useful, %s padded\n",
-                static_cast<unsigned long long>(batch.get(view::useful, statistic::count)),
-                static_cast<unsigned long long>(batch.get(view::useful, statistic::tokens)),
-                static_cast<unsigned long long>(batch.get(view::padded, statistic::tokens)),
-                to_string(model.total(batch)).c_str(), to_string(model.total(batch, view::padded)).c_str());
+                static_cast<unsigned long long>(batch.get(view::useful, accumulator::count)),
+                static_cast<unsigned long long>(batch.get(view::useful, accumulator::tokens)),
+                static_cast<unsigned long long>(batch.get(view::padded, accumulator::tokens)),
+                to_string(model.total_flops(batch)).c_str(), to_string(model.total_flops(batch, view::padded)).c_str());
     std::printf("%s\n", batch == expected ? "the same as counted on the host" : "NOT what the host counts");
     return batch == expected ? 0 : 1;
 }

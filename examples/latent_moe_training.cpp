@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// LoRA on the attention of a mixture of experts with latent attention, on padded packs: the FLOPs of a step, phase by
-// phase. The widths are those of DeepSeek-V3 (arXiv:2412.19437, section 4.2): 61 layers, the first 3 without experts.
+// Counts LoRA training of a mixture of experts with latent attention, on padded packs, phase by phase. The widths are
+// those of DeepSeek-V3 (arXiv:2412.19437, section 4.2): 61 layers, the first 3 without experts.
 
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +33,7 @@ constexpr transformer<mla, dense_first<gated_mlp, moe>> model{
     .layer_elementwise = {.norm = 2 * 7168},
     .final_elementwise = {.norm = 7168}};
 
-/// One row of a table: each phase in 10¹² FLOPs, which only the printing rounds.
+/// One row of a table: each phase in 10¹² FLOPs, rounded only when printed.
 void print_phases(const std::string& name, const breakdown& work, view seen) {
     std::printf("%-28s", name.c_str());
     for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
@@ -46,7 +45,7 @@ void print_phases(const std::string& name, const breakdown& work, view seen) {
 }  // namespace
 
 int main() {
-    // A plan: everything frozen but adapters of rank 16 beside each matrix of the attention; layers are recomputed.
+    // A plan: everything frozen except for adapters of rank 16 on each matrix of the attention; layers are recomputed.
     const training_plan lora{.recomputed = recompute::full,
                              .weights = {{"*", weight_state::frozen}, {"attention.*", weight_state::lora, 16}}};
     const flop_counter step(model, conventions::exact, lora);
@@ -56,8 +55,8 @@ int main() {
     std::printf("%llu weights, %llu of them train\n", static_cast<unsigned long long>(weights.stored),
                 static_cast<unsigned long long>(weights.trainable));
 
-    // Two packs: boundaries of the documents, and of the slots, each a multiple of 64. The last sequence of each fills
-    // the row to 8192 tokens and is a mock: padded, not useful.
+    // Two packs: boundaries of the documents, and of the slots, each a multiple of 64. The last sequence of each pack
+    // fills it up to 8192 tokens and is a mock: padded, not useful.
     split_tally batch(step.masks());
     batch.add_cu_seqlens(std::vector<std::int32_t>{0, 900, 5000, 7100, 8056},
                          std::vector<std::int32_t>{0, 960, 5120, 7232, 8192}, 3);
@@ -86,6 +85,7 @@ int main() {
         std::printf("the numbers are upper bounds\n");
         return 1;
     }
-    // 671 026 419 200 is the size of DeepSeek-V3; the correction biases of its 58 routers of 256 experts are not here.
+    // DeepSeek-V3 has 671 026 419 200 parameters. The correction biases of its 58 routers of 256 experts are not
+    // counted here.
     return model.cost().parameters() == 671'026'419'200 - 58 * 256 ? 0 : 1;
 }

@@ -18,8 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <floptally/cuda/cuda_device.hpp>
-#include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda.hpp>
 
 namespace {
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A meter over two ranks: each counts its own microbatches, and every step ends with one sum over both. The ranks are
-// threads of one process here, so that the program runs anywhere; a real one has MPI's or NCCL's reducer in their
-// place. docs/extending.md explains the parts, docs/meter.md the meter.
+// A meter over two ranks. Each rank counts its own microbatches, and every step ends with one sum over both. The ranks
+// are threads of one process here, so that the program runs anywhere. A real job uses a reducer over MPI or NCCL.
+// docs/extending.md explains the parts, docs/meter.md the meter.
 
 #include <algorithm>
 #include <barrier>
@@ -15,9 +14,8 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/parallel/reduction.hpp>
-#include <floptally/step/meter.hpp>
-#include <floptally/step/meter_log.hpp>
+#include <floptally/meter.hpp>
+#include <floptally/reduction.hpp>
 
 using namespace floptally;
 
@@ -48,50 +46,50 @@ struct file_ranges {
 };
 static_assert(batch_source<file_ranges>);
 
-/// The meeting point of ranks, with the words that each has given.
+/// The barrier of the ranks, with the integers of each rank.
 struct thread_group {
-    explicit thread_group(std::size_t ranks) : meet(static_cast<std::ptrdiff_t>(ranks)), given(ranks) {}
+    explicit thread_group(std::size_t ranks) : meet(static_cast<std::ptrdiff_t>(ranks)), integers(ranks) {}
 
     std::barrier<> meet;
-    std::vector<std::span<const std::uint64_t>> given;
+    std::vector<std::span<const std::uint64_t>> integers;
 };
 
-/// The reducer of one rank, which adds up words with the others.
+/// The reducer of one rank. It sums integers with the other ranks.
 class thread_reducer {
   public:
     thread_reducer(thread_group& all, std::size_t rank) : all_(&all), rank_(rank) {}
 
-    void sum(std::span<std::uint64_t> words) {
-        combine(words, [](std::uint64_t a, std::uint64_t b) { return a + b; });
+    void sum(std::span<std::uint64_t> integers) {
+        combine(integers, [](std::uint64_t a, std::uint64_t b) { return a + b; });
     }
-    void max(std::span<std::uint64_t> words) {
-        combine(words, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+    void max(std::span<std::uint64_t> integers) {
+        combine(integers, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
     }
 
   private:
     template <class Operation>
-    void combine(std::span<std::uint64_t> words, Operation combined) {
-        all_->given[rank_] = words;
-        all_->meet.arrive_and_wait();  // all ranks have come
-        std::vector<std::uint64_t> result(words.size(), 0);
-        for (const std::span<const std::uint64_t> theirs : all_->given) {
+    void combine(std::span<std::uint64_t> integers, Operation combined) {
+        all_->integers[rank_] = integers;
+        all_->meet.arrive_and_wait();  // all ranks have written
+        std::vector<std::uint64_t> result(integers.size(), 0);
+        for (const std::span<const std::uint64_t> theirs : all_->integers) {
             std::transform(theirs.begin(), theirs.end(), result.begin(), result.begin(), combined);
         }
         all_->meet.arrive_and_wait();  // all ranks have read
-        std::copy(result.begin(), result.end(), words.begin());
+        std::copy(result.begin(), result.end(), integers.begin());
     }
 
     thread_group* all_;
     std::size_t rank_;
 };
-static_assert(word_reducer<thread_reducer>);
+static_assert(integer_reducer<thread_reducer>);
 
 namespace {
 
 constexpr std::uint64_t ranks = 2;
 constexpr std::uint64_t steps_of_run = 3;
 
-/// The documents of a rank in a step, which differ between ranks.
+/// The documents of a rank in a step. They differ between ranks.
 std::vector<document> documents_of(std::uint64_t rank, std::uint64_t step) {
     std::vector<document> mine;
     for (std::uint64_t i = 0; i < 8; ++i) {
@@ -116,7 +114,7 @@ flops train(thread_group& all, std::uint64_t rank) {
         const std::span<const document> all_of_them(documents);
         steps.microbatch().add(file_ranges{all_of_them.first(4)});
         steps.microbatch().add(file_ranges{all_of_them.last(4)});
-        steps.end_step(0.8);  // seconds; a collective: every rank has the totals of all
+        steps.end_step(0.8);  // seconds; a collective: every rank gets the totals of all
         if (rank == 0) {
             std::printf("step %llu: %s FLOPs, %s\n", static_cast<unsigned long long>(step),
                         to_string(steps.last_step().useful).c_str(), steps.counted().c_str());
@@ -153,9 +151,9 @@ int main() {
         }
     }
     for (const flops total : totals) {
-        if (total != model.total(everything)) {
+        if (total != model.total_flops(everything)) {
             std::printf("a rank has %s, all documents are %s\n", to_string(total).c_str(),
-                        to_string(model.total(everything)).c_str());
+                        to_string(model.total_flops(everything)).c_str());
             return 1;
         }
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Two microbatches of real documents under mpirun: their FLOPs decide which rank trains on which, the documents move
-// there while the microbatch before computes, and the results go back to the ranks that loaded them. Ends with an error
-// where a document is lost, doubled or changed.
+// Balances two microbatches of real documents under mpirun. FLOPs decide which rank trains on which document. Documents
+// move while the previous microbatch computes, and results return to the ranks that loaded them. Ends with an error if
+// a document is lost, doubled or changed.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,13 +16,9 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance/balance.hpp>
-#include <floptally/balance/canonical_groups.hpp>
-#include <floptally/balance/exchange_plan.hpp>
-#include <floptally/balance/sample_loads.hpp>
+#include <floptally/balance.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/mpi.hpp>
-#include <floptally/parallel/packing.hpp>
 
 #include "document_lengths.hpp"
 
@@ -31,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t window = 2;
 
-/// The token ids of a document. Only the rank that loads it calls this, and whatever checks the results.
+/// The token ids of a document. Only the rank that loads it, and the check of the results, call this.
 std::vector<std::int32_t> tokens_of(std::uint64_t document, std::uint64_t length) {
     std::vector<std::int32_t> ids(length);
     for (std::uint64_t i = 0; i < length; ++i) {
@@ -40,8 +35,8 @@ std::vector<std::int32_t> tokens_of(std::uint64_t document, std::uint64_t length
     return ids;
 }
 
-/// Prints the TFLOPs of each rank in each microbatch. Returns what a step takes where all wait for the slowest rank of
-/// every microbatch.
+/// Prints the TFLOPs of each rank in each microbatch. Returns the duration of a step in which all ranks wait for the
+/// slowest rank of every microbatch.
 double print_loads(const char* when, const floptally::assignment& slots, std::uint64_t ranks) {
     double slowest = 0;
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
@@ -58,29 +53,31 @@ double print_loads(const char* when, const floptally::assignment& slots, std::ui
     return slowest;
 }
 
-void require(bool holds, const std::string& what) {
+void require(bool holds, const std::string& problem) {
     if (!holds) {
-        throw std::runtime_error(what);
+        throw std::runtime_error(problem);
     }
 }
 
-/// The samples of one microbatch and their bytes, which stay where they are until the exchange is over.
+/// The samples of one microbatch and their bytes. They must not move until the exchange is over.
 struct moving_samples {
-    floptally::rank_exchange how;
+    floptally::rank_exchange exchange;
     std::vector<std::byte> sent;
     std::vector<std::byte> received;
 };
 
-moving_samples loaded_by(const floptally::rank_exchange& how) {
-    const auto token_bytes = [&how, place = std::size_t{0}](std::uint64_t document) mutable {
-        const std::vector<std::int32_t> tokens = tokens_of(document, how.send.sizes[place++] / sizeof(std::int32_t));
+moving_samples loaded_by(const floptally::rank_exchange& exchange) {
+    const auto token_bytes = [&exchange, place = std::size_t{0}](std::uint64_t document) mutable {
+        const std::vector<std::int32_t> tokens =
+            tokens_of(document, exchange.send.sizes[place++] / sizeof(std::int32_t));
         const std::span<const std::byte> bytes = std::as_bytes(std::span(tokens));
         return std::vector<std::byte>(bytes.begin(), bytes.end());
     };
-    return {how, floptally::filled(how.send, token_bytes), std::vector<std::byte>(how.receive.bytes())};
+    return {exchange, floptally::filled_buffer(exchange.send, token_bytes),
+            std::vector<std::byte>(exchange.receive.bytes())};
 }
 
-/// A number made of a document's tokens, in place of a training step.
+/// A number computed from a document's tokens, instead of a training step.
 std::uint64_t result_of(std::span<const std::int32_t> tokens) {
     std::uint64_t sum = tokens.size();
     for (const std::int32_t token : tokens) {
@@ -91,17 +88,17 @@ std::uint64_t result_of(std::span<const std::int32_t> tokens) {
 
 /// The documents that this rank trained on.
 struct trained_samples {
-    std::vector<std::uint64_t> times;    ///< number of times for each document of the batch
-    std::vector<std::uint64_t> results;  ///< the result of each document that was here
+    std::vector<std::uint64_t> times;    ///< how often each document of the batch was trained on
+    std::vector<std::uint64_t> results;  ///< the result of each document that this rank loaded
     floptally::tally tokens;
 };
 
 /// The documents that have arrived, packed into one [1, T] row.
-void train_on(const moving_samples& here, trained_samples& trained) {
+void train_on(const moving_samples& arrived, trained_samples& trained) {
     std::vector<std::uint64_t> lengths;
-    for (std::size_t place = 0; place < here.how.receive.samples.size(); ++place) {
-        const std::uint64_t document = here.how.receive.samples[place];
-        const auto bytes = here.how.receive.sample(std::span<const std::byte>(here.received), place);
+    for (std::size_t place = 0; place < arrived.exchange.receive.samples.size(); ++place) {
+        const std::uint64_t document = arrived.exchange.receive.samples[place];
+        const auto bytes = arrived.exchange.receive.sample(std::span<const std::byte>(arrived.received), place);
         std::vector<std::int32_t> tokens(bytes.size() / sizeof(std::int32_t));
         std::memcpy(tokens.data(), bytes.data(), bytes.size());
         require(tokens == tokens_of(document, tokens.size()), "a document arrived changed");
@@ -109,20 +106,20 @@ void train_on(const moving_samples& here, trained_samples& trained) {
         trained.results[document] = result_of(tokens);
         lengths.push_back(tokens.size());
     }
-    const auto packed = floptally::pack_into_rows(lengths, std::vector<std::uint64_t>(lengths.size(), 0), 1);
-    trained.tokens.add_cu_seqlens(packed.rows[0].cu_seqlens);
+    const auto packed = floptally::pack_by_assignment(lengths, std::vector<std::uint64_t>(lengths.size(), 0), 1);
+    trained.tokens.add_cu_seqlens(packed.packs[0].cu_seqlens);
 }
 
-/// Returns results to the ranks that loaded the documents, which compare them.
+/// Returns results to the ranks that loaded the documents. These compare them.
 void return_results(const floptally::rank_exchange& back, const std::vector<std::uint64_t>& results,
                     const std::vector<std::uint32_t>& lengths, const floptally::mpi_exchanger& exchanger) {
     std::vector<std::byte> returned(back.receive.bytes());
     exchanger.run(back,
-                  floptally::filled(back.send,
-                                    [&](std::uint64_t document) {
-                                        return std::as_bytes(std::span(results))
-                                            .subspan(document * sizeof(std::uint64_t), sizeof(std::uint64_t));
-                                    }),
+                  floptally::filled_buffer(back.send,
+                                           [&](std::uint64_t document) {
+                                               return std::as_bytes(std::span(results))
+                                                   .subspan(document * sizeof(std::uint64_t), sizeof(std::uint64_t));
+                                           }),
                   returned);
     for (std::size_t place = 0; place < back.receive.samples.size(); ++place) {
         const std::uint64_t document = back.receive.samples[place];
@@ -139,7 +136,7 @@ void train() {
     const auto ranks = static_cast<std::uint64_t>(world_size);
     const std::uint64_t rank = layout_of({.dp = ranks}, MPI_COMM_WORLD).rank();
 
-    // Every rank computes all of it: lengths, costs, which rank loads a document and which trains on it. A slot is
+    // Every rank computes all of this: lengths, costs, and which ranks load and train each document. A slot is
     // microbatch · ranks + rank.
     const std::vector<std::uint32_t> lengths = document_lengths();
     const flop_counter model(presets::mistral_7b);
@@ -170,19 +167,19 @@ void train() {
         microbatches.push_back(loaded_by(plan.for_rank(rank, microbatch)));
     }
     for (moving_samples& samples : microbatches) {
-        under_way.push_back(exchanger.start(samples.how, samples.sent, samples.received));
+        under_way.push_back(exchanger.start(samples.exchange, samples.sent, samples.received));
     }
     const std::vector<std::uint64_t> none(lengths.size());
     trained_samples trained{.times = none, .results = none, .tokens = tally{model.masks()}};
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
-        under_way[microbatch].wait();  // the next one is on its way while this one trains
+        under_way[microbatch].wait();  // the next microbatch moves while this one trains
         train_on(microbatches[microbatch], trained);
         return_results(way_back.for_rank(rank, microbatch), trained.results, lengths, exchanger);
     }
 
     const mpi_reducer everyone(MPI_COMM_WORLD);
     std::vector<std::uint64_t> all = trained.times;
-    all.push_back(model.total(trained.tokens).low());
+    all.push_back(model.total_flops(trained.tokens).low());
     everyone.sum(all);
     require(flops{all.back()} == std::accumulate(costs.begin(), costs.end(), flops{}), "FLOPs were lost");
     all.pop_back();

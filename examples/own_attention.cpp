@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A user's own attention with a mask of its own: counted under the library's conventions and a user's, cut by tensor
-// parallelism, and held by a meter. docs/extending.md explains each part.
+// A user's own attention with its own mask. It is counted under conventions of the library and of the user, sharded by
+// tensor parallelism, and used in a meter. docs/extending.md explains each part.
 
 #include <cstdint>
 #include <cstdio>
@@ -10,27 +9,27 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/parallel/rank_work.hpp>
-#include <floptally/step/meter.hpp>
-#include <floptally/step/meter_log.hpp>
+#include <floptally/layout.hpp>
+#include <floptally/meter.hpp>
 
 using namespace floptally;
 
-/// A mask in which a query sees itself and every `step`-th token before it, `taps` keys in all.
+/// A mask in which a query attends itself and every `step`-th token before it, `taps` keys in all.
 struct dilated_window {
     std::int32_t taps;
     std::int32_t step;
 
     static constexpr std::string_view name = "dilated_window";
-    static constexpr rule_parameter parameters[] = {{"taps", 1}, {"step", 1}};
+    static constexpr statistic_parameter parameters[] = {{"taps", 1}, {"step", 1}};
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(std::uint64_t{s.past} + s.length) - rows(s.past);
     }
     constexpr pair_shape shape() const { return pair_shape::causal; }
+    constexpr bool counts_by_position() const { return true; }
 
-    /// The pairs of the first n queries of a sequence: queries j·step … (j + 1)·step − 1 see j + 1 keys, up to all
-    /// taps.
+    /// The pairs of the first n queries of a sequence: queries j·step … (j + 1)·step − 1 attend j + 1 keys, up to
+    /// `taps`.
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto most = static_cast<std::uint64_t>(taps);
         const auto by = static_cast<std::uint64_t>(step);
@@ -41,7 +40,7 @@ struct dilated_window {
     }
 };
 
-/// True where the mask counts the pairs of its definition, compared one by one.
+/// True if the mask counts the pairs of its definition, compared one by one.
 bool counts_its_pairs(const dilated_window& mask, const sequence& s) {
     const std::int64_t end = std::int64_t{s.past} + s.length;
     std::uint64_t pairs = 0;
@@ -50,29 +49,29 @@ bool counts_its_pairs(const dilated_window& mask, const sequence& s) {
             pairs += (query - key) % mask.step == 0 && (query - key) / mask.step < mask.taps ? 1U : 0U;
         }
     }
-    return rule(mask)(s) == pairs;
+    return statistic(mask)(s) == pairs;
 }
 
-/// An attention in which most heads see a window and the last ones a dilated window (arXiv:2004.05150, section 3.1).
+/// An attention in which most heads have a window and the last ones a dilated window (arXiv:2004.05150, section 3.1).
 struct two_window_attention {
     std::uint64_t num_heads = 0;
-    std::uint64_t dilated_heads = 0;  ///< heads that see a dilated window
+    std::uint64_t dilated_heads = 0;  ///< heads with a dilated window
     std::uint64_t head_dim = 0;
     dilated_window dilated{};
 
     constexpr floptally::cost cost(const layer& where) const {
         const std::uint64_t width = checked(num_heads, "attention.qkv") * head_dim;
-        const value::set q = value::made(0);
-        const value::set k = value::made(1);
-        const value::set v = value::made(2);
-        const value::set out = value::made(3);
+        const value::set q = value::local(0);
+        const value::set k = value::local(1);
+        const value::set v = value::local(2);
+        const value::set out = value::local(3);
         const auto projection = [&](std::string_view weight, value::set writes) {
             return linear{.in_features = where.hidden_size,
                           .out_features = width,
                           .weight = weight,
                           .reads = value::stream,
                           .writes = writes,
-                          .dealt = dealing::heads(num_heads)};
+                          .sharding = tensor_sharding::heads(num_heads)};
         };
         floptally::cost sum;
         sum.add("attention.qkv", projection("q_proj", q));
@@ -85,16 +84,17 @@ struct two_window_attention {
                                            .out_features = where.hidden_size,
                                            .weight = "o_proj",
                                            .reads = out,
-                                           .dealt = dealing::heads(num_heads)});
+                                           .sharding = tensor_sharding::heads(num_heads)});
         return sum;
     }
 };
 static_assert(layer_part<two_window_attention>);
 
-/// A convention such as a dashboard may have used so far.
-constexpr counted_statistics count_boxes(const rule& attends, const convention& how, const attention_context& model) {
+/// A convention that a dashboard may have used so far.
+constexpr counted_statistics count_boxes(const statistic& attends, const convention& how,
+                                         const attention_context& model) {
     if (attends.is<dilated_window>()) {
-        return rule(mask::box(attends.as<dilated_window>().taps));
+        return statistic(mask::box(attends.as<dilated_window>().taps));
     }
     return count_pairs(attends, how, model);
 }
@@ -119,7 +119,7 @@ int main() {
         }
     }
 
-    // One packed row of three documents, as several counters have it.
+    // One packed sequence of three documents, by several conventions.
     const std::vector<std::int32_t> cu_seqlens{0, 700, 6000, 8192};
     for (const convention* how :
          {&conventions::exact, &conventions::megatron, &conventions::torch_flop_counter, &boxes}) {
@@ -131,7 +131,8 @@ int main() {
                     to_string(work.total()).c_str(), to_string(work["attention.dilated"].total(view::useful)).c_str());
     }
 
-    // On four ranks of tensor parallelism, 6 near heads and 2 dilated ones each: the parts are the whole.
+    // On four ranks of tensor parallelism, with 6 near heads and 2 dilated ones each: the ranks' costs add up to the
+    // whole.
     const std::vector<model_part> parts = parts_of(model);
     tally batch{model.cost().masks()};
     batch.add_cu_seqlens(cu_seqlens);
@@ -151,7 +152,7 @@ int main() {
         steps.begin_step();
         steps.microbatch().add_cu_seqlens(cu_seqlens);
         steps.microbatch().add_cu_seqlens(cu_seqlens);
-        steps.end_step(1.25);  // seconds, as a GPU's timer says; end_step() takes the host's clock
+        steps.end_step(1.25);  // seconds, for example by a GPU timer; end_step() uses the host's clock
     }
     for (const metric& logged : metrics(steps, steps.run(), "train/")) {
         if (logged.name == "train/mfu_pct" || logged.name == "train/tokens_per_second") {

@@ -7,34 +7,34 @@
 #include <string>
 #include <vector>
 
-#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/parallel/rank_work.hpp>
+#include <floptally/json.hpp>
+#include <floptally/layout.hpp>
 
 using namespace floptally;
 
 /// A gated MLP with a low-rank adapter beside it: h → rank → h, on every token.
 ///
 /// `reads` and `writes` are for plans that train some weights only: without them FLOPs are an upper bound, and every
-/// report says so. `dealt` is for tensor parallelism, which is an error where a row does not say it.
+/// report says so. `sharded` is for tensor parallelism, which is an error where a row does not say it.
 struct adapted_mlp {
     std::uint64_t intermediate_size = 0;
     std::uint64_t rank = 0;
 
     constexpr floptally::cost cost(const layer& where) const {
         floptally::cost sum = gated_mlp{intermediate_size, {}}.cost(where);
-        const value::set narrow = value::made(12);  // any that the MLP does not make
+        const value::set narrow = value::local(12);  // any value that the MLP does not produce
         sum.add("adapter", linear{.in_features = where.hidden_size,
                                   .out_features = rank,
                                   .weight = "down",
                                   .reads = value::stream,
                                   .writes = narrow,
-                                  .dealt = dealing::columns()});
+                                  .sharding = tensor_sharding::columns()});
         sum.add("adapter", linear{.in_features = rank,
                                   .out_features = where.hidden_size,
                                   .weight = "up",
                                   .reads = narrow,
-                                  .dealt = dealing::rows()});
+                                  .sharding = tensor_sharding::rows()});
         return sum;
     }
 };
@@ -58,7 +58,7 @@ int main() {
                     to_string(component.total(view::useful)).c_str());
     }
 
-    // The adapters alone train: gradients pass the frozen layers, down to the first adapter.
+    // Only the adapters train. Gradients pass the frozen layers, down to the first adapter.
     training_plan adapters;
     adapters.weights = {{"*", weight_state::frozen}, {"adapter", weight_state::trainable}};
     const std::vector<model_part> parts = parts_of(model);

@@ -4,7 +4,7 @@
     python examples/pictures.py [FOLDER]     # default: docs/pictures
 
 `conventions_*.svg`: one step of Llama-3-8B as the tools of the README's table count it. `waterfall_*.svg`: the step that
-docs/waterfall.md takes apart.
+docs/waterfall.md takes apart. `expect_*.svg`, `expect_gaps_*.svg`: the published runs of docs/expect.md.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ def draw(folder: pathlib.Path) -> None:
     step = work.waterfall(
         seconds=1.6, gpus=4, peak_tflops=989, pp=4, microbatches=8, apart={"exposed_communication": 0.5}
     )
+    runs = floptally.published_runs()
     for theme in ("light", "dark"):
         floptally.plots.convention_spread(
             {name: totals[name] for name in SHOWN}, theme=theme, path=folder / f"conventions_{theme}.svg"
         )
         floptally.plots.waterfall(step, theme=theme, path=folder / f"waterfall_{theme}.svg")
+        floptally.plots.published_mfu(runs, theme=theme, path=folder / f"expect_{theme}.svg")
+        floptally.plots.published_gaps(runs, theme=theme, path=folder / f"expect_gaps_{theme}.svg")
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ ESM2 = {
 
 
 def bionemo() -> Case:
-    """ESM-2 650M, a packed row that is filled up to a multiple of 16 by a mock sequence."""
+    """ESM-2 650M, a packed sequence that is filled up to a multiple of 16 by a mock sequence."""
     model = floptally.cost(ESM2)
     lengths = [1022, 377, 611, 1022, 205, 913, 1022, 740, 1022, 256, 998]
     real = [0]
@@ -116,8 +116,8 @@ def bionemo() -> Case:
             ("train/mfu_pct, at 0.1 s on one H100", "with the mock sequence", percent(done.mfu, 4),
              f"{percent(fooled.measure(0.1, gpus=1, accelerator='H100 SXM').mfu, 4)} where it counts as real (issue 1561)"),
             ("train/mfu_padded_pct", "the same number", percent(done.padded_mfu, 4),
-             "the mock sequence, and an lm_head of 64 words for 33"),
-            ("lm_head, useful and padded", "33 and 64 words", f"{33 * 1280} and {64 * 1280}", "the same: weights"),
+             "the mock sequence, and an lm_head of 64 integers for 33"),
+            ("lm_head, useful and padded", "33 and 64 integers", f"{33 * 1280} and {64 * 1280}", "the same: weights"),
             ("n² in 32 bits", f"overflows at {long}", str(long * long), "squared in 64 bits"),
         ],
     )  # fmt: skip
@@ -140,13 +140,13 @@ def areal() -> Case:
     real = [0]
     for length in lengths:
         real.append(real[-1] + length)
-    row = floptally.ContextParallelRow(
+    row = floptally.ContextParallelPack(
         floptally.TokenSplit.zigzag_of_each(slots, cp), cu_seqlens=real, cu_seqlens_padded=slots
     )
     whole = floptally.Tally(model)
     whole.add_cu_seqlens(real, cu_seqlens_padded=slots)
     shares = [row.tally(rank, model) for rank in range(cp)]
-    same = bool((sum(share.words() for share in shares) == whole.words()).all())
+    same = bool((sum(share.accumulators() for share in shares) == whole.accumulators()).all())
     tokens = row.tokens()
     # A ratio on each slice: of its loss-mask tokens, which stand in the first half of a long sequence.
     masked = [sum(min(last, 6_000) - min(first, 6_000) for first, last in
@@ -162,7 +162,7 @@ def areal() -> Case:
         "AReaL PR 1223: statistics and memory of context-parallel ranks",
         [
             ("global tokens, reduced over dp alone", f"÷ {cp}", f"{sum(tokens)} of {whole.tokens}",
-             f"rank 0 alone has {tokens[0]}; shares add up word for word: {same}"),
+             f"rank 0 alone has {tokens[0]}; shares add up word for integer: {same}"),
             ("FLOPs of the ranks ÷ those of the batch", "-",
              f"{sum(model.flops(tally=share).total for share in shares) / model.flops(tally=whole).total:.6f}",
              "the same integer"),
@@ -209,7 +209,7 @@ def megatron_mimo() -> Case:
     ours = found.rank_of.tolist()
     plan = floptally.ExchangePlan(before, ours, RECEIPTS, 4, bytes_per_element=3 * 2 * 14 * 14 * 2)
     moved = sum(int(plan.sizes[i]) for i in range(32) if before[i] != ours[i])
-    rows = floptally.pack_into_rows([patches // 4 for patches in RECEIPTS], ours, 4, alignment=8)
+    rows = floptally.pack_by_assignment([patches // 4 for patches in RECEIPTS], ours, 4, alignment=8)
     text = floptally.cost(VISION_LANGUAGE)
     tokens = [patches // 4 for patches in RECEIPTS]
     grids = [(1, 2, patches // 2) for patches in RECEIPTS]  # as many patches, in a row of merged cells
@@ -219,7 +219,7 @@ def megatron_mimo() -> Case:
         peak_tflops=989.4,
     )  # fmt: skip
     return Case(
-        "MegatronMIMO PR 4608: samples dealt anew within a microbatch",
+        "MegatronMIMO PR 4608: samples sharded anew within a microbatch",
         [
             ("largest ÷ smallest rank before", "about 1.27", f"{spread(RECEIPTS, before, 4):.2f}", "made patch counts"),
             ("after its rule", "about 1.07", f"{spread(RECEIPTS, theirs, 4):.2f}", "its rule, written again"),
@@ -227,7 +227,7 @@ def megatron_mimo() -> Case:
             ("samples that moved", "18 to 24 of 32",
              f"{sum(a != b for a, b in zip(before, theirs))} by its rule, {found.report['moved']} by ours", "of 32"),
             ("bytes that move", "-", f"{moved / 1e6:.1f} MB", "pixels in bf16, one all-to-all"),
-            ("tokens of a rank's row", "-", ", ".join(str(row.tokens) for row in rows.rows), "packed, slots of 8"),
+            ("tokens of a rank's row", "-", ", ".join(str(row.tokens) for row in rows.packs), "packed, slots of 8"),
             ("FLOPs", "0 (\"non-trivial\")", tera(both.total), f"MFU {percent(module.mfu)} at 2 s on four H100"),
         ],
     )  # fmt: skip

@@ -4,7 +4,7 @@
 
     python3 examples/single_header.py [HEADER ...] > floptally.hpp
 
-HEADER is a path below include/floptally; floptally.hpp and step/meter.hpp where none is named, which need the standard
+HEADER is a path below include/floptally; floptally.hpp and meter.hpp where none is named, which need the standard
 library alone.
 """
 
@@ -13,8 +13,10 @@ import re
 import sys
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[1] / "include"
-OWN = re.compile(r"#include <(floptally/[^>]+)>\n")
+OWN = re.compile(r"#include <(floptally/[^>]+)>(?: *//[^\n]*)?\n")
 STANDARD = re.compile(r"#include <[^>]+>\n")
+#: Each header includes these two; here they stand once, around all of it.
+BEGIN, END = "floptally/text/macros_begin.hpp", "floptally/text/macros_end.hpp"
 
 
 def body_of(header: str, seen: set[str], standard: set[str]) -> str:
@@ -40,14 +42,15 @@ def body_of(header: str, seen: set[str], standard: set[str]) -> str:
 
 
 def main(headers: list[str]) -> None:
-    seen: set[str] = set()
+    seen = {BEGIN, END}
     standard: set[str] = set()
     bodies = "".join(body_of(f"floptally/{header}", seen, standard) for header in headers)
     version = re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", (INCLUDE / "floptally/text/version.hpp").read_text())
     sys.stdout.write("// SPDX-License-Identifier: Apache-2.0\n")
     sys.stdout.write(f"// floptally {'.'.join(version[:3])}, {len(seen)} headers as one: {', '.join(headers)}.\n")
-    sys.stdout.write("#pragma once\n\n" + "".join(sorted(standard)) + "\n" + bodies)
+    begin, end = (body_of(header, set(), set()) for header in (BEGIN, END))
+    sys.stdout.write("#pragma once\n\n" + begin + "".join(sorted(standard)) + "\n" + bodies + end)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["floptally.hpp", "step/meter.hpp"])
+    main(sys.argv[1:] or ["floptally.hpp", "meter.hpp"])

@@ -21,9 +21,9 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
-#include <floptally/cuda/device_meter.cuh>
+#include <floptally/cuda.cuh>
 #include <floptally/floptally.hpp>
-#include <floptally/step/meter.hpp>
+#include <floptally/meter.hpp>
 
 namespace {
 
@@ -68,9 +68,9 @@ class step_meter : public torch::CustomClassHolder {
         cu_seqlens.record_stream(c10::cuda::getCurrentCUDAStream(device_));
         switch (cu_seqlens.scalar_type()) {
             case at::kInt:
-                return add_row(cu_seqlens.const_data_ptr<std::int32_t>(), count);
+                return add_entry(cu_seqlens.const_data_ptr<std::int32_t>(), count);
             case at::kLong:
-                return add_row(cu_seqlens.const_data_ptr<std::int64_t>(), count);
+                return add_entry(cu_seqlens.const_data_ptr<std::int64_t>(), count);
             default:
                 TORCH_CHECK(false, "cu_seqlens: must be int32 or int64, got ", cu_seqlens.scalar_type());
         }
@@ -78,7 +78,7 @@ class step_meter : public torch::CustomClassHolder {
 
   private:
     template <class T>
-    void add_row(const T* cu_seqlens, std::size_t count) {
+    void add_entry(const T* cu_seqlens, std::size_t count) {
         steps_.microbatch().add_cu_seqlens(std::span(cu_seqlens, count), stream());
     }
     template <class Call>

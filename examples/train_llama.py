@@ -55,7 +55,7 @@ def attend_by_document(
     cu_seq_lens_q: torch.Tensor | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Causal attention within each document of a packed row: what variable-length kernels do on a GPU."""
+    """Causal attention within each document of a packed sequence: what variable-length kernels do on a GPU."""
     bounds = [0, query.shape[2]] if cu_seq_lens_q is None else cu_seq_lens_q.tolist()
     parts = [
         torch.nn.functional.scaled_dot_product_attention(

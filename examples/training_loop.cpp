@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A real training loop on the CPU: a small Llama learns to write this project's documentation, byte by byte, from
-// packed rows of paragraphs. The lines that floptally adds to such a loop are in `main`; the model (training_loop/)
-// does not know of it, so that the FLOPs of its matmuls can be compared with those that floptally counts, every step.
+// A real training loop on the CPU. A small Llama learns to write this project's documentation, byte by byte, from
+// packed paragraphs. The lines that floptally adds to a loop are in `main`. The model (training_loop/) counts the FLOPs
+// of its own matmuls, and every step compares them with floptally's count.
 
 #include <algorithm>
 #include <chrono>
@@ -15,9 +14,8 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/step/meter.hpp>
-#include <floptally/waterfall/waterfall.hpp>
-#include <floptally/waterfall/waterfall_text.hpp>
+#include <floptally/meter.hpp>
+#include <floptally/waterfall.hpp>
 
 #include "training_loop/batches.hpp"
 #include "training_loop/matmul.hpp"
@@ -37,7 +35,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The best rate of the loop's own matmul on matrices that stay in the cache, in 10¹² FLOP/s.
+/// The best rate of the loop's own matmul on matrices that fit the cache, in 10¹² FLOP/s.
 double measured_peak_tflops() {
     training::tensor a(128, 128);
     training::tensor b(128, 128);
@@ -55,7 +53,7 @@ double measured_peak_tflops() {
     return best;
 }
 
-/// The descriptor of the model, from which floptally counts.
+/// The model as floptally counts it.
 floptally::cost cost_of(const training::model_shape& shape) {
     const floptally::transformer<floptally::gqa, floptally::gated_mlp> llama{
         .hidden_size = shape.hidden_size,
@@ -68,8 +66,8 @@ floptally::cost cost_of(const training::model_shape& shape) {
     return llama.cost();
 }
 
-/// True where the matmuls ran the FLOPs that were counted, pass by pass: the useful view over real tokens, the padded
-/// one over every slot, the executed one with all that the backward computed again. Prints each difference.
+/// True if the matmuls ran the counted FLOPs, pass by pass: the useful view over real tokens, the padded one over every
+/// slot, the executed one with recomputation. Prints each difference.
 bool agree(const floptally::breakdown& counted, const training::flops_ran& ran) {
     bool same = true;
     const auto compare = [&same](const char* what, floptally::flops expected, std::uint64_t measured) {
@@ -106,7 +104,7 @@ struct settings {
 settings parse(int argc, char** argv) {
     cxxopts::Options options("training_loop", "Trains a small Llama on the CPU and says its loss and MFU.");
     options.add_options()("steps", "optimizer steps", cxxopts::value<std::uint64_t>()->default_value("40"))(
-        "microbatches", "packed rows a step", cxxopts::value<std::uint64_t>()->default_value("2"))(
+        "microbatches", "packed sequences a step", cxxopts::value<std::uint64_t>()->default_value("2"))(
         "slots", "tokens of a row, mock sequence included", cxxopts::value<std::size_t>()->default_value("512"))(
         "longest", "bytes of a document; longer paragraphs are cut",
         cxxopts::value<std::size_t>()->default_value("256"))("log-every", "steps from line to line",
@@ -117,20 +115,20 @@ settings parse(int argc, char** argv) {
         cxxopts::value<std::string>()->default_value(FLOPTALLY_SOURCE_DIR "/docs"))("h,help", "this text");
     options.parse_positional("text");
     options.positional_help("[TEXT]");
-    const cxxopts::ParseResult given = options.parse(argc, argv);
+    const cxxopts::ParseResult parsed = options.parse(argc, argv);
     settings chosen;
-    if (given.count("help") > 0) {
+    if (parsed.count("help") > 0) {
         std::fputs(options.help().c_str(), stdout);
         return chosen;
     }
-    chosen.steps = given["steps"].as<std::uint64_t>();
-    chosen.microbatches = given["microbatches"].as<std::uint64_t>();
-    chosen.log_every = given["log-every"].as<std::uint64_t>();
-    chosen.slots = given["slots"].as<std::size_t>();
-    chosen.longest = given["longest"].as<std::size_t>();
-    chosen.text = given["text"].as<std::string>();
-    chosen.shape.fused_attention = given.count("fused-attention") > 0;
-    chosen.shape.recompute_layers = given.count("recompute-layers") > 0;
+    chosen.steps = parsed["steps"].as<std::uint64_t>();
+    chosen.microbatches = parsed["microbatches"].as<std::uint64_t>();
+    chosen.log_every = parsed["log-every"].as<std::uint64_t>();
+    chosen.slots = parsed["slots"].as<std::size_t>();
+    chosen.longest = parsed["longest"].as<std::size_t>();
+    chosen.text = parsed["text"].as<std::string>();
+    chosen.shape.fused_attention = parsed.count("fused-attention") > 0;
+    chosen.shape.recompute_layers = parsed.count("recompute-layers") > 0;
     if (chosen.steps == 0 || chosen.microbatches == 0 || chosen.log_every == 0) {
         throw std::runtime_error("--steps, --microbatches and --log-every must be at least 1");
     }
@@ -140,14 +138,14 @@ settings parse(int argc, char** argv) {
     return chosen;
 }
 
-/// 0 where every count agreed with the matmuls, else 1.
+/// 0 if every count agreed with the matmuls, else 1.
 int train(const settings& chosen) {
     training::model network(chosen.shape, 1);
     training::packer documents(training::read_paragraphs(chosen.text, chosen.longest), chosen.slots, 2);
     const training::adamw optimizer;
     const std::vector<training::parameter*> parameters = network.parameters();
 
-    // Once: the model, its recompute, and the peak.
+    // Once: the model, its recomputation, and the peak.
     const floptally::training_plan plan{
         .recomputed = chosen.shape.recompute_layers ? floptally::recompute::full : floptally::recompute::none,
         .flash_attention = chosen.shape.fused_attention};
@@ -207,14 +205,14 @@ int train(const settings& chosen) {
     std::printf("counted FLOPs are those that the matmuls ran, in each pass of all %llu steps\n\n",
                 static_cast<unsigned long long>(run.totals.steps));
 
-    // The waterfall of the run: one rank, which runs nothing twice and computes no masked tile. On a noisy machine the
-    // loop may beat the peak that was measured before it, and then there is no waterfall.
+    // The waterfall of the run: one rank, without repeated work and masked tiles. On a noisy machine the loop may
+    // exceed the peak that was measured before. Then there is no waterfall.
     try {
         const floptally::waterfall where(
-            floptally::with_one_gpu_said({.step = {run.totals.seconds, 1, peak_tflops},
-                                          .work = {{work, peak_tflops}},
-                                          .masked_tiles = std::vector<floptally::work_at_peak>{},
-                                          .apart = {{"optimizer", optimizer_seconds}}}));
+            floptally::with_one_gpu_defaults({.step = {run.totals.seconds, 1, peak_tflops},
+                                              .work = {{work, peak_tflops}},
+                                              .masked_tiles = std::vector<floptally::work_at_peak>{},
+                                              .apart = {{"optimizer", optimizer_seconds}}}));
         std::fputs(floptally::to_table(where).c_str(), stdout);
     } catch (const floptally::error& problem) {
         std::printf("no waterfall: %s\n", problem.what());

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <floptally/balance/sample_loads.hpp>
+#include <floptally/balance.hpp>
 #include <floptally/floptally.hpp>
 
 #include "workloads.hpp"
@@ -14,7 +14,7 @@
 
 namespace workloads {
 
-/// A model of Qwen2.5-VL-7B's widths. Every layer of the tower sees the whole image, as in a plain ViT.
+/// A model with Qwen2.5-VL-7B's widths. Every layer of the tower sees the whole image, as in a plain ViT.
 inline const floptally::flop_counter& vision_language_model() {
     using namespace floptally;
     static const flop_counter counted = [] {
@@ -37,7 +37,7 @@ inline const floptally::flop_counter& vision_language_model() {
     return counted;
 }
 
-/// The tallies of samples, in whose text four patches are one token.
+/// The tallies of samples. Four patches are one token of the text.
 inline std::vector<floptally::tally> tallies_of(const std::vector<visual_sample>& samples) {
     std::vector<floptally::tally> tallies;
     for (const visual_sample& sample : samples) {
@@ -52,7 +52,7 @@ inline std::vector<floptally::tally> tallies_of(const std::vector<visual_sample>
     return tallies;
 }
 
-/// Two loads of each sample: those on the language model and on the vision tower.
+/// Two loads for each sample: on the language model and on the vision tower.
 inline std::vector<floptally::flops> loads_of(const std::vector<visual_sample>& samples) {
     const std::vector<floptally::component_load> loads{{.components = "*", .load = 0},
                                                        {.components = "vision.*", .load = 1}};

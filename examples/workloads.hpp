@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <vector>
 
-#include <floptally/rules/sequence.hpp>
+#include <floptally/core.hpp>
 
 /// @file
-/// Samples whose costs differ as those of real batches do, drawn with integers alone: the same on every compiler.
+/// Samples with costs like those of real batches. They are drawn with integers only, so they are the same with every
+/// compiler.
 
 namespace workloads {
 
@@ -33,7 +34,7 @@ class generator {
     std::uint64_t state_;
 };
 
-/// 2^(n / 65536) with 16 bits after the point: the product of those of 2^(1/2), 2^(1/4), … whose bits n has.
+/// 2^(n / 65536) with 16 bits after the point: the product of 2^(1/2), 2^(1/4), … for the bits that n has.
 inline std::uint64_t power_of_two(std::uint32_t n) {
     // 2^(2^-k) in 2^-32, for k = 1 … 16.
     constexpr std::array<std::uint64_t, 16> roots{
@@ -48,8 +49,8 @@ inline std::uint64_t power_of_two(std::uint32_t n) {
     return value >> 16 << (n >> 16);
 }
 
-/// Lengths from 1 to `longest` whose logarithm is normal, with a median and a `sigma` in hundredths. The normal number
-/// is the sum of twelve uniform ones, less six.
+/// Lengths from 1 to `longest` with a normal logarithm, with a median and a `sigma` in hundredths. The normal number is
+/// the sum of twelve uniform ones, minus six.
 inline std::vector<std::uint32_t> lognormal_lengths(std::size_t count, std::uint32_t median, std::uint32_t sigma,
                                                     std::uint32_t longest, std::uint64_t seed) {
     generator draw(seed);
@@ -59,7 +60,7 @@ inline std::vector<std::uint32_t> lognormal_lengths(std::size_t count, std::uint
         for (int i = 0; i < 12; ++i) {
             normal += static_cast<std::int64_t>(draw.below(65536));
         }
-        // The logarithm to base two, since 1 ÷ ln 2 is 94548 ÷ 65536; twenty octaves more, so that it is not negative.
+        // The logarithm to base two; 1 ÷ ln 2 is 94548 ÷ 65536. Twenty octaves are added so that it is not negative.
         const std::int64_t octaves = normal * sigma / 100 * 94548 / 65536 + 20 * 65536;
         const std::uint64_t factor = power_of_two(static_cast<std::uint32_t>(octaves < 0 ? 0 : octaves));
         const std::uint64_t drawn = median * factor >> 36;
@@ -68,7 +69,7 @@ inline std::vector<std::uint32_t> lognormal_lengths(std::size_t count, std::uint
     return lengths;
 }
 
-/// Lengths 64, 128, … up to `longest`, the n-th with a frequency in proportion to 1 ÷ n.
+/// Lengths 64, 128, … up to `longest`. The n-th has a frequency proportional to 1 ÷ n.
 inline std::vector<std::uint32_t> zipf_lengths(std::size_t count, std::uint32_t longest, std::uint64_t seed) {
     generator draw(seed);
     std::vector<std::uint64_t> sums;
@@ -83,7 +84,7 @@ inline std::vector<std::uint32_t> zipf_lengths(std::size_t count, std::uint32_t 
     return lengths;
 }
 
-/// The images and the text of one sample. Tokens of images are in the text and not in `text_tokens`.
+/// The images and the text of one sample. `text_tokens` does not include the tokens of images.
 struct visual_sample {
     std::uint32_t text_tokens;
     std::vector<floptally::grid> images;
@@ -100,7 +101,7 @@ inline std::vector<visual_sample> image_counts(std::size_t count, std::uint64_t 
     return samples;
 }
 
-/// Samples as in CORD: one upright photo of a receipt, of any size, and its text.
+/// Samples like CORD's: one upright photo of a receipt, of any size, and its text.
 inline std::vector<visual_sample> receipts(std::size_t count, std::uint64_t seed) {
     generator draw(seed);
     const std::vector<std::uint32_t> texts = lognormal_lengths(count, 200, 60, 2048, seed + 1);

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/floptally.hpp>
@@ -26,25 +27,25 @@ namespace {
 
 const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
 
-/// A room's floor: it includes rooms of lower floors only. The adapters and the umbrella stand above all.
-constexpr int door = 1000;
+/// A module's layer: it includes modules of lower layers only. The adapters and the umbrella stand above all.
+constexpr int top_layer = 1000;
 
-/// Rooms and their floors, from the fenced block `rooms` of docs/architecture.md: "3 rules ...".
-std::map<std::string, int> documented_rooms() {
-    std::map<std::string, int> floors;
-    std::istringstream lines(fenced_blocks(read_text(source_dir / "docs/architecture.md"), "rooms").at(0));
+/// Modules and their layers, from the fenced block `modules` of docs/architecture.md: "3 statistics ...".
+std::map<std::string, int> documented_modules() {
+    std::map<std::string, int> layers;
+    std::istringstream lines(fenced_blocks(read_text(source_dir / "docs/architecture.md"), "modules").at(0));
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
-        int floor = 0;
-        std::string room;
-        REQUIRE(words >> floor >> room);
-        REQUIRE(floors.emplace(room, floor).second);
+        int layer = 0;
+        std::string module;
+        REQUIRE(words >> layer >> module);
+        REQUIRE(layers.emplace(module, layer).second);
     }
-    return floors;
+    return layers;
 }
 
-/// "batch/tally" stands in the room "batch"; "fmt" stands at the door, whose name is "".
-std::string room_of(const std::string& header) {
+/// "batch/tally" stands in the module "batch"; "fmt" stands at the top, whose name is "".
+std::string module_of(const std::string& header) {
     const std::size_t slash = header.find('/');
     return slash == std::string::npos ? "" : header.substr(0, slash);
 }
@@ -69,16 +70,21 @@ const std::vector<std::string>& includes_of(const std::filesystem::path& header)
     return included;
 }
 
+/// A header by its path without ".hpp": "statistics/mask". A header that only nvcc compiles keeps its ending:
+/// "cuda.cuh".
+std::string key_of(std::filesystem::path header) {
+    return header.extension() == ".hpp" ? header.replace_extension().generic_string() : header.generic_string();
+}
+
 std::map<std::string, std::filesystem::path> headers() {
     std::map<std::string, std::filesystem::path> found;
     const std::filesystem::path root = source_dir / "include/floptally";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
         if (entry.is_regular_file()) {
-            if (entry.path().extension() == ".page") {
+            if (entry.path().extension() == ".spec") {
                 continue;
             }
-            found.emplace(std::filesystem::relative(entry.path(), root).replace_extension().generic_string(),
-                          entry.path());
+            found.emplace(key_of(std::filesystem::relative(entry.path(), root)), entry.path());
         }
     }
     return found;
@@ -86,44 +92,65 @@ std::map<std::string, std::filesystem::path> headers() {
 
 constexpr std::string_view own = "floptally/";
 
-/// "floptally/rules/mask.hpp" → "mask", "floptally/cuda/device_tally.cuh" → "cuda/device_tally"
-std::string own_name(const std::string& included) {
-    return std::filesystem::path(included.substr(own.size())).replace_extension().generic_string();
+/// "floptally/statistics/mask.hpp" → "statistics/mask", "floptally/cuda/device_tally.cuh" → "cuda/device_tally.cuh"
+std::string own_name(const std::string& included) { return key_of(included.substr(own.size())); }
+
+/// A header that stands directly in include/floptally: the ones that users include.
+bool is_public(const std::string& name) { return name.find('/') == std::string::npos; }
+
+/// A header and all of ours that it includes, directly or not.
+std::set<std::string> brought_by(const std::string& header) {
+    static const auto found = headers();
+    std::set<std::string> seen;
+    std::vector<std::string> open{header};
+    while (!open.empty()) {
+        const std::string next = open.back();
+        open.pop_back();
+        if (!seen.insert(next).second) {
+            continue;
+        }
+        for (const std::string& included : includes_of(found.at(next))) {
+            if (included.rfind(own, 0) == 0 && found.count(own_name(included)) != 0) {  // or a spec, a literal
+                open.push_back(own_name(included));
+            }
+        }
+    }
+    return seen;
 }
 
 }  // namespace
 
-TEST_CASE("A header includes its own room and rooms of lower floors, and of those nothing private") {
-    auto floors = documented_rooms();
-    floors.emplace("", door);
+TEST_CASE("a header includes only headers of its own module and of lower layers, and no other module's detail/") {
+    auto layers = documented_modules();
+    layers.emplace("", top_layer);
     const auto found = headers();
     std::set<std::string> used;
     for (const auto& [name, path] : found) {
-        const std::string room = room_of(name);
-        used.insert(room);
-        INFO("header " << name << ", room " << (room.empty() ? "door" : room));
-        REQUIRE(floors.count(room) == 1);
+        const std::string module = module_of(name);
+        used.insert(module);
+        INFO("header " << name << ", module " << (module.empty() ? "(public)" : module));
+        REQUIRE(layers.count(module) == 1);
         for (const std::string& included : includes_of(path)) {
             if (included.rfind(own, 0) != 0) {
                 continue;
             }
-            const std::string other = room_of(included.substr(own.size()));
-            INFO("includes " << included << ", room " << (other.empty() ? "door" : other));
-            REQUIRE(floors.count(other) == 1);
-            if (other == room) {
+            const std::string other = module_of(included.substr(own.size()));
+            INFO("includes " << included << ", module " << (other.empty() ? "(public)" : other));
+            REQUIRE(layers.count(other) == 1);
+            if (other == module) {
                 continue;
             }
-            CHECK(floors.at(other) < floors.at(room));
+            CHECK(layers.at(other) < layers.at(module));
             CHECK_FALSE(is_private(included));
         }
     }
-    for (const auto& [room, floor] : floors) {
-        INFO(room << " is a room of docs/architecture.md and has no header");
-        CHECK(used.count(room) == 1);
+    for (const auto& [module, layer] : layers) {
+        INFO(module << " is a module of docs/architecture.md and has no header");
+        CHECK(used.count(module) == 1);
     }
 }
 
-TEST_CASE("Headers of a room include each other without circles") {
+TEST_CASE("headers include each other without cycles") {
     const auto found = headers();
     std::map<std::string, int> state;  // 1: being visited, 2: left
     const std::function<void(const std::string&)> visit = [&](const std::string& name) {
@@ -147,32 +174,17 @@ TEST_CASE("Headers of a room include each other without circles") {
     }
 }
 
-TEST_CASE("No room holds more than 15 % of the code or more than 26 public headers, and 12 headers stand at the door") {
-    std::map<std::string, std::size_t> lines;
-    std::map<std::string, std::size_t> publics;
-    std::size_t all = 0;
-    for (const auto& [name, path] : headers()) {
-        const std::string text = read_text(path);
-        const auto count = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-        if (room_of(name) != "models") {
-            lines[room_of(name)] += count;
-            all += count;
-        }
-        publics[room_of(name)] += is_private(name) ? 0U : 1U;
-    }
-    for (const auto& [room, count] : lines) {
-        INFO((room.empty() ? "door" : room) << ": " << count << " of " << all << " lines");
-        CHECK(count * 100 <= all * 15);
-        CHECK(publics.at(room) <= (room.empty() ? 12 : 26));
-    }
-}
-
-TEST_CASE("The umbrella needs the standard library only, an adapter one third party, and none includes another") {
+TEST_CASE("floptally.hpp needs only the standard library and each adapter header needs one third-party library") {
     const auto found = headers();
-    const std::set<std::string> third_parties{"nlohmann/", "cuda", "nccl", "mpi"};
-    const std::set<std::string> adapters{"json",
+    const std::set<std::string> third_parties{"nlohmann/", "cuda", "nccl", "mpi", "fmt/"};
+    const std::set<std::string> adapters{"fmt",
+                                         "json",
                                          "mpi",
                                          "nccl",
+                                         "cuda",
+                                         "report_json",
+                                         "meter_json",
+                                         "waterfall_json",
                                          "json/report_json",
                                          "json/meter_json",
                                          "json/waterfall_json",
@@ -191,7 +203,7 @@ TEST_CASE("The umbrella needs the standard library only, an adapter one third pa
                 continue;
             }
             for (const std::string& included : includes_of(found.at(next))) {
-                if (included.rfind(own, 0) == 0 && found.count(own_name(included)) != 0) {  // or a page, a literal
+                if (included.rfind(own, 0) == 0 && found.count(own_name(included)) != 0) {  // or a spec, a literal
                     open.push_back(own_name(included));
                 }
                 for (const std::string& party : third_parties) {
@@ -211,7 +223,8 @@ TEST_CASE("The umbrella needs the standard library only, an adapter one third pa
         }
         for (const std::string& adapter : adapters) {
             const bool is_its_source = name == adapter + "_src";
-            CHECK((seen.count(adapter) == 0 || name == adapter || is_its_source));
+            const bool is_its_theme = is_public(name) && name.ends_with("_json") && adapter.starts_with("json/");
+            CHECK((seen.count(adapter) == 0 || name == adapter || is_its_source || is_its_theme));
         }
         // A header that only nvcc compiles is said to be one by its name.
         const bool has_kernels = std::any_of(
@@ -220,7 +233,7 @@ TEST_CASE("The umbrella needs the standard library only, an adapter one third pa
     }
 }
 
-TEST_CASE("One header asks which vendor a device is of") {
+TEST_CASE("code that depends on CUDA or HIP stands only in the headers vendor and host_device") {
     const std::set<std::string> asking{"cuda/detail/vendor", "integer/host_device"};
     for (const auto& [name, path] : headers()) {
         const std::string text = read_text(path);
@@ -232,16 +245,17 @@ TEST_CASE("One header asks which vendor a device is of") {
     }
 }
 
-TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
+TEST_CASE("every header begins with its license and #pragma once") {
     for (const auto& [name, path] : headers()) {
-        const std::string text = read_text(path);
         INFO(name);
-        CHECK((std::count(text.begin(), text.end(), '\n') <= 300 || name == "models/list"));  // a line for each page
-        CHECK(text.rfind("// SPDX-License-Identifier: Apache-2.0\n#pragma once\n", 0) == 0);
+        // Every public header includes these two, so they are read again and again.
+        const bool is_read_again = name == "text/macros_begin" || name == "text/macros_end";
+        CHECK(read_text(path).starts_with("// SPDX-License-Identifier: Apache-2.0\n" +
+                                          std::string(is_read_again ? "// No #pragma once: " : "#pragma once\n")));
     }
 }
 
-TEST_CASE("Comments of headers begin with their subject") {
+TEST_CASE("no comment of a header begins with What, Whether, Of or The same") {
     const std::set<std::string> riddles{"What", "Whether", "Of"};
     for (const auto& [name, path] : headers()) {
         std::istringstream lines(read_text(path));
@@ -260,7 +274,7 @@ TEST_CASE("Comments of headers begin with their subject") {
     }
 }
 
-TEST_CASE("Tests that docs/contributing.md names are there") {
+TEST_CASE("every test that docs/contributing.md names exists") {
     std::string all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
         if (entry.path().filename().string().ends_with(".test.cpp")) {
@@ -288,7 +302,7 @@ TEST_CASE("Tests that docs/contributing.md names are there") {
     CHECK(named >= 18);
 }
 
-TEST_CASE("docs/contributing.md says of every fuzz target what must hold") {
+TEST_CASE("docs/contributing.md says for every fuzz target which property it checks") {
     const std::string page = read_text(source_dir / "docs/contributing.md");
     std::size_t targets = 0;
     for (const auto& entry : std::filesystem::directory_iterator(source_dir / "tests/fuzz")) {
@@ -302,7 +316,7 @@ TEST_CASE("docs/contributing.md says of every fuzz target what must hold") {
     CHECK(targets >= 4);
 }
 
-TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a model is made of are parts") {
+TEST_CASE("headers say stage only for pipeline stages, ZeRO stages and stages of a schedule") {
     const std::set<std::string> of_stages{"step/memory",
                                           "step/pipeline_search",
                                           "step/pipelines",
@@ -311,6 +325,7 @@ TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a m
                                           "bytes/rank_memory",
                                           "bytes/fit_report",
                                           "json/fit_json",
+                                          "step/layout_text",          // keys of frameworks
                                           "config/detail/key_words"};  // a config's names
     std::set<std::string> seen;
     for (const auto& [name, path] : headers()) {
@@ -324,7 +339,7 @@ TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a m
     CHECK(seen.count("parallel/pipeline_split") == 1);
 }
 
-TEST_CASE("The names of a test file are in a namespace of its own: several files are one unit of the compiler") {
+TEST_CASE("each test file has a namespace of its own, because unity builds compile several files together") {
     std::set<std::string> seen;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
         const std::string file = entry.path().filename().string();
@@ -340,7 +355,7 @@ TEST_CASE("The names of a test file are in a namespace of its own: several files
     CHECK(seen.size() > 50);
 }
 
-TEST_CASE("The README opens with two commands of one line, and CI runs the second word for word") {
+TEST_CASE("the README opens with two one-line commands and CI runs the second one unchanged") {
     const auto commands = fenced_blocks(read_text(source_dir / "README.md"), "sh");
     REQUIRE(commands.size() >= 2);
     CHECK(std::count(commands[0].begin(), commands[0].end(), '\n') == 1);
@@ -362,7 +377,7 @@ std::string unindented(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("The C++ of docs/start.md and of docs/extending.md is cut from examples that are compiled and run") {
+TEST_CASE("the C++ of docs/start.md and docs/extending.md is copied from examples that are compiled and run") {
     const auto are_cut_from = [](const std::vector<std::string>& snippets, const std::vector<std::string>& examples) {
         for (const std::string& snippet : snippets) {
             INFO(snippet);
@@ -380,51 +395,47 @@ TEST_CASE("The C++ of docs/start.md and of docs/extending.md is cut from example
     are_cut_from(of_extending, {"latent_moe_training.cpp", "own_attention.cpp", "meter_over_ranks.cpp"});
 }
 
-TEST_CASE("docs/headers.md has every public header once and says which the umbrella brings") {
-    std::set<std::string> in_umbrella;
-    std::vector<std::string> open{"floptally"};
+TEST_CASE("docs/headers.md lists every public header once with what it includes") {
+    const std::map<std::string, std::string> parties{{"nlohmann/", "nlohmann_json"},
+                                                     {"cuda", "the CUDA runtime"},
+                                                     {"nccl", "NCCL"},
+                                                     {"mpi", "MPI"},
+                                                     {"fmt/", "{fmt}"}};
     const auto found = headers();
-    while (!open.empty()) {
-        const std::string next = open.back();
-        open.pop_back();
-        if (!in_umbrella.insert(next).second) {
+    std::map<std::string, std::string> needs;
+    for (const auto& [name, path] : found) {
+        if (!is_public(name)) {
             continue;
         }
-        for (const std::string& included : includes_of(found.at(next))) {
-            if (included.rfind(own, 0) == 0) {
-                open.push_back(own_name(included));
+        std::string needed = path.extension() == ".cuh" ? "nvcc or hipcc" : "";
+        for (const std::string& header : brought_by(name)) {
+            for (const std::string& included : includes_of(found.at(header))) {
+                for (const auto& [begin, party] : parties) {
+                    // nccl.h brings the CUDA runtime.
+                    if (included.starts_with(begin) && (needed.empty() || party == "NCCL")) {
+                        needed = party;
+                    }
+                }
             }
         }
-    }
-    std::set<std::string> left;
-    for (const auto& [name, path] : found) {
-        if (!is_private(name)) {
-            left.insert(name + path.extension().string());
-        }
+        needs.emplace(path.filename().string(), needed.empty() ? "the standard library" : needed);
     }
     std::istringstream lines(read_text(source_dir / "docs/headers.md"));
     for (std::string line; std::getline(lines, line);) {
         INFO(line);
-        const bool is_bold = line.starts_with("**`");
-        if ((!line.starts_with("`") && !is_bold) || line.find(" | ") == std::string::npos) {
+        if (!line.starts_with("| `")) {
             continue;
         }
-        const std::size_t first = is_bold ? 3 : 1;
-        const std::size_t end = line.find('`', first);
-        const std::string header = line.substr(first, end - first);
-        CHECK(left.erase(header) == 1);  // a header, for the first time
-        const std::string name = std::filesystem::path(header).replace_extension().generic_string();
-        CHECK(is_bold == (in_umbrella.count(name) != 0));
-        const std::string with = is_bold ? "`** | " : "` | ";
-        CHECK(line.compare(end, with.size(), with) == 0);
-        CHECK(line.size() > end + with.size() + 8);
-        CHECK(line.ends_with("."));
+        const std::string header = line.substr(3, line.find('`', 3) - 3);
+        REQUIRE(needs.count(header) == 1);  // a header, for the first time
+        CHECK(line.ends_with(". | " + needs.at(header) + " |"));
+        needs.erase(header);
     }
-    const std::string first_missing = left.empty() ? "" : *left.begin();
+    const std::string first_missing = needs.empty() ? "" : needs.begin()->first;
     CHECK(first_missing == "");
 }
 
-TEST_CASE("Headers that pages name are there, by the path that they are included by") {
+TEST_CASE("every header path that the docs name exists") {
     const auto found = headers();
     std::vector<std::filesystem::path> pages{source_dir / "README.md"};
     for (const auto& entry : std::filesystem::directory_iterator(source_dir / "docs")) {
@@ -446,17 +457,17 @@ TEST_CASE("Headers that pages name are there, by the path that they are included
                 std::string path = text.substr(first, at - first) + end;
                 path = path.rfind(own, 0) == 0 ? path.substr(own.size()) : path;
                 INFO(page.filename() << ": " << path);
-                const auto header = found.find(std::filesystem::path(path).replace_extension().generic_string());
+                const auto header = found.find(key_of(path));
                 const bool is_header = header != found.end() && header->second.extension() == end;
                 CHECK((is_header || std::filesystem::exists(source_dir / path) || path == "nlohmann/json.hpp"));
                 named += is_header ? 1U : 0U;
             }
         }
     }
-    CHECK(named > 150);
+    CHECK(named > 0);
 }
 
-TEST_CASE("Fields that docs/extending.md lists of a part are those of the struct, in their order") {
+TEST_CASE("docs/extending.md lists the members of struct part in their declared order") {
     std::istringstream lines(read_text(source_dir / "docs/extending.md"));
     std::size_t checked = 0;
     for (std::string line; std::getline(lines, line);) {
@@ -505,12 +516,12 @@ TEST_CASE("Fields that docs/extending.md lists of a part are those of the struct
     CHECK(checked > 12);
 }
 
-TEST_CASE("What docs/cuda.md says of one's own rules in kernels is cut from tests that nvcc compiles") {
+TEST_CASE("the code of docs/cuda.md on user-defined masks is copied from tests that nvcc compiles") {
     const std::string compiled = unindented(read_text(source_dir / "tests/cuda/device_tally.test.cu")) +
                                  unindented(read_text(source_dir / "tests/cuda/mask.test.cu"));
     std::size_t found = 0;
     for (const std::string& snippet : fenced_blocks(read_text(source_dir / "docs/cuda.md"), "cpp")) {
-        if (snippet.find("own_rules") != std::string::npos) {
+        if (snippet.find("own_statistics") != std::string::npos) {
             INFO(snippet);
             CHECK(compiled.find(unindented(snippet)) != std::string::npos);
             ++found;
@@ -519,7 +530,7 @@ TEST_CASE("What docs/cuda.md says of one's own rules in kernels is cut from test
     CHECK(found == 2);
 }
 
-TEST_CASE("The recipes of docs/cuda.md for a trainer's author are cut from examples that nvcc compiles") {
+TEST_CASE("the recipes of docs/cuda.md for authors of trainers are copied from examples that nvcc compiles") {
     std::string compiled;
     for (const char* const example : {"torch_extension.cu", "fused_accumulate.cu", "cuda_training_step.cu"}) {
         compiled += unindented(read_text(source_dir / "examples" / example));
@@ -552,7 +563,7 @@ std::vector<counted_convention> counted_conventions() {
     batch.add(floptally::sequence{.length = 8192});
     std::vector<counted_convention> all;
     for (const floptally::convention* how : floptally::conventions::all) {
-        const bool inference = how == &floptally::conventions::vllm_prefill;
+        const bool inference = how == &floptally::conventions::vllm_prefill || how == &floptally::conventions::sglang;
         const floptally::training_plan plan{.counted = inference ? floptally::counted_passes::forward
                                                                  : floptally::counted_passes::train};
         const floptally::flops total = floptally::evaluate(model, batch, *how, plan).total();
@@ -621,8 +632,8 @@ std::string conventions_page() {
 
 }  // namespace
 
-TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {
-    INFO("write the page: floptally_tests \"docs/conventions.md is written\"");
+TEST_CASE("the convention tables of README and docs show the FLOPs that the library counts") {
+    INFO("write the page: floptally_tests \"regenerate docs/conventions.md\"");
     const bool is_current = read_text(source_dir / "docs/conventions.md") == conventions_page();
     CHECK(is_current);
     const std::string readme = read_text(source_dir / "README.md");
@@ -643,13 +654,13 @@ TEST_CASE("The tables of conventions in the README and the docs are what the lib
               .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
 }
 
-TEST_CASE("docs/conventions.md is written", "[.writes]") {
+TEST_CASE("regenerate docs/conventions.md", "[.writes]") {
     const std::string page = conventions_page();
     std::ofstream(source_dir / "docs/conventions.md", std::ios::binary) << page;
     CHECK(read_text(source_dir / "docs/conventions.md") == page);
 }
 
-TEST_CASE("F19: every figure of speed in docs/contributing.md names the program that printed it, and a commit") {
+TEST_CASE("every speed figure in docs/contributing.md names the program and the commit that measured it") {
     const std::string page = read_text(source_dir / "docs/contributing.md");
     std::istringstream lines(page.substr(page.find("\n## Speed\n")));
     int figures = 0;
@@ -670,7 +681,7 @@ TEST_CASE("F19: every figure of speed in docs/contributing.md names the program 
     CHECK(figures >= 12);
 }
 
-TEST_CASE("The hand-made example of docs/counting.md is what the library counts") {
+TEST_CASE("the worked example of docs/counting.md shows the FLOPs that the library counts") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally batch{model.masks()};
     batch.add(floptally::sequence{.length = 8192});
@@ -689,6 +700,93 @@ TEST_CASE("The hand-made example of docs/counting.md is what the library counts"
     CHECK(page.find(floptally::grouped(batch.pairs(floptally::view::useful, floptally::mask::causal())) + " pairs") !=
           std::string::npos);
     CHECK(page.find(floptally::grouped(model.parameters())) != std::string::npos);
+}
+
+TEST_CASE("docs, README, examples and the program include only public headers") {
+    // The binding is many units. Each includes what it binds: with public headers they would compile for longer.
+    const std::set<std::string> exceptions{"examples/python/src"};
+    std::vector<std::filesystem::path> files{source_dir / "README.md", source_dir / "tests/snippets.test.cpp"};
+    for (const char* const folder : {"docs", "examples", "tests/consumer"}) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / folder)) {
+            const std::string from_root = std::filesystem::relative(entry.path(), source_dir).generic_string();
+            const bool is_exception =
+                std::any_of(exceptions.begin(), exceptions.end(),
+                            [&](const std::string& exception) { return from_root.starts_with(exception); });
+            if (entry.is_regular_file() && !is_exception) {
+                files.push_back(entry.path());
+            }
+        }
+    }
+    std::size_t includes = 0;
+    for (const std::filesystem::path& file : files) {
+        const std::string text = read_text(file);
+        const std::string include = "#include <" + std::string(own);
+        for (std::size_t at = text.find(include); at != std::string::npos; at = text.find(include, at + 1)) {
+            const std::size_t first = at + include.size();
+            const std::string header = text.substr(first, text.find_first_of(">\n", first) - first);
+            INFO(file << " includes <floptally/" << header << ">");
+            CHECK(is_public(header));
+            ++includes;
+        }
+    }
+    CHECK(includes > 0);
+}
+
+TEST_CASE("every public header undefines conflicting macros before its includes and restores them at its end") {
+    for (const auto& [name, path] : headers()) {
+        if (!is_public(name)) {
+            continue;
+        }
+        INFO(name);
+        const std::vector<std::string>& included = includes_of(path);
+        REQUIRE(included.size() > 2);
+        CHECK(included.front() == "floptally/text/macros_begin.hpp");
+        CHECK(read_text(path).ends_with("\n#include <floptally/text/macros_end.hpp>\n"));
+    }
+}
+
+TEST_CASE("every header that declares a public name is included by a public header") {
+    std::set<std::string> brought;
+    const auto found = headers();
+    for (const auto& [name, path] : found) {
+        if (is_public(name)) {
+            brought.merge(brought_by(name));
+        }
+    }
+    for (const auto& [name, path] : found) {
+        const std::string text = read_text(path);
+        bool declares = false;
+        for (std::size_t at = text.find("\nnamespace "); at != std::string::npos;
+             at = text.find("\nnamespace ", at + 1)) {
+            declares = declares || text.substr(at, text.find('{', at) - at).find("::detail") == std::string::npos;
+        }
+        INFO(name);
+        CHECK((!declares || brought.count(name) == 1));
+    }
+}
+
+TEST_CASE("every header declares its names in the inline namespace of the same version") {
+    std::set<std::string> versions;
+    const std::string begin = "\nnamespace floptally";
+    const std::string inner = "::inline v";
+    for (const auto& [name, path] : headers()) {
+        const std::string text = read_text(path);
+        for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+            const std::size_t first = at + begin.size();
+            INFO(name << ": namespace floptally" << text.substr(first, text.find('{', first) - first));
+            CHECK(text.compare(first, inner.size(), inner) == 0);
+            versions.insert(text.substr(first + inner.size(),
+                                        text.find_first_of(": ", first + inner.size()) - first - inner.size()));
+        }
+    }
+    REQUIRE(versions.size() == 1);
+    std::istringstream numbers(*versions.begin());  // "0_3"
+    int major = 0;
+    int minor = 0;
+    char line = ' ';
+    REQUIRE(numbers >> major >> line >> minor);
+    // A version that is not released yet has its namespace before it has its number.
+    CHECK(std::pair(major, minor) >= std::pair(FLOPTALLY_VERSION_MAJOR, FLOPTALLY_VERSION_MINOR));
 }
 
 }  // namespace architecture_test

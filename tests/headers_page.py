@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/headers.md from the headers in include/floptally; with --check, exits 1 where it is not current.
+"""Writes docs/headers.md from the public headers; with --check, exits 1 where the page is not current.
 
-A header's line is the first clause of its `@file` comment. Rooms are those of docs/architecture.md. A header is bold where the
-umbrella includes it.
+Public headers stand directly in include/floptally. A header's line is the first sentence of its `@file` comment and what it
+needs.
 """
 
 import pathlib
@@ -15,21 +15,35 @@ HEADERS = ROOT / "include/floptally"
 PAGE = ROOT / "docs/headers.md"
 
 
-def rooms():
-    block = re.search(r"```rooms\n(.*?)```", (ROOT / "docs/architecture.md").read_text(), re.S)[1]
+def modules():
+    block = re.search(r"```modules\n(.*?)```", (ROOT / "docs/architecture.md").read_text(), re.S)[1]
     return [line.split(None, 2)[1:] for line in block.splitlines()]
 
 
-def included_by(header, seen):
-    if header not in seen and (HEADERS / header).is_file():
-        seen.add(header)
-        for name in re.findall(r"#include <floptally/(.*?)>", (HEADERS / header).read_text()):
-            included_by(name, seen)
+def includes_of(header, seen):
+    """Paths of all headers that one includes, directly or not, ours and others'."""
+    for name in re.findall(r"#include <(.*?)>", (HEADERS / header).read_text()):
+        if name not in seen:
+            seen.add(name)
+            own = name.removeprefix("floptally/")
+            if own != name and (HEADERS / own).suffix in (".hpp", ".cuh"):
+                includes_of(own, seen)
     return seen
 
 
-def clause(header):
-    """The first sentence, up to a comma, a colon or a semicolon behind four words or more."""
+#: The first that fits is what a header needs: nccl.h brings the CUDA runtime.
+PARTIES = [("nccl", "NCCL"), ("mpi", "MPI"), ("nlohmann/", "nlohmann_json"), ("fmt/", "{fmt}"), ("cuda", "the CUDA runtime")]
+
+
+def needs(header):
+    if header.endswith(".cuh"):
+        return "nvcc or hipcc"
+    included = includes_of(header, set())
+    return next((party for begin, party in PARTIES if any(name.startswith(begin) for name in included)), "the standard library")
+
+
+def sentence(header):
+    """The first sentence of the `@file` comment."""
     comment = re.search(r"^/// @file\n((?:///.*\n)+)", header.read_text(), re.M)
     if not comment:
         sys.exit(f"{header.relative_to(ROOT)} has no comment that begins with /// @file")
@@ -38,35 +52,26 @@ def clause(header):
         if not line[3:].strip():
             break
         lines.append(line[3:].strip())
-    sentence = re.split(r"(?<=[.!?])\s+(?=[A-Z`])", " ".join(lines))[0]
-    pieces = re.split(r"(?<=[,;:]) ", sentence)
-    while len(pieces) > 1 and (len(pieces[0].split()) < 4 or pieces[0].count("(") != pieces[0].count(")")):
-        pieces[:2] = [" ".join(pieces[:2])]
-    return re.sub(r"<(floptally/[^>]*)>", r"`\1`", pieces[0].rstrip(".,;:")) + "."
-
-
-def public(folder):
-    return sorted(path for path in folder.iterdir() if path.suffix in (".hpp", ".cuh"))
+    first = re.split(r"(?<=[.!?])\s+(?=[A-Z`])", " ".join(lines))[0]
+    return re.sub(r"<(floptally/[^>]*)>", r"`\1`", first)
 
 
 def page():
-    umbrella = included_by("floptally.hpp", set())
     lines = [
         "# Headers",
         "",
-        "Every header that may be included, room by room ([architecture.md](architecture.md)), lowest floor first.",
-        "`#include <floptally/floptally.hpp>` brings the **bold** ones, which need the standard library alone; include the others by name.",
-        "A room's `detail/` is its own.",
+        "A program includes `<floptally/NAME.hpp>`, a header of this page. Begin with `floptally.hpp`, or with `core.hpp` where compile",
+        "time counts. Each of the others is a theme, and costs only those who include it. The headers of modules, in the folders below,",
+        "are the library's own ([architecture.md](architecture.md)).",
         "",
-        "header in `floptally/` | what it is",
-        "--- | ---",
+        "| header | what it brings | needs |",
+        "| --- | --- | --- |",
     ]
-    for room in [""] + [room for room, _ in rooms()]:
-        for path in public(HEADERS / room):
-            name = path.relative_to(HEADERS).as_posix()
-            bold = "**" if name in umbrella else ""
-            lines.append(f"{bold}`{name}`{bold} | {clause(path)}")
-    lines += ["", "`tests/headers_page.py` writes this page."]
+    first = ["floptally.hpp", "core.hpp"]
+    names = [path.name for path in sorted(HEADERS.iterdir()) if path.suffix in (".hpp", ".cuh")]
+    for name in first + [name for name in names if name not in first]:
+        lines.append(f"| `{name}` | {sentence(HEADERS / name)} | {needs(name)} |")
+    lines += ["", "`tests/headers_page.py` writes this page. Words that are floptally's own are in the [glossary](glossary.md)."]
     return "\n".join(lines) + "\n"
 
 

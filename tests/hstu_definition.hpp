@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/rules/hstu_mask.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/hstu_mask.hpp>
+#include <floptally/statistics/sequence.hpp>
 
 namespace hstu_definition {
 
@@ -39,8 +39,9 @@ struct parts {
 };
 
 /// True where row i sees key j.
-[[nodiscard]] constexpr bool attends(const floptally::hstu_mask& rule, const parts& s, std::int64_t i, std::int64_t j) {
-    const std::int64_t context = rule.contextual ? s.context : 0;
+[[nodiscard]] constexpr bool attends(const floptally::hstu_mask& statistic, const parts& s, std::int64_t i,
+                                     std::int64_t j) {
+    const std::int64_t context = statistic.contextual ? s.context : 0;
     const std::int64_t targets_from = s.context + s.history;
     const bool row_is_target = i >= targets_from;
     if (i == j) {
@@ -52,7 +53,7 @@ struct parts {
     if (i < context) {
         return true;
     }
-    const bool one_place = rule.targets_share_place;
+    const bool one_place = statistic.targets_share_place;
     if (one_place && row_is_target && j >= targets_from) {
         return j < i;  // of its group: no nearer and no farther than itself
     }
@@ -62,29 +63,30 @@ struct parts {
         return shifted < 0 ? 0 : shifted;
     };
     const std::int64_t distance = place(i) - place(j);
-    if (!rule.is_causal && j < targets_from) {
+    if (!statistic.is_causal && j < targets_from) {
         return true;
     }
     if (distance <= 0) {
         return false;
     }
-    const bool unlimited = row_is_target ? !rule.windowed_targets : i >= targets_from - rule.min_full_attn_seq_len;
-    return rule.max_attn_len == 0 || unlimited || distance <= rule.max_attn_len;
+    const bool unlimited =
+        row_is_target ? !statistic.windowed_targets : i >= targets_from - statistic.min_full_attn_seq_len;
+    return statistic.max_attn_len == 0 || unlimited || distance <= statistic.max_attn_len;
 }
 
-[[nodiscard]] constexpr std::uint64_t pairs(const floptally::hstu_mask& rule, const parts& s) {
+[[nodiscard]] constexpr std::uint64_t pairs(const floptally::hstu_mask& statistic, const parts& s) {
     std::uint64_t sum = 0;
     for (std::int64_t i = s.past; i < s.length(); ++i) {
         for (std::int64_t j = 0; j < s.length(); ++j) {
-            sum += attends(rule, s, i, j) ? 1U : 0U;
+            sum += attends(statistic, s, i, j) ? 1U : 0U;
         }
     }
     return sum;
 }
 
-/// Every rule that differs on sequences of fewer than `end` rows.
-[[nodiscard]] inline std::vector<floptally::hstu_mask> rules(const std::vector<std::int64_t>& reaches,
-                                                             const std::vector<std::int64_t>& full_rows) {
+/// Every statistic that differs on sequences of fewer than `end` rows.
+[[nodiscard]] inline std::vector<floptally::hstu_mask> statistics(const std::vector<std::int64_t>& reaches,
+                                                                  const std::vector<std::int64_t>& full_rows) {
     std::vector<floptally::hstu_mask> all;
     for (const bool contextual : {true, false}) {
         all.push_back({.contextual = contextual});

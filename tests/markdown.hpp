@@ -32,6 +32,13 @@ inline std::vector<std::string> fenced_blocks(const std::string& markdown, const
     return blocks;
 }
 
+/// What a page shows that one of its blocks prints: the first block of `output` behind it.
+inline std::string output_of(const std::string& markdown, const std::string& block) {
+    const std::size_t at = markdown.find(block);
+    const std::vector<std::string> outputs = fenced_blocks(markdown.substr(at == std::string::npos ? 0 : at), "output");
+    return at == std::string::npos || outputs.empty() ? "no output is shown" : outputs.front();
+}
+
 /// A page with `table` in place of the one that begins with the same line, and ends with the line before an empty one;
 /// or the page as it is, where it has none.
 inline std::string with_table(std::string page, const std::string& table) {

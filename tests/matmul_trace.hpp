@@ -32,33 +32,33 @@ using sequence_list = std::vector<sequence>;
 // ---- which keys a query attends, each from its definition ----
 
 /// How much of the product of one query with one key is computed, in halves: 2 is all of it, 0 is none.
-using pair_rule = std::function<std::uint64_t(const sequence&, std::uint64_t query, std::uint64_t key)>;
+using pair_statistic = std::function<std::uint64_t(const sequence&, std::uint64_t query, std::uint64_t key)>;
 
 template <class Predicate>
-pair_rule attended_where(Predicate attends) {
+pair_statistic attended_where(Predicate attends) {
     return [attends](const sequence&, std::uint64_t query, std::uint64_t key) -> std::uint64_t {
         return attends(query, key) ? 2U : 0U;
     };
 }
 
-inline pair_rule bidirectional() {
+inline pair_statistic bidirectional() {
     return attended_where([](auto, auto) { return true; });
 }
-inline pair_rule causal() {
+inline pair_statistic causal() {
     return attended_where([](auto query, auto key) { return key <= query; });
 }
-inline pair_rule sliding_window(std::uint64_t tokens) {
+inline pair_statistic sliding_window(std::uint64_t tokens) {
     return attended_where([=](auto query, auto key) { return key <= query && query - key < tokens; });
 }
-inline pair_rule window(std::uint64_t left, std::uint64_t right) {
+inline pair_statistic window(std::uint64_t left, std::uint64_t right) {
     return attended_where(
         [=](auto query, auto key) { return key <= query ? query - key <= left : key - query <= right; });
 }
-inline pair_rule chunked(std::uint64_t tokens) {
+inline pair_statistic chunked(std::uint64_t tokens) {
     return attended_where([=](auto query, auto key) { return key <= query && query / tokens == key / tokens; });
 }
 /// The best of the keys so far, under scores that are made up and all different.
-inline pair_rule top_k(std::uint64_t keys) {
+inline pair_statistic top_k(std::uint64_t keys) {
     return attended_where([=](std::uint64_t query, std::uint64_t key) {
         const auto score = [](std::uint64_t position) { return static_cast<std::uint32_t>(position * 2654435761U); };
         std::uint64_t better = 0;
@@ -69,11 +69,11 @@ inline pair_rule top_k(std::uint64_t keys) {
     });
 }
 /// A block of tokens is one key once its last token is there.
-inline pair_rule compressed_keys(std::uint64_t ratio) {
+inline pair_statistic compressed_keys(std::uint64_t ratio) {
     return attended_where([=](auto query, auto key) { return key <= query && key % ratio == ratio - 1; });
 }
 /// The best of the whole blocks so far, under scores that are made up and all different; a block stands where it ends.
-inline pair_rule best_compressed_keys(std::uint64_t ratio, std::uint64_t keys) {
+inline pair_statistic best_compressed_keys(std::uint64_t ratio, std::uint64_t keys) {
     return attended_where([=](std::uint64_t query, std::uint64_t key) {
         const auto score = [](std::uint64_t position) { return static_cast<std::uint32_t>(position * 2654435761U); };
         std::uint64_t better = 0;
@@ -225,7 +225,7 @@ inline std::uint64_t tokens_of(const sequence_list& sequences) {
 }
 
 inline void attention_core(step& trace, std::string_view component, const sequence_list& sequences, std::uint64_t heads,
-                           std::uint64_t qk_dim, std::uint64_t v_dim, const pair_rule& pairs) {
+                           std::uint64_t qk_dim, std::uint64_t v_dim, const pair_statistic& pairs) {
     for (const sequence& s : sequences) {
         for (std::uint64_t query = s.past; query < s.past + s.length; ++query) {
             std::uint64_t halves = 0;
@@ -240,7 +240,7 @@ inline void attention_core(step& trace, std::string_view component, const sequen
 }
 
 inline void softmax(step& trace, std::string_view component, const sequence_list& sequences, std::uint64_t heads,
-                    const pair_rule& pairs) {
+                    const pair_statistic& pairs) {
     for (const sequence& s : sequences) {
         for (std::uint64_t query = s.past; query < s.past + s.length; ++query) {
             std::uint64_t halves = 0;
@@ -255,7 +255,7 @@ inline void softmax(step& trace, std::string_view component, const sequence_list
 }
 
 inline void attention(step& trace, const sequence_list& sequences, std::uint64_t hidden_size, std::uint64_t heads,
-                      std::uint64_t kv_heads, std::uint64_t head_dim, const pair_rule& pairs) {
+                      std::uint64_t kv_heads, std::uint64_t head_dim, const pair_statistic& pairs) {
     const std::uint64_t tokens = tokens_of(sequences);
     for (std::uint64_t head = 0; head < heads; ++head) {
         trace.weight("attention.qkv", tokens, hidden_size, head_dim);

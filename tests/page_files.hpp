@@ -20,7 +20,7 @@ inline std::filesystem::path page_files(const std::string& name) {
     std::ofstream(folder / "boltz1.json") << R"({"model_type": "boltz1", "atom_s": 128, "atom_z": 16, "token_s": 384,
         "token_z": 128, "num_bins": 64, "embedder_args": {"atom_encoder_depth": 3, "atom_encoder_heads": 4},
         "msa_args": {"msa_s": 64, "msa_blocks": 4}, "pairformer_args": {"num_blocks": 48, "num_heads": 16}})";
-    std::ofstream(folder / "my_model.page") << "page mistral : llama prefix Mistral\nwith sliding_window 4096\n"
+    std::ofstream(folder / "my_model.spec") << "spec mistral : llama prefix Mistral\nwith sliding_window 4096\n"
                                                "sees = window(.sliding_window)\n";
     return folder;
 }

@@ -42,10 +42,10 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
         return ended.count({what, chunk, microbatch}) != 0;
     };
     const auto may_begin = [&](const pipeline_pass& pass) {
-        if (pass.what == kind::forward) {
+        if (pass.type == kind::forward) {
             return pass.chunk == 0 || has(kind::forward, pass.chunk - 1, pass.microbatch);
         }
-        if (pass.what == kind::backward_weights) {
+        if (pass.type == kind::backward_weights) {
             return has(kind::backward_data, pass.chunk, pass.microbatch);
         }
         return has(kind::forward, pass.chunk, pass.microbatch) &&
@@ -64,7 +64,7 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
             if (!runs[rank] && next[rank] < ranks[rank].size() && may_begin(ranks[rank][next[rank]])) {
                 const pipeline_pass& pass = ranks[rank][next[rank]];
                 const double takes = length(pass);
-                held[rank] += pass.what == kind::forward ? 1U : 0U;
+                held[rank] += pass.type == kind::forward ? 1U : 0U;
                 made.held[rank] = std::max(made.held[rank], held[rank]);
                 made.busy[rank] += takes;
                 began[rank] = next[rank] == 0 ? now : began[rank];
@@ -79,8 +79,8 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
         const std::size_t rank = ends.top().rank;
         ends.pop();
         const pipeline_pass& pass = ranks[rank][next[rank]++];
-        ended.insert({pass.what, pass.chunk, pass.microbatch});
-        held[rank] -= pass.what == (split ? kind::backward_weights : kind::backward_data) ? 1U : 0U;
+        ended.insert({pass.type, pass.chunk, pass.microbatch});
+        held[rank] -= pass.type == (split ? kind::backward_weights : kind::backward_data) ? 1U : 0U;
         runs[rank] = false;
         made.span[rank] = now - began[rank];
     }

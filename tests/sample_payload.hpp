@@ -22,7 +22,7 @@ inline bytes payload_of(std::uint64_t sample, std::uint64_t size) {
 
 /// The sending buffer of a rank with such samples.
 inline bytes filled_with_payloads(const floptally::rank_exchange& how) {
-    return floptally::filled(how.send, [&, place = std::size_t{0}](std::uint64_t sample) mutable {
+    return floptally::filled_buffer(how.send, [&, place = std::size_t{0}](std::uint64_t sample) mutable {
         return payload_of(sample, how.send.sizes[place++]);
     });
 }

@@ -19,7 +19,6 @@
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_state.hpp>
-#include <floptally/step/meter_worker.hpp>
 #include <floptally/step/open_metrics.hpp>
 #include <floptally/step/report.hpp>
 
@@ -58,9 +57,9 @@ using u64 = std::uint64_t;
 
 // ---- what moves is small ----
 
-static_assert(sizeof(cost) <= 128 && sizeof(breakdown) <= 32 && sizeof(tally) <= 64);
+static_assert(sizeof(cost) <= 128 && sizeof(breakdown) <= 32 && sizeof(tally) <= 72);
 static_assert(sizeof(training_plan) <= 80 && sizeof(flop_counter) <= 256);
-static_assert(sizeof(report) <= 640 && sizeof(model_part) <= 256);
+static_assert(sizeof(report) <= 656 && sizeof(model_part) <= 256);
 static_assert(std::is_nothrow_move_constructible_v<cost> && std::is_nothrow_move_assignable_v<cost>);
 static_assert(std::is_nothrow_move_constructible_v<breakdown> && std::is_nothrow_move_assignable_v<tally>);
 // A constant goes to a device by value.
@@ -81,7 +80,7 @@ cost large_cost() {
     for (u64 i = 0; i < components; ++i) {
         const std::string weight = std::string("w").append(std::to_string(i % 60));
         model.add(name_of(i), linear{.in_features = i + 3, .out_features = 2 * i + 5, .weight = weight});
-        model.add(name_of(i), linear{.in_features = i + 1, .out_features = 7, .rows = statistic::keys});
+        model.add(name_of(i), linear{.in_features = i + 1, .out_features = 7, .rows = accumulator::keys});
     }
     for (u64 m = 0; m < masks; ++m) {
         for (u64 i = 0; i < attentions; ++i) {
@@ -147,10 +146,10 @@ void add_samples(Tally& batch) {
 
 }  // namespace
 
-TEST_CASE("a cost of 300 components, 1400 rows and 40 masks counts as by hand", "[sizes]") {
+TEST_CASE("a cost of 300 components, 1400 entries and 40 masks matches a hand count", "[sizes]") {
     const cost model = large_cost();
     CHECK(model.components().size() == components);
-    CHECK(model.rows().size() == 2 * components + masks * attentions);
+    CHECK(model.entries().size() == 2 * components + masks * attentions);
     CHECK(model.weights().size() == 60);
     CHECK(model.masks().size() == masks);
 
@@ -168,7 +167,7 @@ TEST_CASE("a cost of 300 components, 1400 rows and 40 masks counts as by hand", 
         REQUIRE(one.backward(view::useful) == flops{2 * forward_by_hand(i, false)});
         forward += forward_by_hand(i, false);
     }
-    CHECK(counter.total(batch) == flops{3 * forward});
+    CHECK(counter.total_flops(batch) == flops{3 * forward});
 
     // Under every convention the sum of the components is the total, and that of the samples too.
     for (const convention* how : conventions::all) {
@@ -177,24 +176,24 @@ TEST_CASE("a cost of 300 components, 1400 rows and 40 masks counts as by hand", 
         flops alone;
         for (const sample& one : samples) {
             kept.add(sequence{.length = one.length, .keys = one.keys});
-            alone += other.total(sequence{.length = one.length, .keys = one.keys});
+            alone += other.total_flops(sequence{.length = one.length, .keys = one.keys});
         }
-        CHECK(other.total(kept) == other.evaluate(kept).total());
-        CHECK(alone == other.total(kept));
+        CHECK(other.total_flops(kept) == other.evaluate(kept).total());
+        CHECK(alone == other.total_flops(kept));
     }
 
     split_tally split{counter.masks()};
     add_samples(split);
     CHECK(split.total() == batch);
-    CHECK(padding_of(counter, split).padded() == counter.total(batch, view::padded));
-    CHECK(padding_of(counter, split).useful == counter.total(batch));
+    CHECK(padding_of(counter, split).padded() == counter.total_flops(batch, view::padded));
+    CHECK(padding_of(counter, split).useful == counter.total_flops(batch));
 }
 
-TEST_CASE("a large cost adds up, scales and is compared whole", "[sizes]") {
+TEST_CASE("large costs can be added, scaled and compared", "[sizes]") {
     const cost model = large_cost();
     const cost twice = model + model;
     CHECK(twice == 2 * model);
-    CHECK(twice.rows().size() == model.rows().size());
+    CHECK(twice.entries().size() == model.entries().size());
     CHECK(twice.parameters() == 2 * model.parameters());
     cost moved = twice;
     const cost taken = std::move(moved);
@@ -212,7 +211,7 @@ TEST_CASE("a large cost adds up, scales and is compared whole", "[sizes]") {
     CHECK(large_cost() == model);
 }
 
-TEST_CASE("an error leaves a large cost as it was", "[sizes][errors]") {
+TEST_CASE("an error leaves a large cost unchanged", "[sizes][errors]") {
     const cost before = large_cost();
     cost model = before;
     constexpr u64 most = std::numeric_limits<u64>::max();
@@ -235,7 +234,7 @@ TEST_CASE("an error leaves a large cost as it was", "[sizes][errors]") {
     CHECK(model == before);
 }
 
-TEST_CASE("a plan of 40 settings trains what it names", "[sizes]") {
+TEST_CASE("each of 40 weight settings of a plan trains the weights that it names", "[sizes]") {
     const cost model = large_cost();
     // Frozen throughout, but for every third of the first 117 components: 40 settings.
     training_plan plan;
@@ -258,11 +257,11 @@ TEST_CASE("a plan of 40 settings trains what it names", "[sizes]") {
     }
     // The last setting that names a weight holds, however many came before.
     plan.weights.push_back({.weights = "*", .state = weight_state::frozen}, "weights");
-    CHECK(flop_counter(model, conventions::exact, plan).total(batch) ==
-          flop_counter(model, conventions::exact, {.counted = counted_passes::forward}).total(batch));
+    CHECK(flop_counter(model, conventions::exact, plan).total_flops(batch) ==
+          flop_counter(model, conventions::exact, {.counted = counted_passes::forward}).total_flops(batch));
 }
 
-TEST_CASE("recomputed components are as many as are named", "[sizes]") {
+TEST_CASE("a plan may name any number of components to recompute", "[sizes]") {
     const cost model = large_cost();
     training_plan plan;
     for (u64 i = 0; i < 30; ++i) {
@@ -280,7 +279,7 @@ TEST_CASE("recomputed components are as many as are named", "[sizes]") {
 
 // ---- a UNet: 78 components and 125 rows, as Stable Diffusion's ----
 
-TEST_CASE("a cost of a UNet's size folds, and is a constant of a bound that says so", "[sizes]") {
+TEST_CASE("a cost as large as a UNet's can be evaluated, and can be constexpr with larger template bounds", "[sizes]") {
     const auto unet = [] {
         cost model;
         for (u64 i = 0; i < 78; ++i) {
@@ -288,13 +287,13 @@ TEST_CASE("a cost of a UNet's size folds, and is a constant of a bound that says
             const std::string_view name(digits, 3);
             model.add(name, linear{.in_features = 320, .out_features = i + 1, .kind = term::linear});
             if (i < 47) {
-                model.add(name, linear{.in_features = i + 1, .out_features = 640, .rows = statistic::keys});
+                model.add(name, linear{.in_features = i + 1, .out_features = 640, .rows = accumulator::keys});
             }
         }
         return model;
     };
     constexpr constant_cost<78, 125> constant = unet();
-    STATIC_REQUIRE(constant.components().size() == 78 && constant.rows().size() == 125);
+    STATIC_REQUIRE(constant.components().size() == 78 && constant.entries().size() == 125);
     STATIC_REQUIRE(constant.parameters() == 320 * 78 * 79 / 2 + 640 * 47 * 48 / 2);
     CHECK(cost(constant) == unet());
     CHECK(constant == constant_cost<100, 200>(unet()));
@@ -307,14 +306,14 @@ TEST_CASE("a cost of a UNet's size folds, and is a constant of a bound that says
 
     const cost model = unet();
     CHECK(error_of([&] { static_cast<void>(constant_cost<>(model)); }) ==
-          "components: 78 are more than the 48 of this constant_cost");
+          "components: 78 are more than the 48 of this constant_cost: pass larger bounds");
     CHECK(error_of([&] { static_cast<void>(constant_cost<78, 124>(model)); }) ==
-          "rows: 125 are more than the 124 of this constant_cost");
+          "rows: 125 are more than the 124 of this constant_cost: pass larger bounds");
     const cost large = large_cost();
     CHECK(error_of([&] { static_cast<void>(constant_cost<components, 1400, 60, 16>(large)); }) ==
-          "masks: 40 are more than the 16 of this constant_cost");
+          "masks: 40 are more than the 16 of this constant_cost: pass larger bounds");
     CHECK(error_of([&] { static_cast<void>(constant_cost<components, 1400, 59, 40>(large)); }) ==
-          "weights: 60 are more than the 59 of this constant_cost");
+          "weights: 60 are more than the 59 of this constant_cost: pass larger bounds");
     CHECK(cost(constant_cost<components, 1400, 60, 40>(large)) == large);
     const cost towers = model.in(modality::vision);
     CHECK(cost(constant_cost<78, 125>(towers)) == towers);
@@ -334,12 +333,12 @@ std::size_t allocations_of(Work work) {
 
 }  // namespace
 
-TEST_CASE("the count of allocations counts", "[sizes]") {
+TEST_CASE("the allocation counter of these tests counts allocations", "[sizes]") {
     CHECK(allocations_of([] { std::vector<int>(3).swap(*std::make_unique<std::vector<int>>(4)); }) == 3);
     CHECK(allocations_of([] { tally{}.add(sequence{1}); }) == 1);
 }
 
-TEST_CASE("adding to a tally of 40 masks and evaluating it allocate nothing", "[sizes]") {
+TEST_CASE("adding to a tally of 40 masks and evaluating the tally allocate no memory", "[sizes]") {
     const cost model = large_cost();
     const flop_counter counter(model);
     mask_set with_towers = counter.masks();
@@ -357,12 +356,12 @@ TEST_CASE("adding to a tally of 40 masks and evaluating it allocate nothing", "[
         batch.add(sequence{.length = 4, .past = 3, .keys = 2}, sequence{.length = 5, .past = 3, .keys = 2});
         batch.add_lengths(lengths);
         batch.add_padded(lengths, 512);
-        batch.add_shape(3, 7);
-        batch.add_attention_mask(flags, 2, 3);
+        batch.add_shape({.rows = 3, .columns = 7});
+        batch.add_attention_mask(flags, {.rows = 2, .columns = 3});
         batch.add_encoder_decoder(lengths, lengths);
         batch.add_cu_seqlens(boundaries);
         batch.add_cu_seqlens(boundaries, slots, 2);
-        batch.add_routed(3, 4);
+        batch.add_routed({.useful = 3, .padded = 4});
         towers.add_grid_thw(grids);
         towers.add(grid{1, 2, 2}, grid{1, 4, 4});
         towers.add(audio_clip{30});
@@ -378,30 +377,30 @@ TEST_CASE("adding to a tally of 40 masks and evaluating it allocate nothing", "[
     flops sum;
     CHECK(allocations_of([&] {
               counter.evaluate(batch, into);
-              sum += counter.total(batch) + counter.total(batch, view::executed);
-              sum += counter.total(sequence{.length = 77});
+              sum += counter.total_flops(batch) + counter.total_flops(batch, view::executed);
+              sum += counter.total_flops(sequence{.length = 77});
           }) == 0);
     CHECK(into.total() == counter.evaluate(batch).total());
-    // Neither does a tally with other masks than the counter's, whose words are found one by one.
+    // Neither does a tally with other masks than the counter's, whose accumulators are found one by one.
     mask_set more;
     more.find_or_add(mask::sliding_window(5000), "masks");
-    for (const rule& one : counter.masks()) {
+    for (const statistic& one : counter.masks()) {
         more.find_or_add(one, "masks");
     }
     tally wider{more};
     wider.add_lengths(lengths);
     CHECK(allocations_of([&] {
               counter.evaluate(wider, into);
-              sum += counter.total(wider);
+              sum += counter.total_flops(wider);
           }) == 0);
     tally same{counter.masks()};
     same.add_lengths(lengths);
-    CHECK(into.total() == counter.total(same));
+    CHECK(into.total() == counter.total_flops(same));
     // One memory for a breakdown that did not exist.
     CHECK(allocations_of([&] { static_cast<void>(counter.evaluate(batch)); }) == 1);
 }
 
-TEST_CASE("where evaluation is an error, the breakdown of the caller is as it was", "[sizes][errors]") {
+TEST_CASE("a failed evaluation leaves the caller's breakdown unchanged", "[sizes][errors]") {
     const flop_counter counter(large_cost());
     tally batch{counter.masks()};
     batch.add(sequence{.length = 9});
@@ -417,16 +416,17 @@ TEST_CASE("where evaluation is an error, the breakdown of the caller is as it wa
     CHECK(into.total() == flops{3 * 2 * 15 * 9});
 }
 
-TEST_CASE("the steps of a meter allocate nothing", "[sizes]") {
+TEST_CASE("the steps of a meter allocate no memory", "[sizes]") {
     double now = 0;
     meter measured(flop_counter(large_cost()), {.gpus = 1, .peak_tflops = 100}, [&now] { return now += 1; });
-    meter_worker worker(measured);
+    tally other{measured.model().masks()};
     const std::vector<std::int32_t> lengths{5, 7, 300, 12, 5, 7, 300, 12, 1, 0, 44, 3, 9};
     const auto step = [&] {
         measured.begin_step();
         measured.microbatch().add_lengths(lengths);
-        worker.microbatch().add_lengths(lengths);
-        worker.publish();
+        other.clear();
+        other.add_lengths(lengths);
+        measured.microbatch() += other;
         measured.end_step();
     };
     step();
@@ -439,7 +439,7 @@ TEST_CASE("the steps of a meter allocate nothing", "[sizes]") {
     CHECK(measured.interval().totals.useful == 3 * one);
 }
 
-TEST_CASE("a meter of 40 masks goes on from its saved state", "[sizes]") {
+TEST_CASE("a meter with 40 masks resumes from its saved state", "[sizes]") {
     const flop_counter counter(large_cost());
     const metered_hardware hardware{.gpus = 1, .peak_tflops = 100};
     meter first(counter, hardware);
@@ -448,7 +448,7 @@ TEST_CASE("a meter of 40 masks goes on from its saved state", "[sizes]") {
     first.end_step(1.0);
     const meter_state saved = state_of(first);
     CHECK(saved.masks.size() == masks);
-    CHECK(saved.words.size() == 2 * (7 + masks));
+    CHECK(saved.accumulators.size() == 2 * (7 + masks));
     meter second(counter, hardware);
     resume(second, saved);
     CHECK(second.run() == first.run());
@@ -458,7 +458,7 @@ TEST_CASE("a meter of 40 masks goes on from its saved state", "[sizes]") {
     CHECK(second.run().totals.useful == 2 * first.run().totals.useful);
 }
 
-TEST_CASE("sums that do not fit name their word and change nothing, under 40 masks too", "[sizes][errors]") {
+TEST_CASE("an overflow in a tally of 40 masks names the accumulator and changes nothing", "[sizes][errors]") {
     const flop_counter counter(large_cost());
     tally batch{counter.masks()};
     const std::vector<u64> longest(1, 4'294'967'295);
@@ -475,8 +475,7 @@ TEST_CASE("sums that do not fit name their word and change nothing, under 40 mas
     CHECK(batch == again);  // nothing of what was refused is left
 }
 
-TEST_CASE(
-    "Whichever allocation of a step fails, the totals are those of the steps that ended, and the next step counts") {
+TEST_CASE("a failed memory allocation at any point of a step keeps the totals of earlier steps") {
     const flop_counter model(presets::mistral_7b.cost());
     const auto made = [&] { return meter(model, {.gpus = 1, .peak_tflops = 989}); };
     const std::vector<std::int64_t> lengths{5000, 1, 700};
@@ -519,18 +518,22 @@ TEST_CASE(
     CHECK(failures > 20);
 }
 
-TEST_CASE("Whichever allocation fails on one rank, from its step's end on, none waits and no total has half a step") {
+TEST_CASE("a failed memory allocation on one rank makes no rank hang and adds no partial step") {
     const flop_counter model(presets::mistral_7b.cost());
     const std::vector<std::int64_t> lengths{5000, 1, 700};
     /// The collectives of a rank, which have memory of their own.
     struct with_memory {
         const thread_world::reducer& over;
-        void sum(std::span<std::uint64_t> words) const {
+        void sum(std::span<std::uint64_t> accumulators) const {
             const std::size_t most = std::exchange(last_allocation, std::numeric_limits<std::size_t>::max());
-            over.sum(words);
+            over.sum(accumulators);
             last_allocation = most;
         }
-        void max(std::span<std::uint64_t> words) const { over.max(words); }
+        void max(std::span<std::uint64_t> accumulators) const {
+            const std::size_t most = std::exchange(last_allocation, std::numeric_limits<std::size_t>::max());
+            over.max(accumulators);
+            last_allocation = most;
+        }
     };
     std::size_t failures = 0;
     std::size_t all_refused = 0;
@@ -556,7 +559,7 @@ TEST_CASE("Whichever allocation fails on one rank, from its step's end on, none 
             }
             last_allocation = std::numeric_limits<std::size_t>::max();
             ended[rank] = m.run().totals.steps;
-            thread_world::expect(m.run().totals.useful == model.total(m.run().totals.batch), "a whole step");
+            thread_world::expect(m.run().totals.useful == model.total_flops(m.run().totals.batch), "a whole step");
         });
         INFO("after " << failures << " allocations: " << ends[0] << "; " << ends[1]);
         failed = ends[1] != "no error";

@@ -13,17 +13,12 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance/balance.hpp>
-#include <floptally/balance/balance_report.hpp>
-#include <floptally/balance/exchange_plan.hpp>
-#include <floptally/balance/sample_loads.hpp>
+#include <floptally/balance.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/input/placeholders.hpp>
+#include <floptally/input.hpp>
 #include <floptally/json.hpp>
-#include <floptally/parallel/packing.hpp>
-#include <floptally/parallel/rank_times.hpp>
-#include <floptally/waterfall/waterfall.hpp>
-#include <floptally/waterfall/waterfall_text.hpp>
+#include <floptally/layout.hpp>
+#include <floptally/waterfall.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
@@ -78,7 +73,7 @@ bool is_cut_from(const std::vector<std::string>& block, const std::vector<std::s
 // The lines stand as the pages have them.
 // clang-format off
 
-TEST_CASE("The images and the diffusion of docs/counting.md") {
+TEST_CASE("the image and diffusion examples of docs/counting.md run") {
     using namespace floptally;
     const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "qwen2_5_vl", "hidden_size": 64,
         "architectures": ["Qwen2_5_VLForConditionalGeneration"], "vocab_size": 152, "intermediate_size": 18,
@@ -93,7 +88,7 @@ TEST_CASE("The images and the diffusion of docs/counting.md") {
         step.add_cu_seqlens(cu_seqlens);          // text: image and audio placeholders count as tokens
         step.add_grid_thw(image_grid_thw);        // images and clips, in patches before merging
         require_placeholders(model, step);        // an error where the text is shorter than its placeholders
-        CHECK(step.get(view::useful, statistic::tokens, modality::vision) == 64);
+        CHECK(step.get(view::useful, accumulator::tokens, modality::vision) == 64);
     }
     const working_folder here;
     const floptally::model_config flux = floptally::load_config("transformer/config.json");   // read by its _class_name
@@ -103,7 +98,51 @@ TEST_CASE("The images and the diffusion of docs/counting.md") {
     CHECK(evaluate(flux.cost, step).total(view::useful) < evaluate(flux.cost, step).total(view::padded));
 }
 
-TEST_CASE("The plans of docs/plans.md") {
+/// Stand-ins for the types of a trainer that counts its MFU on the host.
+struct GPT2 {
+    int seq_len;
+};
+struct device_properties {
+    char name[256];
+};
+constexpr device_properties deviceProp{"NVIDIA H100 80GB HBM3"};
+constexpr int PRECISION_MODE = 2;
+double get_flops_promised(const char* device, int precision) {
+    return precision == PRECISION_MODE && std::string(device) == "NVIDIA H100 80GB HBM3" ? 989.4 : -1;
+}
+
+float gpt2_estimate_mfu(GPT2* model, int num_tokens, float seconds);
+
+float gpt2_estimate_mfu(GPT2* model, int num_tokens, float seconds) {
+    static const floptally::flop_counter counter(floptally::load_config("gpt2/config.json"));  // once
+    const double peak = get_flops_promised(deviceProp.name, PRECISION_MODE);
+    if (peak < 0) {
+        return -1;  // a GPU that the trainer does not know
+    }
+    floptally::tally step{counter.masks()};
+    const auto rows = static_cast<std::uint64_t>(num_tokens / model->seq_len);
+    step.add_shape({.rows = rows, .columns = static_cast<std::uint32_t>(model->seq_len)});
+    return static_cast<float>(
+        floptally::utilize(counter.evaluate(step), step, {.seconds = seconds, .gpus = 1, .peak_tflops = peak}).mfu);
+}
+
+TEST_CASE("the trainer in docs/cuda.md that counts on the host reports the MFU of its sequences") {
+    const working_folder here;
+    std::filesystem::create_directory("gpt2");
+    std::ofstream("gpt2/config.json") << R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+        "n_positions": 1024, "vocab_size": 50257})";
+    GPT2 model{.seq_len = 1024};
+    const float mfu = gpt2_estimate_mfu(&model, 8 * 1024, 0.1F);
+    floptally::tally step{floptally::presets::gpt2.cost().masks()};
+    for (int i = 0; i < 8; ++i) {
+        step.add(floptally::sequence{.length = 1024});
+    }
+    const double exact = to_double(evaluate(floptally::presets::gpt2, step).total());
+    CHECK(mfu > 0.99999 * exact / (0.1 * 989.4e12));
+    CHECK(mfu < 1.00001 * exact / (0.1 * 989.4e12));
+}
+
+TEST_CASE("the plan examples of docs/plans.md run") {
     using namespace floptally;
     const working_folder here;
     const model_config model = load_config("config.json");  // or a descriptor: presets::llama_3_8b
@@ -118,7 +157,7 @@ TEST_CASE("The plans of docs/plans.md") {
     constexpr std::uint64_t h = 64;
     constexpr std::uint64_t r = 4;
     floptally::cost sum;
-    const value::set narrow = value::made(0);  // the first value that the part makes
+    const value::set narrow = value::local(0);  // the first value that the part makes
     sum.add("adapter", linear{.in_features = h, .out_features = r, .weight = "down", .reads = value::stream, .writes = narrow});
     sum.add("adapter", linear{.in_features = r, .out_features = h, .weight = "up", .reads = narrow});
     CHECK(sum.parameters() == 2 * h * r);
@@ -136,7 +175,7 @@ TEST_CASE("The plans of docs/plans.md") {
     CHECK(step["rollout.mlp"].total(view::useful) * 100 == step["reference.mlp"].total(view::useful));
 }
 
-TEST_CASE("The samples of docs/balance.md are dealt, moved and packed") {
+TEST_CASE("the examples of docs/balance.md assign, exchange and pack samples") {
     using namespace floptally;
     const std::vector<int> lengths{100, 900, 51, 52, 40, 819, 300, 7};
     std::size_t kept = 0;
@@ -165,7 +204,7 @@ TEST_CASE("The samples of docs/balance.md are dealt, moved and packed") {
         const auto bytes_of = [&](std::uint64_t i) { return std::span(all).first(i == 0 ? 8 : 4); };
         const floptally::exchange_plan plan(owners, destinations, sizes, ranks, {.bytes_per_element = 4});
         const floptally::rank_exchange mine = plan.for_rank(rank);
-        const std::vector<std::byte> send = floptally::filled(mine.send, [&](std::uint64_t i) { return bytes_of(i); });
+        const std::vector<std::byte> send = floptally::filled_buffer(mine.send, [&](std::uint64_t i) { return bytes_of(i); });
         std::vector<std::byte> received(mine.receive.bytes());
         exchanger.run(mine, send, received);            // mpi_exchanger(MPI_COMM_WORLD), or nccl_exchanger(communicator, stream)
         const auto first =
@@ -176,30 +215,30 @@ TEST_CASE("The samples of docs/balance.md are dealt, moved and packed") {
     const std::uint64_t tp = 1;
     const std::uint64_t cp = 2;
     const auto made = floptally::pack_by_capacity(lengths, 8192, {.alignment = floptally::cp_alignment(tp, cp),
-                                                                  .min_rows = 4, .divisor = 2});
-    for (const floptally::pack& row : made.rows) {
-        tally.add_cu_seqlens(row.cu_seqlens, row.cu_seqlens_padded);
+                                                                  .min_packs = 4, .divisor = 2});
+    for (const floptally::pack& pack : made.packs) {
+        tally.add_cu_seqlens(pack.cu_seqlens, pack.cu_seqlens_padded);
     }
-    CHECK(tally.get(view::useful, statistic::count) == lengths.size());
+    CHECK(tally.get(view::useful, accumulator::count) == lengths.size());
 }
 
-TEST_CASE("The account of docs/waterfall.md") {
+TEST_CASE("the time breakdown example of docs/waterfall.md runs") {
     using namespace floptally;
     const flop_counter model(presets::mistral_7b);
     tally batch{model.masks()};
     batch.add_lengths(std::vector<int>(8, 8192));
     const std::vector<std::uint64_t> loads{5, 6, 5, 9};
-    step_account account{.step = {.seconds = 1.6, .gpus = 4, .peak_tflops = 989}};
-    account.work = {{model.evaluate(batch), 989}};      // of all ranks; mixed_precision::by_peak(batch) for several peaks
-    account.apart = {{"exposed communication", 0.5}};   // with what it waits
-    account.ranks = rank_times::of(loads);              // or of a pipeline's runs, or (largest, sum, ranks)
-    const std::string table = to_table(waterfall(account));
+    time_breakdown timed{.step = {.seconds = 1.6, .gpus = 4, .peak_tflops = 989}};
+    timed.work = {{model.evaluate(batch), 989}};      // of all ranks; mixed_precision::by_peak(batch) for several peaks
+    timed.apart = {{"exposed communication", 0.5}};   // with what it waits
+    timed.ranks = rank_times::of(loads);              // or of a pipeline's runs, or (largest, sum, ranks)
+    const std::string table = to_table(waterfall(timed));
     CHECK(table.find("\nimbalance between ranks ") != std::string::npos);
 }
 
 // clang-format on
 
-TEST_CASE("Every block of C++ on a page is cut from a test or an example that is compiled") {
+TEST_CASE("every C++ block of the docs is copied from a compiled test or example") {
     std::vector<std::vector<std::string>> compiled;
     for (const char* const folder : {"tests", "examples"}) {
         for (const auto& entry : std::filesystem::recursive_directory_iterator(source / folder)) {

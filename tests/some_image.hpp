@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include <floptally/rules/grid_units.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/statistic_rule.hpp>
+#include <floptally/statistics/grid_units.hpp>
+#include <floptally/statistics/statistic.hpp>
+#include <floptally/statistics/statistic_type.hpp>
 
 /// An image that a model takes: its sides divide by every merge size of the zoo; of a model with a table of its patches
 /// it has as many as that says, and of one whose patches have several frames, or whose convolutions see far, enough of
@@ -13,7 +13,7 @@
 template <class Masks>
 [[nodiscard]] floptally::grid some_image(const Masks& masks, std::uint32_t frames = 1) {
     floptally::grid image{frames, 24, 24};
-    for (const floptally::rule& units : masks) {
+    for (const floptally::statistic& units : masks) {
         if (units.problem_of(image) == floptally::grid_problem::leaves_nothing) {
             floptally::grid longer = image;
             longer.t *= 2;
@@ -24,9 +24,9 @@ template <class Masks>
             }
         }
         image.keys = units.reads_other_side() ? 7 : image.keys;
-        if (units.is<floptally::unit_rules::listed_units>()) {
+        if (units.is<floptally::unit_statistics::listed_units>()) {
             image.h = 1;
-            image.w = static_cast<std::uint32_t>(units.as<floptally::unit_rules::listed_units>().patches);
+            image.w = static_cast<std::uint32_t>(units.as<floptally::unit_statistics::listed_units>().patches);
         }
     }
     return image;

@@ -28,15 +28,15 @@ class thread_world {
         explicit group(std::size_t ranks) : ranks_(ranks) {}
 
         template <class Combine>
-        void all_reduce(std::span<std::uint64_t> words, Combine combine) {
+        void all_reduce(std::span<std::uint64_t> integers, Combine combine) {
             std::unique_lock lock(mutex_);
             const std::size_t round = round_;
             if (arrived_ == 0) {
-                result_.assign(words.begin(), words.end());
-            } else if (result_.size() != words.size()) {
+                result_.assign(integers.begin(), integers.end());
+            } else if (result_.size() != integers.size()) {
                 throw std::logic_error("ranks sent messages of different sizes");
             } else {
-                std::transform(words.begin(), words.end(), result_.begin(), result_.begin(), combine);
+                std::transform(integers.begin(), integers.end(), result_.begin(), result_.begin(), combine);
             }
             if (++arrived_ == ranks_) {
                 arrived_ = 0;
@@ -46,7 +46,7 @@ class thread_world {
             } else if (!all_here_.wait_for(lock, std::chrono::seconds(20), [&] { return round_ != round; })) {
                 throw std::logic_error("hangs: a rank never came");
             }
-            std::copy(last_.begin(), last_.end(), words.begin());
+            std::copy(last_.begin(), last_.end(), integers.begin());
         }
 
       private:
@@ -64,11 +64,11 @@ class thread_world {
     class reducer {
       public:
         explicit reducer(std::shared_ptr<group> over) : over_(std::move(over)) {}
-        void sum(std::span<std::uint64_t> words) const {
-            over_->all_reduce(words, [](std::uint64_t a, std::uint64_t b) { return a + b; });
+        void sum(std::span<std::uint64_t> integers) const {
+            over_->all_reduce(integers, [](std::uint64_t a, std::uint64_t b) { return a + b; });
         }
-        void max(std::span<std::uint64_t> words) const {
-            over_->all_reduce(words, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+        void max(std::span<std::uint64_t> integers) const {
+            over_->all_reduce(integers, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
         }
 
       private:

@@ -67,7 +67,7 @@ floptally::cost cost_of(const training::model_shape& shape) {
 
 }  // namespace
 
-TEST_CASE("The training loop's matmul is the sum of products, transposed or not, and says 2·m·n·k") {
+TEST_CASE("the training loop's matmul is correct for every transposition and reports 2mnk FLOPs") {
     training::tensor a(5, 7);
     training::tensor b(3, 7);
     for (std::size_t i = 0; i < a.values.size(); ++i) {
@@ -96,7 +96,7 @@ TEST_CASE("The training loop's matmul is the sum of products, transposed or not,
     }
 }
 
-TEST_CASE("The training loop's gradients are the finite differences of its loss") {
+TEST_CASE("the training loop's gradients equal finite differences of its loss") {
     const training::packed_batch batch = small_batch();
     training::model network(small_shape(), 3);
     network.forward(batch);
@@ -126,7 +126,7 @@ TEST_CASE("The training loop's gradients are the finite differences of its loss"
     CHECK(moved > 800);
 }
 
-TEST_CASE("What the training loop's backward computes again is what its forward computed") {
+TEST_CASE("recomputation in the training loop gives the same gradients") {
     const training::packed_batch batch = small_batch();
     const std::vector<float> kept = gradients_of(small_shape(), batch);
     for (const bool fused : {false, true}) {
@@ -143,7 +143,7 @@ TEST_CASE("What the training loop's backward computes again is what its forward 
     }
 }
 
-TEST_CASE("A mock sequence is processed and teaches nothing") {
+TEST_CASE("a mock sequence does not change a gradient of the training loop") {
     training::packed_batch longer = small_batch();
     longer.num_real_seqs = 3;
     longer.tokens[11] = 7;
@@ -151,7 +151,7 @@ TEST_CASE("A mock sequence is processed and teaches nothing") {
     CHECK(gradients_of(small_shape(), longer) == gradients_of(small_shape(), small_batch()));
 }
 
-TEST_CASE("H7: the FLOPs that the training loop's matmuls run are those that are counted, pass by pass") {
+TEST_CASE("the matmuls of the training loop run the counted FLOPs in every pass") {
     const training::packed_batch batch = small_batch();
     for (const bool fused : {false, true}) {
         for (const bool recompute : {false, true}) {
@@ -189,7 +189,7 @@ TEST_CASE("H7: the FLOPs that the training loop's matmuls run are those that are
     }
 }
 
-TEST_CASE("The training loop learns: its loss on real text falls by a third in 20 steps") {
+TEST_CASE("the example training loop reduces its loss on real text by a third in 20 steps") {
     const std::filesystem::path license = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "LICENSE";
     const std::vector<std::string> documents = training::read_paragraphs(license, 64);
     training::packer rows(documents, 96, 2);
@@ -211,7 +211,7 @@ TEST_CASE("The training loop learns: its loss on real text falls by a third in 2
     CHECK(last < first * 2 / 3);
 }
 
-TEST_CASE("The training loop's rows are packed from whole documents, with a mock sequence in what is left") {
+TEST_CASE("the training loop packs whole documents and fills the rest of a pack with a mock sequence") {
     training::packer rows({"abcd", "xyz", "0123456"}, 10, 5);
     std::size_t with_mock = 0;
     for (int i = 0; i < 20; ++i) {

@@ -3,12 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include <floptally/batch/length_sums.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask_set.hpp>
 
 /// @file
 /// The sums of whole lists of lengths, in both forms of batch/length_sums.hpp, as tests compare and time them.
@@ -47,28 +46,28 @@ template <class List>
 /// Exact sums over `n` lengths; pairs[i] under masks[i], with no past and no keys. The plain form.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_lengths_plainly(const T* lengths, std::size_t n, const mask_set& masks,
-                                                        std::string_view field = "lengths") {
-    return add_up_plainly(given_lengths<T>{lengths, field}, n, masks);
+                                                        const char* field = "lengths") {
+    return add_up_plainly(plain_lengths<T>{lengths, field}, n, masks);
 }
 
 /// Equal to `sum_lengths_plainly`, and fast.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_lengths(const T* lengths, std::size_t n, const mask_set& masks,
-                                                std::string_view field = "lengths") {
-    return add_up(given_lengths<T>{lengths, field}, n, masks);
+                                                const char* field = "lengths") {
+    return add_up(plain_lengths<T>{lengths, field}, n, masks);
 }
 
 /// Exact sums over the n − 1 differences of `n` boundaries, the first of which is 0. The plain form.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_cu_seqlens_plainly(const T* cu_seqlens, std::size_t n, const mask_set& masks,
-                                                           std::string_view field = "cu_seqlens") {
+                                                           const char* field = "cu_seqlens") {
     return add_up_plainly(between(cu_seqlens, n, field), n - 1, masks);
 }
 
 /// Equal to `sum_cu_seqlens_plainly`, and fast.
 template <integer T>
 [[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
-                                                   std::string_view field = "cu_seqlens") {
+                                                   const char* field = "cu_seqlens") {
     return add_up(between(cu_seqlens, n, field), n - 1, masks);
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-// A repeated option's values are whole, commas and all: "8,900,100" is one sequence.
+// Keeps commas in the values of a repeated option: "8,900,100" is one sequence.
 #define CXXOPTS_VECTOR_DELIMITER '\0'
 #include <cxxopts.hpp>
 #include <fmt/format.h>
@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/text/error.hpp>
-#include <floptally/text/number_text.hpp>
+#include <floptally/core.hpp>
+#include <floptally/report.hpp>
 
 /// @file
-/// The options of the program as text and as numbers.
+/// Reads the program's options as text and as numbers.
 
 namespace program {
 
@@ -47,17 +47,18 @@ inline std::uint64_t parse_count(std::string_view text, const std::string& field
     return *value;
 }
 
-/// A whole number from 1 to 10^18 that may have a fraction, an exponent or a power of ten as a letter: "15T", "1.5e12",
-/// "250M"; K, M, B or G, and T. Its digits are counted, not rounded.
+/// A whole number from 1 to 10^18, also with a fraction, an exponent or a letter for a power of ten: "15T", "1.5e12",
+/// "250M". Letters are K, M, B or G, and T. The number is exact, not rounded.
 inline std::uint64_t parse_large_count(std::string_view text, const std::string& field) {
     constexpr std::uint64_t most = 1'000'000'000'000'000'000;
     const auto fail = [&]() -> std::uint64_t {
-        throw error(field, fmt::format("must be a whole number from 1 to 10^18, as 15e12 or 15T (K, M, B or G, T), "
-                                       "got \"{}\"",
-                                       text));
+        throw error(field,
+                    fmt::format("must be a whole number from 1 to 10^18, such as 15e12 or 15T (K, M, B or G, T), "
+                                "got \"{}\"",
+                                text));
     };
     std::string_view rest = text;
-    int zeros = 0;  // by which the point moves to the right
+    int zeros = 0;  // how far the decimal point moves to the right
     constexpr std::string_view letters = "kKmMbBgGtT";
     constexpr int powers[] = {3, 3, 6, 6, 9, 9, 9, 9, 12, 12};
     const std::size_t e = rest.find_first_of("eE");
@@ -107,20 +108,21 @@ inline std::uint64_t parse_large_count(std::string_view text, const std::string&
     return digits == 0 || value == 0 ? fail() : value;
 }
 
-/// A share of something, and what is to be said of how it was written.
+/// A share of something, and a note about how it was written.
 struct given_share {
     double fraction = 0;
     std::string note{};
 };
 
-/// A share from "40%", from a fraction up to 1, or from a bare number of per cent above 1, which has a note.
+/// A share from "40%", from a fraction up to 1, or from a bare number above 1. A bare number is per cent and gets a
+/// note.
 inline given_share parse_share(std::string_view text, const std::string& field) {
     const bool is_percent = !text.empty() && text.back() == '%';
     std::string_view number = text.substr(0, text.size() - (is_percent ? 1 : 0));
     number = number.substr(0, number.find_last_not_of(' ') + 1);
     const auto value = parse<double>(number);
     if (!value || !(*value > 0) || *value > 100) {
-        throw error(field, fmt::format("must be above 0 and at most 100 %, as 40% or 0.4, got \"{}\"", text));
+        throw error(field, fmt::format("must be above 0 and at most 100 %, such as 40% or 0.4, got \"{}\"", text));
     }
     if (is_percent) {
         return {.fraction = *value / 100};
@@ -134,7 +136,7 @@ inline given_share parse_share(std::string_view text, const std::string& field) 
             .note = *value < 1 ? "" : fmt::format("{} {} is the whole, 100 %; one per cent is 1%", field, number)};
 }
 
-/// The integers of a text, apart by white space or commas. A comma must be between two of them.
+/// The integers of a text, separated by white space or commas. A comma must be between two of them.
 inline std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field) {
     constexpr std::string_view blanks = " \t\r\n";
     std::vector<std::int64_t> values;
@@ -162,18 +164,18 @@ class arguments {
   public:
     explicit arguments(const cxxopts::ParseResult& parsed) : parsed_(parsed) {
         if (!parsed.unmatched().empty()) {
-            throw error("command", fmt::format("unexpected argument \"{}\"", parsed.unmatched().front()));
+            throw error("command", fmt::format("unexpected argument \"{}\": leave it out", parsed.unmatched().front()));
         }
     }
 
-    /// The options where one with that prefix is used before the one without.
+    /// These options, where an option with that prefix is read before the one without.
     [[nodiscard]] arguments with_prefix(std::string prefix) const {
         arguments other = *this;
         other.prefix_ = std::move(prefix);
         return other;
     }
 
-    /// The options with other values of some; an empty one takes an option away.
+    /// These options with some values replaced. An empty value removes the option.
     [[nodiscard]] arguments with(const std::map<std::string, std::string>& values) const {
         arguments other = *this;
         for (const auto& [name, value] : values) {
@@ -195,7 +197,7 @@ class arguments {
         }
         const std::string option = option_of(name);
         if (parsed_.count(option) > 1) {
-            throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));
+            throw error(field(option), fmt::format("is passed {} times: pass it once", parsed_.count(option)));
         }
         return parsed_.count(option) > 0 ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
     }
@@ -204,14 +206,14 @@ class arguments {
         if (auto value = text(option)) {
             return *value;
         }
-        throw error(field(option), fmt::format("is missing; give --{} {}", option, meaning));
+        throw error(field(option), fmt::format("is missing: pass --{} {}", option, meaning));
     }
 
     [[nodiscard]] std::vector<std::string> repeated(const std::string& option) const {
         return parsed_.count(option) > 0 ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
     }
 
-    /// The position of the given word in `choices`; `absent` where there is none.
+    /// The index of the option's value in `choices`; `absent` without the option.
     template <std::size_t Count>
     [[nodiscard]] std::size_t choice(const std::string& option, const char* const (&choices)[Count],
                                      std::size_t absent = 0) const {
@@ -232,8 +234,9 @@ class arguments {
     }
 
   private:
-    /// The option that says a name: the one with the prefix where it is given or replaces the other. Another batch
-    /// has nothing of the one before, another accelerator another peak and memory, another peak no clock.
+    /// The option to read for a name: with the prefix if it was passed, or if it replaces the other. Some options drop
+    /// related ones: another batch drops the whole old batch, another accelerator the old peak and memory, another peak
+    /// the old clock, another layout the old sizes.
     [[nodiscard]] std::string option_of(const std::string& name) const {
         if (prefix_.empty()) {
             return name;
@@ -248,7 +251,8 @@ class arguments {
         const bool another_peak = (has("accelerator") && is_among({"peak-tflops", "clock-mhz", "memory-tbps"})) ||
                                   (has("precision") && name == "peak-tflops") ||
                                   (has("peak-tflops") && name == "clock-mhz");
-        return has(name.c_str()) || another_batch || another_peak ? prefix_ + name : name;
+        const bool another_layout = has("layout") && is_among({"pp", "vpp", "replicas", "tp", "cp", "ep", "etp"});
+        return has(name.c_str()) || another_batch || another_peak || another_layout ? prefix_ + name : name;
     }
 
     const cxxopts::ParseResult& parsed_;

@@ -16,67 +16,67 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/batch/integer_view.hpp>
-#include <floptally/count/muon.hpp>
-#include <floptally/descriptors/model_config.hpp>
-#include <floptally/input/model_input.hpp>
-#include <floptally/integer/checked.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/text/error.hpp>
+#include <floptally/core.hpp>
+#include <floptally/input.hpp>
+#include <floptally/json.hpp>
+#include <floptally/plan.hpp>
 
 #include "arguments.hpp"
 
 /// @file
-/// The batch that the options of the program describe.
+/// Reads the batch from the program's options.
 
 namespace program {
 
 inline void add_batch_options(cxxopts::Options& options) {
     options.add_options("Batch")("lengths", "one sequence each", cxxopts::value<std::string>(), "512,1024")(
-        "lengths-file", "the same from a file, apart by white space or commas", cxxopts::value<std::string>(), "FILE")(
-        "cu-seqlens", "boundaries of a packed row", cxxopts::value<std::string>(), "0,512,1536")(
+        "lengths-file", "--lengths from a file, separated by white space or commas", cxxopts::value<std::string>(),
+        "FILE")("cu-seqlens", "boundaries of a packed sequence", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
-        "0,512,1664")("cu-seqlens-real", "boundaries of the real sequences, where mock sequences follow them",
+        "0,512,1664")("cu-seqlens-real", "boundaries of the real sequences, if mock sequences follow them",
                       cxxopts::value<std::string>(), "0,512")(
-        "num-real-seqs", "sequences after these are mock sequences: padded, not useful", cxxopts::value<std::string>(),
-        "N")("row-length", "of the rows that --lengths are padded to", cxxopts::value<std::string>(), "N")(
-        "attention-mask", "rows of 0 and 1, one a line", cxxopts::value<std::string>(), "FILE")(
+        "num-real-seqs", "number of real sequences; later ones are mock sequences: padded, not useful",
+        cxxopts::value<std::string>(),
+        "N")("row-length", "tokens that each of --lengths is padded to", cxxopts::value<std::string>(), "N")(
+        "attention-mask", "file with rows of 0 and 1, one per line", cxxopts::value<std::string>(), "FILE")(
         "new-tokens", "n new tokens after past cached ones (repeatable)", cxxopts::value<std::vector<std::string>>(),
         "n@past")("request",
                   "a prompt that is prefilled and the tokens that are generated, cached ones of the prompt "
                   "(repeatable)",
                   cxxopts::value<std::vector<std::string>>(), "prompt+generated[+cached]")(
-        "prefill-chunk", "tokens of a prompt that are prefilled in one pass", cxxopts::value<std::string>(), "N")(
+        "prefill-chunk", "prompt tokens that one pass prefills", cxxopts::value<std::string>(), "N")(
         "encoder-lengths",
         "tokens on the encoder's side of each of --lengths, or of the text (or texts) of each --grid",
         cxxopts::value<std::string>(),
-        "80,91")("encoder-lengths-padded", "those that the texts of --grid are padded to, one for each or one for all",
-                 cxxopts::value<std::string>(),
-                 "128")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
-                        cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]")(
-        "grid", "one image or clip, in patches before merging, or cells of latents (repeatable)",
-        cxxopts::value<std::vector<std::string>>(), "t,h,w")(
-        "pixels", "one picture or clip in pixels, of which a diffusion model's page knows the grid (repeatable)",
+        "80,91")("encoder-row-length", "tokens that each of --encoder-lengths of an encoder-decoder is padded to",
+                 cxxopts::value<std::string>(), "N")(
+        "encoder-lengths-padded", "tokens that texts of --grid are padded to, one for each or one for all",
+        cxxopts::value<std::string>(),
+        "128")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
+               cxxopts::value<std::vector<std::string>>(),
+               "c,h,t[,g]")("grid", "one image or clip, in patches before merging, or cells of latents (repeatable)",
+                            cxxopts::value<std::vector<std::string>>(), "t,h,w")(
+        "pixels", "one picture or clip in pixels, if the model's spec has its grid (repeatable)",
         cxxopts::value<std::vector<std::string>>(),
         "[frames,]height,width")("grid-padded", "what --grid is padded to, one for each or one for all (repeatable)",
                                  cxxopts::value<std::vector<std::string>>(), "t,h,w")(
-        "condition-grid", "one that a diffusion model makes its --grid from, as many for each (repeatable)",
+        "condition-grid", "a grid that a diffusion model is conditioned on, as many for each --grid (repeatable)",
         cxxopts::value<std::vector<std::string>>(),
         "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
         "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200")(
-        "routed", "visits of tokens to experts over all layers, where the model needs them measured, useful and padded",
+        "routed", "measured visits of tokens to experts over all layers, useful and padded, if the model needs them",
         cxxopts::value<std::string>(), "N[:N]");
 }
 
 inline std::string read_file(const std::string& path, const std::string& field) {
     std::ifstream file(path, std::ios::binary);
     if (!file || std::filesystem::is_directory(path)) {
-        throw error(field, fmt::format("cannot read \"{}\"", path));
+        throw error(field, fmt::format("cannot read \"{}\": pass a readable file", path));
     }
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The values of a repeated option, several of which may be in one, apart by commas.
+/// The values of a repeated option. One occurrence may have several, separated by commas.
 inline std::vector<std::string> comma_separated(const std::vector<std::string>& values) {
     std::vector<std::string> parts;
     for (std::string_view rest : values) {
@@ -106,7 +106,7 @@ inline floptally::sequence parse_new_tokens(std::string_view text, const std::st
     return tokens;
 }
 
-/// A request from "2000+38": its prompt and the tokens that are generated, then those of the prompt that are cached.
+/// A request from "2000+38": tokens of its prompt and generated tokens, then prompt tokens that are cached.
 inline floptally::request parse_request(std::string_view text, const std::string& field) {
     std::vector<std::uint32_t> numbers;
     for (std::string_view rest = text; numbers.size() < 4;) {
@@ -134,15 +134,15 @@ inline floptally::request parse_request(std::string_view text, const std::string
 /// An HSTU sequence from "8,900,100,2": contextual tokens, history, targets and the size of their groups (default 1).
 inline floptally::sequence parse_sequence(std::string_view text, const std::string& field) {
     std::uint32_t numbers[4] = {0, 0, 0, 1};
-    std::size_t given = 0;
-    for (bool more = true; more && given < std::size(numbers); ++given) {
+    std::size_t parts = 0;
+    for (bool more = true; more && parts < std::size(numbers); ++parts) {
         const std::size_t comma = text.find(',');
         more = comma != std::string_view::npos;
-        numbers[given] = static_cast<std::uint32_t>(parse_count(text.substr(0, comma), floptally::indexed(field, given),
-                                                                given == 3 ? 1 : 0, floptally::max_sequence_length));
+        numbers[parts] = static_cast<std::uint32_t>(parse_count(text.substr(0, comma), floptally::indexed(field, parts),
+                                                                parts == 3 ? 1 : 0, floptally::max_sequence_length));
         text.remove_prefix(more ? comma + 1 : text.size());
     }
-    if (given < 3 || !text.empty()) {
+    if (parts < 3 || !text.empty()) {
         throw error(field, "must be c,h,t or c,h,t,g: contextual tokens, history, targets and their group");
     }
     return floptally::hstu_sequence(numbers[0], numbers[1], numbers[2], numbers[3], field);
@@ -173,8 +173,8 @@ inline floptally::grid parse_pixels(std::string_view text, const std::string& fi
     return parse_grid(commas == 1 ? std::string("1,").append(text) : std::string(text), field);
 }
 
-/// A measured word, useful and padded, from "900:1024"; a single number is both.
-inline floptally::model_input::measured_word parse_measured(std::string_view word, std::string_view text) {
+/// Measured amounts, useful and padded, from "900:1024". A single number is both.
+inline floptally::model_input::measured_amount parse_measured(std::string_view word, std::string_view text) {
     const std::string field(word);
     const std::size_t colon = std::min(text.find(':'), text.size());
     const auto number = [&](std::string_view digits) {
@@ -184,19 +184,19 @@ inline floptally::model_input::measured_word parse_measured(std::string_view wor
     return {field, useful, colon == text.size() ? useful : number(text.substr(colon + 1))};
 }
 
-/// The tokens whose logits are computed, from "900:1024" for all sequences together, or from one number for each.
-inline floptally::model_input::measured_word parse_logits(const std::string& text) {
+/// Tokens whose logits are computed, from "900:1024" for all sequences together, or from one number for each sequence.
+inline floptally::model_input::measured_amount parse_logits(const std::string& text) {
     floptally::checked useful(0, "logits");
     floptally::checked padded(0, "logits");
     for (const std::string& item : comma_separated({text})) {
-        const floptally::model_input::measured_word word = parse_measured(floptally::logits_word, item);
+        const floptally::model_input::measured_amount word = parse_measured(floptally::logits_accumulator, item);
         useful += word.useful;
         padded += word.padded;
     }
-    return {std::string(floptally::logits_word), useful, padded};
+    return {std::string(floptally::logits_accumulator), useful, padded};
 }
 
-/// The spelling of inputs as options: `grid_thw` of the library is --grid here, `sequences` is --sequence.
+/// The option for an input: `grid_thw` of the library is --grid here, `sequences` is --sequence.
 inline constexpr floptally::input_spelling spelling{
     [](std::string_view name) {
         return std::string(name == "grid_thw"             ? "grid"
@@ -213,7 +213,7 @@ inline constexpr floptally::input_spelling spelling{
     },
     "either --lengths or --lengths-file"};
 
-/// The batch of the options, and the integers that it points to.
+/// The batch from the options, with the integers that it points to.
 class read_input {
   public:
     explicit read_input(const arguments& args) : args_(args) {
@@ -223,7 +223,7 @@ class read_input {
         if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
             !args.given("cu-seqlens-padded") && !args.given("cu-seqlens-real") && !args.given("num-real-seqs")) {
             throw error("lengths",
-                        "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, "
+                        "no batch was passed: use --lengths, --lengths-file, --cu-seqlens, --attention-mask, "
                         "--new-tokens, --request, --sequence, --grid, --pixels, --images or --audio-frames");
         }
         if (const auto lengths = args.text("lengths")) {
@@ -246,6 +246,9 @@ class read_input {
         }
         if (const auto others = args.text("encoder-lengths")) {
             input_.encoder_lengths = keep(*others, "encoder_lengths");
+        }
+        if (const auto row = args.text("encoder-row-length")) {
+            input_.encoder_row_length = parse_count(*row, "encoder_row_length", 0, floptally::max_sequence_length);
         }
         if (const auto slots = args.text("encoder-lengths-padded")) {
             input_.encoder_lengths_padded = keep(*slots, "encoder_lengths_padded");
@@ -277,16 +280,16 @@ class read_input {
             input_.measured.push_back(parse_logits(*tokens));
         }
         if (args.given("muon")) {
-            input_.measured.push_back({std::string(floptally::muon::word), 1, 1});  // the batch is one step
+            input_.measured.push_back({std::string(floptally::muon::accumulator), 1, 1});  // the batch is one step
         }
     }
 
     [[nodiscard]] const floptally::model_input& get() const { return input_; }
 
   private:
-    /// The rows of flags in a file, one a line. Empty lines are no rows.
+    /// The rows of flags in a file, one per line. Empty lines are ignored.
     floptally::model_input::flag_rows read_rows(std::string_view text) {
-        floptally::model_input::flag_rows made;
+        floptally::model_input::flag_rows mask;
         std::vector<std::int64_t>& flags = kept_.emplace_back();
         while (!text.empty()) {
             const std::size_t end = std::min(text.find('\n'), text.size());
@@ -295,20 +298,21 @@ class read_input {
             if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
                 continue;
             }
-            const std::string row = floptally::indexed("attention_mask", made.rows);
+            const std::string row = floptally::indexed("attention_mask", mask.rows);
             const std::vector<std::int64_t> own = parse_integers(line, row);
-            made.columns = made.rows == 0 ? own.size() : made.columns;
-            if (own.size() != made.columns) {
-                throw error(row, fmt::format("must have {} flags as the row before, got {}", made.columns, own.size()));
+            mask.columns = mask.rows == 0 ? own.size() : mask.columns;
+            if (own.size() != mask.columns) {
+                throw error(row,
+                            fmt::format("must have {} flags like the row before, got {}", mask.columns, own.size()));
             }
             flags.insert(flags.end(), own.begin(), own.end());
-            ++made.rows;
+            ++mask.rows;
         }
-        if (made.rows == 0) {
+        if (mask.rows == 0) {
             throw error("attention_mask", "must have at least one row");
         }
-        made.flags = flags;
-        return made;
+        mask.flags = flags;
+        return mask;
     }
 
     floptally::integer_view keep(std::string_view text, const std::string& field) {

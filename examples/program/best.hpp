@@ -12,59 +12,57 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/parallel/pipeline_schedule.hpp>
-#include <floptally/step/memory.hpp>
-#include <floptally/step/pipeline_search.hpp>
-#include <floptally/waterfall/waterfall.hpp>
-#include <floptally/waterfall/what_if.hpp>
+#include <floptally/json.hpp>
+#include <floptally/pipeline.hpp>
+#include <floptally/waterfall.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"
 #include "ranks.hpp"
 
 /// @file
-/// `floptally whatif --best`: pipelines of as many GPUs and microbatches that fit the memory, soonest first.
+/// `floptally whatif --best`: pipeline layouts with the same GPUs and microbatches that fit the memory, fastest first.
 
 namespace program {
 
 inline void add_best_options(cxxopts::Options& options) {
     options.add_options("Search")("best", "other pipelines of as many GPUs and microbatches, soonest first")(
-        "memory-gib", "of one GPU, for --best", cxxopts::value<std::string>(), "X")(
-        "zero", "states that data parallel ranks split: none, optimizer, gradients or weights",
+        "memory-gib", "memory of one GPU in GiB, for --best", cxxopts::value<std::string>(), "X")(
+        "zero", "states that data parallel ranks shard: none, optimizer, gradients or weights",
         cxxopts::value<std::string>(),
-        "WHAT")("activation-gib", "of one microbatch in all stages together, on one GPU of each, as measured",
+        "WHAT")("activation-gib", "measured GiB of one microbatch, of one GPU of each stage, summed over the stages",
                 cxxopts::value<std::string>(), "X");
 }
 
-/// A layout of `--best`, and how long its step would take.
+/// A layout of `--best`, with its predicted step time.
 struct found_layout {
     std::map<std::string, std::string> options{};
-    double memory_gib = 0;  ///< of the rank with the most: states, and activations where they were given
+    double memory_gib = 0;  ///< of the rank with the most: states, and activations if they were passed
     double seconds = 0;
     double mfu = 0;
     double bound = 0;  ///< MFU with kernels at their peak
 };
 
-/// A search, and what it left out.
+/// The result of a search, and what it left out.
 struct layout_search {
     std::vector<found_layout> found{};
-    std::uint64_t too_large = 0;   ///< do not fit the memory
-    std::uint64_t impossible = 0;  ///< layers or microbatches do not divide
+    std::uint64_t too_large = 0;   ///< how many do not fit the memory
+    std::uint64_t impossible = 0;  ///< how many do not divide the layers or microbatches
     std::string kept{};
 };
 
-/// All pipelines of the measured step's GPUs, GPUs of a stage and microbatches. `then(options)` is the account of one.
+/// All pipelines with the measured step's GPUs, GPUs per stage and microbatches. `then(options)` returns the time
+/// breakdown of one.
 template <class Then>
 layout_search search_layouts(const arguments& args, const floptally::model_config& model,
                              const floptally::waterfall& measured, Then then) {
     for (const char* option :
          {"rank-work", "micro-batch-size", "layers-of-chunks", "num-layers-in-first-pipeline-stage",
           "num-layers-in-last-pipeline-stage", "account-for-embedding-in-pipeline-split",
-          "account-for-loss-in-pipeline-split", "batches"}) {
+          "account-for-loss-in-pipeline-split", "pipeline-model-parallel-layout", "layer-split", "batches"}) {
         if (args.text(option)) {
-            throw error("best", fmt::format("searches equal stages and microbatches; take --{} away", option));
+            throw error("best", fmt::format("searches equal stages and microbatches only: leave --{} out", option));
         }
     }
     const auto number = [&](const char* option) {
@@ -93,11 +91,11 @@ layout_search search_layouts(const arguments& args, const floptally::model_confi
                         {"microbatches", std::to_string(pipeline.microbatches)},
                         {"schedule", floptally::pipeline_schedule_names[static_cast<std::size_t>(pipeline.schedule)]}},
             .memory_gib = pipeline.memory_gib};
-        const floptally::step_account account = then(layout.options);
-        const floptally::waterfall made = floptally::what_if(account, measured);
-        layout.seconds = made.seconds();
-        layout.mfu = made.mfu();
-        layout.bound = floptally::what_if(account, measured, 1).mfu();
+        const floptally::time_breakdown timed = then(layout.options);
+        const floptally::waterfall predicted = floptally::what_if(timed, measured);
+        layout.seconds = predicted.seconds();
+        layout.mfu = predicted.mfu();
+        layout.bound = floptally::what_if(timed, measured, 1).mfu();
         search.found.push_back(std::move(layout));
     }
     std::stable_sort(search.found.begin(), search.found.end(),

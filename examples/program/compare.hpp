@@ -4,14 +4,11 @@
 #include <sstream>
 #include <string>
 
-#include <floptally/conventions/comparison.hpp>
-#include <floptally/conventions/trainer_log.hpp>
-#include <floptally/descriptors/model_config.hpp>
+#include <floptally/compare.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/input/add_input.hpp>
-#include <floptally/json/comparison_json.hpp>
-#include <floptally/step/comparison_report.hpp>
-#include <floptally/step/observed_work.hpp>
+#include <floptally/input.hpp>
+#include <floptally/json.hpp>
+#include <floptally/report_json.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
@@ -19,23 +16,24 @@
 #include "measure.hpp"
 
 /// @file
-/// `floptally compare`: one step as every convention counts it, and whose number a dashboard or a log shows.
+/// `floptally compare`: one step counted by every convention, and which convention a number from a dashboard or a log
+/// follows.
 
 namespace program {
 
 inline void add_compare_options(cxxopts::Options& options) {
     add_flops_options(options);
     options.add_options("Dashboard")(
-        "observed", "a number of it: 402TFLOP/s of one GPU, 3.21PFLOP of the step or 40.7%",
+        "observed", "the dashboard's number: 402TFLOP/s of one GPU, 3.21PFLOP of the step or 40.7%",
         cxxopts::value<std::string>(), "NUMBER")("seconds", "duration of the step", cxxopts::value<std::string>(), "S")(
         "log",
-        "a trainer's log whose steps are this batch, or as many of its sequences as the log says: of " +
+        "log of a trainer whose steps are this batch, or as many of its sequences as the log says: " +
             floptally::known_trainers(),
         cxxopts::value<std::string>(), "FILE");
     add_peak_options(options);
 }
 
-/// The measurement that an observed rate was made with, as far as the options say it.
+/// The measurement behind an observed rate, as far as the options say it.
 inline floptally::observed_step read_observed_step(const arguments& args) {
     floptally::observed_step step;
     if (const auto seconds = args.text("seconds")) {
@@ -54,10 +52,8 @@ inline std::string run_compare(const arguments& args) {
     const floptally::model_config model = read_model(args);
     const floptally::training_plan plan = read_plan(args);
     require_components(model.cost, plan);
-    const auto only = args.text("convention");
-    if (only) {
-        (void)floptally::convention_named(*only);
-    }
+    const auto asked = args.text("convention");
+    const auto only = asked ? std::optional(std::string(floptally::convention_named(*asked).name)) : std::nullopt;
     return naming_options([&] {
         const floptally::convention_comparison all(model, plan);
         floptally::tally batch{all.masks()};
@@ -66,15 +62,15 @@ inline std::string run_compare(const arguments& args) {
         const floptally::observed_step step = read_observed_step(args);
         const auto log = args.text("log");
         if (log && (args.given("observed") || args.given("seconds"))) {
-            throw error("log", "says rates and seconds itself; give it without --observed and --seconds");
+            throw error("log", "already contains rates and seconds: leave --observed and --seconds out");
         }
         std::istringstream lines(log ? read_file(*log, "log") : "");
-        const floptally::comparison_report made =
+        const floptally::comparison_report report =
             log ? floptally::comparison_of(model.model_type, all, batch, only.value_or(""),
-                                           floptally::observed_log_of(lines, batch, step))
+                                           floptally::observed_log_of(lines, batch, step), step)
                 : floptally::comparison_of(model.model_type, all, batch, only.value_or(""),
                                            args.text("observed").value_or(""), step);
-        return args.as_json() ? floptally::to_json(made).dump(2) + "\n" : floptally::to_table(made);
+        return args.as_json() ? floptally::to_json(report).dump(2) + "\n" : floptally::to_table(report);
     });
 }
 

@@ -11,33 +11,27 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/config/json_text.hpp>
-#include <floptally/count/breakdown.hpp>
-#include <floptally/json/component_json.hpp>
-#include <floptally/json/kineto_trace.hpp>
-#include <floptally/waterfall/component_comparison.hpp>
-#include <floptally/waterfall/component_times.hpp>
-#include <floptally/waterfall/module_map.hpp>
-#include <floptally/waterfall/rank_traces.hpp>
-#include <floptally/waterfall/waterfall.hpp>
-#include <floptally/waterfall/waterfall_text.hpp>
+#include <floptally/core.hpp>
+#include <floptally/report_json.hpp>
+#include <floptally/waterfall.hpp>
+#include <floptally/waterfall_json.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
 
 /// @file
-/// Measured times of components, from a file of them or from a trace of PyTorch's profiler.
+/// Reads measured times of components from a file, or from a trace of PyTorch's profiler.
 
 namespace program {
 
 inline void add_times_options(cxxopts::Options& options) {
     options.add_options("By component")("component-times", "measured times of components, as JSON",
                                         cxxopts::value<std::string>(), "FILE")(
-        "trace", "of a step, by torch.profiler's export_chrome_trace; of several ranks apart by commas",
+        "trace", "trace of a step by torch.profiler's export_chrome_trace; one for each rank, separated by commas",
         cxxopts::value<std::string>(), "FILE[,FILE]")(
-        "modules", "components of modules in the trace, before the usual ones: *.mixer=mamba,op:my::*=mlp",
+        "modules", "components of modules in the trace, tried before the usual ones: *.mixer=mamba,op:my::*=mlp",
         cxxopts::value<std::string>(),
-        "LIST")("against", "an earlier trace or file of times of the same model: which component became slower",
+        "LIST")("against", "earlier trace or times of the same model: shows which component became slower",
                 cxxopts::value<std::string>(), "FILE");
 }
 
@@ -45,23 +39,23 @@ inline void add_times_options(cxxopts::Options& options) {
 struct measured_times {
     floptally::component_times given{};
     std::vector<std::string> notes{};
-    floptally::traced_step traced{};            ///< in a trace: what is no work, and ranks
-    std::vector<floptally::rank_line> lines{};  ///< of each rank whose trace is given, where they are several
+    floptally::traced_step traced{};            ///< from a trace: time that is no work, and ranks
+    std::vector<floptally::rank_line> lines{};  ///< one for each rank, if several traces were passed
 };
 
-/// How a trace is read from its file: a program within another unpacks by what that one has.
+/// How to read a trace from its file. An embedding program, such as Python, may unpack gzip in its own way.
 inline floptally::trace (*load_trace)(const std::filesystem::path&) = floptally::load_kineto_trace;
 
-/// The times of a file of them, as JSON.
+/// The times in a file, as JSON.
 inline measured_times read_times_of(const std::string& path, const char* field) {
     std::istringstream text(read_file(path, field));
     return {floptally::read_component_times(floptally::read_json(text, field)), {}, {}, {}};
 }
 
-/// The times of the traces of one or several ranks, whose parts are looked up among the components of this work.
+/// The times from the traces of one or several ranks. Names of parts are looked up among the components of this work.
 inline measured_times read_traces(const arguments& args, const std::string& paths,
                                   const std::vector<floptally::work_at_peak>& work) {
-    // A name with a comma is one file, where there is such a one.
+    // A name with a comma is one file if that file exists.
     const std::vector<std::string> files =
         std::filesystem::exists(paths) ? std::vector<std::string>{paths} : comma_separated({paths});
     std::vector<floptally::trace> traces;
@@ -81,19 +75,19 @@ inline measured_times read_traces(const arguments& args, const std::string& path
             files.size() == 1 ? std::vector<floptally::rank_line>{} : made.lines(all)};
 }
 
-/// The measured times from the options, for the work of a step; none where there are no such options.
+/// The measured times from the options, for the work of a step; nullopt without such options.
 inline std::optional<measured_times> read_times(const arguments& args,
                                                 const std::vector<floptally::work_at_peak>& work) {
     const auto times = args.text("component-times");
     const auto trace = args.text("trace");
     if (times && trace) {
-        throw error("component_times", "is given beside --trace: one of them says the times");
+        throw error("component_times", "cannot be passed with --trace: both give the times; leave one out");
     }
     for (const auto& [option, needs] : {std::pair("modules", trace.has_value()), {"against", times || trace}}) {
         if (args.text(option) && !needs) {
-            throw error(option, fmt::format("is given without --trace{}", option == std::string_view("modules")
-                                                                              ? ", whose modules it names"
-                                                                              : " or --component-times"));
+            throw error(option, fmt::format("needs --trace{}", option == std::string_view("modules")
+                                                                   ? ", since it names modules of the trace"
+                                                                   : " or --component-times"));
         }
     }
     return times   ? std::optional(read_times_of(*times, "component_times"))
@@ -102,29 +96,29 @@ inline std::optional<measured_times> read_times(const arguments& args,
 }
 
 /// The measured step by component.
-inline floptally::component_waterfall by_component(floptally::step_account account, const measured_times& times) {
-    account.step.seconds = times.given.seconds.value_or(account.step.seconds);
-    return {floptally::without_traced(std::move(account), times.traced), times.given.times};
+inline floptally::component_waterfall by_component(floptally::time_breakdown timed, const measured_times& times) {
+    timed.step.seconds = times.given.seconds.value_or(timed.step.seconds);
+    return {floptally::without_traced(std::move(timed), times.traced), times.given.times};
 }
 
-/// An earlier step of the same model beside this one, by component; none where --against is not given.
+/// Compares with an earlier step of the same model, by component; nullopt without --against.
 inline std::optional<std::vector<floptally::compared_component>> read_comparison(
-    const arguments& args, const floptally::step_account& account, const floptally::component_waterfall& after) {
+    const arguments& args, const floptally::time_breakdown& timed, const floptally::component_waterfall& after) {
     const auto against = args.text("against");
     if (!against) {
         return {};
     }
     const measured_times before =
-        args.text("trace") ? read_traces(args, *against, account.work) : read_times_of(*against, "against");
+        args.text("trace") ? read_traces(args, *against, timed.work) : read_times_of(*against, "against");
     if (!before.given.seconds) {
-        throw error("against", "must say the seconds of its step");
+        throw error("against", "must say the seconds of its step: add \"seconds\" to the file");
     }
-    floptally::step_account earlier = account;
+    floptally::time_breakdown earlier = timed;
     earlier.apart.clear();  // measured in the later step
     return floptally::compare(by_component(std::move(earlier), before), after);
 }
 
-/// The report by component, after that of the whole, with each note in a line of its own.
+/// The report by component, after the report of the whole step. Each note is a line of its own.
 inline std::string show(const std::string& by_component, const std::vector<std::string>& notes, std::string_view mark) {
     std::string text = "\n" + by_component;
     for (const std::string& note : notes) {

@@ -10,53 +10,50 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/count/muon.hpp>
-#include <floptally/count/padding.hpp>
-#include <floptally/count/weight_setting_text.hpp>
-#include <floptally/descriptors/component_name.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/input/add_input.hpp>
-#include <floptally/input/input_padding.hpp>
+#include <floptally/input.hpp>
 #include <floptally/json.hpp>
-#include <floptally/step/report.hpp>
+#include <floptally/plan.hpp>
+#include <floptally/report.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
 
 /// @file
-/// The model, the plan and the batch that the options of `floptally flops` describe, counted.
+/// Counts the model, the plan and the batch that the options of `floptally flops` describe.
 
 namespace program {
 
 inline void add_flops_options(cxxopts::Options& options) {
     options.add_options()(
         "config",
-        "config.json of Hugging Face, a folder with one or with a pipeline's model_index.json, floptally's "
+        "Hugging Face config.json, a folder with one or with a pipeline's model_index.json, floptally's "
         "own JSON, or - for stdin",
         cxxopts::value<std::string>(), "FILE");
     add_batch_options(options);
     options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
         "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
         "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
-        "recompute-components", "components that the backward computes again besides", cxxopts::value<std::string>(),
+        "recompute-components", "components that the backward recomputes in addition", cxxopts::value<std::string>(),
         "mlp,moe.experts")("recompute-every", "recompute in the n-th, 2n-th, ... layer only",
                            cxxopts::value<std::string>(), "N")(
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
-        "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
-        "indexer", "frozen, sparse_loss, dense_loss or warm_up", cxxopts::value<std::string>(), "HOW")(
-        "logits", "tokens whose logits are computed: all, last (of each sequence; that of --request), or so many",
-        cxxopts::value<std::string>(),
-        "last|N[,N]")("repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
-        "muon", "iterations of the optimizer Muon, whose products the step then has too", cxxopts::value<std::string>(),
+        "weights", "which weights train: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(),
+        "LIST")("indexer", "frozen, sparse_loss, dense_loss or warm_up", cxxopts::value<std::string>(), "HOW")(
+        "logits", "tokens whose logits are computed: all, last (of each sequence; default for --request), or a number",
+        cxxopts::value<std::string>(), "last|N[,N]")("repeated", "how many ranks run all of this work: vision.*=4",
+                                                     cxxopts::value<std::string>(), "LIST")(
+        "muon", "count the products of the Muon optimizer, with this many iterations", cxxopts::value<std::string>(),
         "N")("muon-others", "weights that another optimizer steps: moe.router,vision.*", cxxopts::value<std::string>(),
-             "LIST")("padded-vocab-size", "of the lm_head as kernels run it, in the padded view",
+             "LIST")("padded-vocab-size", "vocabulary of the lm_head as kernels run it, in the padded view",
                      cxxopts::value<std::string>(), "N")("mtp", "layers of multi-token prediction that are trained",
                                                          cxxopts::value<std::string>(), "N")(
         "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
-        "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE")(
-        "parts", "of a pipeline's folder: the first trains, the others run frozen (default: what denoises)",
-        cxxopts::value<std::string>(), "transformer,text_encoder")(
-        "strict", "a key of the config that nothing reads, and a size that it does not say, are errors");
+        "spec", "a model spec (docs/specs.md) for the config of an unknown model type", cxxopts::value<std::string>(),
+        "FILE")("parts", "parts of a pipeline's folder: the first trains, others are frozen (default: the denoiser)",
+                cxxopts::value<std::string>(), "transformer,text_encoder")(
+        "strict", "any unused key of the config, or a size that it does not say, is an error")(
+        "lenient", "an unused key of the config that names a size is a note (default: an error)");
 }
 
 inline floptally::model_config read_config(const arguments& args) {
@@ -69,34 +66,39 @@ inline floptally::model_config read_config(const arguments& args) {
     if (const auto size = args.text("padded-vocab-size")) {
         options.padded_vocab_size = parse_count(*size, "padded_vocab_size", 1, std::uint64_t{1} << 28U);
     }
-    options.strict = args.flag("strict");
+    if (args.flag("strict") && args.flag("lenient")) {
+        throw error("lenient", "contradicts --strict: pass one of them");
+    }
+    if (args.flag("strict") || args.flag("lenient")) {
+        options.strict = args.flag("strict");
+    }
     if (const auto parts = args.text("parts")) {
         options.parts = comma_separated({*parts});
     }
-    if (const auto page = args.text("page")) {
-        std::ifstream file(*page, std::ios::binary);
+    if (const auto spec = args.text("spec")) {
+        std::ifstream file(*spec, std::ios::binary);
         if (!file) {
-            throw error("page", fmt::format("cannot read \"{}\"", *page));
+            throw error("spec", fmt::format("cannot read \"{}\": pass a readable file", *spec));
         }
-        options.pages.emplace_back(std::string(std::istreambuf_iterator<char>(file), {}), *page);
+        options.specs.emplace_back(std::string(std::istreambuf_iterator<char>(file), {}), *spec);
     }
     return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
 }
 
-/// The names of a text, apart by commas, each as long as that of a component may be.
+/// The names in a text, separated by commas. Each may be as long as a component's name.
 inline std::vector<floptally::component_name> read_names(const std::string& text, const std::string& field) {
     std::vector<floptally::component_name> names;
     for (const std::string& name : comma_separated({text})) {
         if (name.empty() || name.size() > floptally::component_name::capacity) {
-            throw error(field, fmt::format("must be components apart by commas, got \"{}\"", text));
+            throw error(field, fmt::format("must be components separated by commas, got \"{}\"", text));
         }
         names.emplace_back(name);
     }
     return names;
 }
 
-/// The tokens whose logits are computed: "all", "last", or numbers, which are measured. An engine computes those that
-/// it samples from, so that requests have "last" where none is given.
+/// The tokens whose logits are computed: "all", "last", or measured numbers. The default for requests is "last", since
+/// an engine only computes the logits that it samples from.
 inline floptally::logit_tokens logits_of(const arguments& args) {
     const std::string text = args.text("logits").value_or(args.given("request") ? "last" : "all");
     if (text == "all" || text == "last") {
@@ -126,32 +128,33 @@ inline floptally::training_plan read_plan(const arguments& args) {
             const std::string_view item = text;
             const std::size_t equals = item.rfind('=');
             if (equals == std::string_view::npos || equals == 0 || equals > floptally::component_name::capacity) {
-                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, apart by commas, got \"{}\"", item));
+                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, separated by commas, got \"{}\"", item));
             }
             plan.repeated.push_back(
                 {item.substr(0, equals), parse_count(item.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
                 "repeated");
         }
     }
-    if (const auto rules = args.text("rules")) {
-        for (const floptally::weight_setting& setting : floptally::weight_settings_named(*rules)) {
-            plan.weights.push_back(setting, "rules");
+    if (const auto weights = args.text("weights")) {
+        for (const floptally::weight_setting& setting : floptally::weight_settings_named(*weights)) {
+            plan.weights.push_back(setting, "weights");
         }
     }
     return plan;
 }
 
-/// Throws where a component to be recomputed is not in the model, since it would silently be recomputed nowhere.
+/// Throws if a component to be recomputed is not in the model. It would silently be recomputed nowhere.
 inline void require_components(const floptally::cost& model, const floptally::training_plan& plan) {
     for (const floptally::component_name& name : plan.recomputed_components) {
         if (model.components().find(name) == model.components().size()) {
             throw error("recompute_components",
-                        fmt::format("this model counts no component named \"{}\"", name.view()));
+                        fmt::format("this model counts no component named \"{}\": use a name that the breakdown shows",
+                                    name.view()));
         }
     }
 }
 
-/// Runs a call. The fields of its errors, of plans and optimizers, become the names of options.
+/// Runs a call. Errors of plans and optimizers get the names of options as fields.
 template <class Do>
 decltype(auto) naming_options(Do what) {
     try {
@@ -161,7 +164,7 @@ decltype(auto) naming_options(Do what) {
         constexpr std::string_view of_weights = "plan.weights";
         const std::string text(problem.problem());
         if (problem.field().starts_with(of_weights)) {
-            throw error(std::string("rules").append(problem.field().substr(of_weights.size())), text);
+            throw error(std::string("weights").append(problem.field().substr(of_weights.size())), text);
         }
         if (problem.field().starts_with(of_plan)) {
             throw error(problem.field().substr(of_plan.size()), text);
@@ -173,7 +176,7 @@ decltype(auto) naming_options(Do what) {
     }
 }
 
-/// The model, with the products of its optimizer where the options ask for these.
+/// The model, with the matrix products of its optimizer if the options ask for them.
 inline floptally::model_config with_optimizer(const arguments& args, const floptally::model_config& model,
                                               const floptally::training_plan& plan) {
     const auto iterations = args.text("muon");
@@ -184,13 +187,13 @@ inline floptally::model_config with_optimizer(const arguments& args, const flopt
         }
         return model;
     }
-    floptally::muon how{.iterations = parse_count(*iterations, "muon", 1, 1000)};
+    floptally::muon optimizer{.iterations = parse_count(*iterations, "muon", 1, 1000)};
     if (others) {
         for (const floptally::component_name& name : read_names(*others, "muon_others")) {
-            how.others.push_back(name, "muon_others");
+            optimizer.others.push_back(name, "muon_others");
         }
     }
-    return floptally::with_muon(model, plan, how);
+    return floptally::with_muon(model, plan, optimizer);
 }
 
 inline floptally::model_config read_model(const arguments& args) {
@@ -199,24 +202,25 @@ inline floptally::model_config read_model(const arguments& args) {
 }
 
 inline floptally::report count(const arguments& args, const floptally::model_config& model) {
-    const auto& how = floptally::convention_named(args.text("convention").value_or("exact"));
+    const auto& convention = floptally::convention_named(args.text("convention").value_or("exact"));
     const floptally::training_plan plan = read_plan(args);
     require_components(model.cost, plan);
     return naming_options([&] {
-        const floptally::flop_counter cost(model, how, plan);
+        const floptally::flop_counter cost(model, convention, plan);
         const read_input input(args);
         if (!input.get().requests.empty() && plan.counted != floptally::counted_passes::forward) {
-            throw error("phase", "must be forward: requests are decoded, which trains nothing");
+            throw error("phase", "must be forward, since --request decodes and trains nothing: pass --phase forward");
         }
         if (args.given("routed") && !cost.needs_routed()) {
-            throw error("routed", fmt::format("{} counts no visits to experts that are measured", model.model_type));
+            throw error("routed",
+                        fmt::format("{} counts no measured visits to experts: leave --routed out", model.model_type));
         }
         const floptally::mask_set masks = floptally::counted_masks(model.cost, cost);
         floptally::tally batch{masks};
         floptally::add_input(input.get(), model, batch, spelling);
-        floptally::report made = floptally::report_of(model, cost, plan, batch, model.cost.masks());
-        made.padding = floptally::padding_of(input.get(), model, cost, batch, spelling);
-        return made;
+        floptally::report report = floptally::report_of(model, cost, plan, batch, model.cost.masks());
+        report.padding = floptally::padding_of(input.get(), model, cost, batch, spelling);
+        return report;
     });
 }
 

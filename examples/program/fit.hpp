@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <fmt/format.h>
+#include <optional>
 #include <string>
 
-#include <floptally/bytes/fit_report.hpp>
-#include <floptally/bytes/optimizer_state.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/json/fit_json.hpp>
+#include <floptally/layout.hpp>
+#include <floptally/memory.hpp>
+#include <floptally/report_json.hpp>
 
 #include "arguments.hpp"
 #include "bytes.hpp"
@@ -17,25 +18,34 @@
 #include "ranks.hpp"
 
 /// @file
-/// `floptally fit`: what a rank of each pipeline stage holds and sends, with a microbatch like this one.
+/// `floptally fit`: what a rank of each pipeline stage holds and sends, for a microbatch like this one.
 
 namespace program {
 
 inline void add_fit_options(cxxopts::Options& options) {
     add_flops_options(options);
     auto add = options.add_options("Ranks");
-    for (const char* const size : {"dp", "cp", "tp", "pp", "vpp", "ep"}) {
+    for (const char* const size : {"dp", "cp", "tp", "pp", "vpp"}) {
         add(size, "ranks along it", cxxopts::value<std::string>(), "1");
     }
+    add("dp-replicate", "replicas of the states that data parallel ranks shard (HSDP)", cxxopts::value<std::string>(),
+        "1");
+    add("order", "axes of ranks, the fastest first", cxxopts::value<std::string>(),
+        std::string(floptally::megatron_order));
+    add("expert-order", "axes of experts' ranks, the fastest first; as Megatron derives them where it is not said",
+        cxxopts::value<std::string>(), "etp-ep-expert_dp-pp");
     add("sequence-parallel", "true: tensor parallel ranks share the tokens between their matrices",
         cxxopts::value<std::string>(), "true");
     add("context-exchange", "ring, all_gather or ulysses", cxxopts::value<std::string>(), "ring");
-    add("zero", "states that data parallel ranks split: none, optimizer, gradients or weights",
+    add("zero", "states that data parallel ranks shard: none, optimizer, gradients or weights",
         cxxopts::value<std::string>(), "none");
     add("microbatches", "of each replica in a step", cxxopts::value<std::string>(), "N");
     for (const auto& [option, meaning, value] : rank_options) {
         const std::string name = option;
-        if (name.find("layers") != std::string::npos || name.find("account") == 0) {
+        const bool is_of_layout = name == "ep" || name == "etp" || name == "layout" || name == "gpus-per-node";
+        const bool is_of_split = name.find("layer") != std::string::npos || name.find("account") == 0 ||
+                                 name == "pipeline-model-parallel-layout";
+        if (is_of_layout || is_of_split) {
             add(option, meaning, cxxopts::value<std::string>(), value);
         }
     }
@@ -44,19 +54,38 @@ inline void add_fit_options(cxxopts::Options& options) {
     for (const floptally::optimizer_state& known : floptally::optimizer_states::all) {
         names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
     }
-    held("optimizer", names, cxxopts::value<std::string>(), "adamw")(
-        "weight-bits", "of a weight", cxxopts::value<std::string>(), "16")("gradient-bits", "of a weight's gradient",
-                                                                           cxxopts::value<std::string>(), "16")(
-        "activation-bits", "of an activation", cxxopts::value<std::string>(), "16")(
-        "cache-bits", "of a cached key or value", cxxopts::value<std::string>(), "16")(
-        "logits-bits", "of all that the loss keeps of a logit", cxxopts::value<std::string>(), "16")(
-        "cached-tokens", "whose keys and values a rank keeps", cxxopts::value<std::string>(), "N")(
-        "no-flash-attention", "the probabilities of all pairs are kept")(
-        "no-fused-elementwise", "norms and gates keep what they made in between")(
-        "hidden-dropout", "its masks are kept")("attention-dropout", "likewise")(
-        "memory-gib", "of one GPU: says whether it fits", cxxopts::value<std::string>(), "X");
-    options.add_options("Network")("network-gbps", "GB/s that a rank sends, of all groups or tp=400,dp=50",
-                                   cxxopts::value<std::string>(), "LIST");
+    held("optimizer", names, cxxopts::value<std::string>(), "adamw")("weight-bits", "bits of a weight",
+                                                                     cxxopts::value<std::string>(), "16")(
+        "gradient-bits", "bits of a weight's gradient", cxxopts::value<std::string>(), "16")(
+        "activation-bits", "bits of an activation", cxxopts::value<std::string>(), "16")(
+        "cache-bits", "bits of a cached key or value", cxxopts::value<std::string>(), "16")(
+        "logits-bits", "bits of all that the loss keeps for a logit", cxxopts::value<std::string>(), "16")(
+        "cached-tokens", "tokens whose keys and values a rank keeps", cxxopts::value<std::string>(), "N")(
+        "no-flash-attention", "the attention probabilities of all pairs are kept")(
+        "no-fused-elementwise", "norms and gates keep their intermediate results")(
+        "hidden-dropout", "dropout masks of hidden states are kept")("attention-dropout",
+                                                                     "dropout masks of attention are kept")(
+        "weights-inside-experts", "the router's weights multiply inside the experts (Megatron-Core)")(
+        "matrix-inputs", "format in which matrices keep their inputs: fp8, fp8_blocks, mxfp8, nvfp4",
+        cxxopts::value<std::string>(),
+        "none")("matrix-weights", "format of weights that kernels read, held for both directions",
+                cxxopts::value<std::string>(), "none")(
+        "frozen-weights", "format of frozen matrices that have adapters: nf4, nf4_double, fp8, …",
+        cxxopts::value<std::string>(), "none")("recompute-modules",
+                                               "modules of a layer that the backward computes again, as Megatron-Core "
+                                               "names them: core_attn, mla_up_proj, layernorm, mlp, shared_experts, "
+                                               "moe_act, moe",
+                                               cxxopts::value<std::string>(), "LIST")(
+        "offload-modules", "modules of a layer whose activations lie on the host: those, attn_proj and expert_fc1",
+        cxxopts::value<std::string>(),
+        "LIST")("offload-layers", "layers whose activations lie on the host", cxxopts::value<std::string>(), "N")(
+        "optimizer-offload", "part of the optimizer state on the host, from 0 to 1", cxxopts::value<std::string>(),
+        "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
+             cxxopts::value<std::string>(), "X")("memory-gib", "memory of one GPU in GiB: says whether the rank fits",
+                                                 cxxopts::value<std::string>(), "X");
+    options.add_options("Network")(
+        "network-gbps", "GB/s that a rank sends: for all groups, tp=400,dp=50, or within=450,between=50 of nodes",
+        cxxopts::value<std::string>(), "LIST");
 }
 
 inline floptally::optimizer_state optimizer_named(const std::string& name) {
@@ -70,19 +99,52 @@ inline floptally::optimizer_state optimizer_named(const std::string& name) {
     throw error("optimizer", fmt::format("must be one of {}, got \"{}\"", names, name));
 }
 
-inline std::string run_fit(const arguments& args) {
-    const floptally::model_config model = read_model(args);
-    const floptally::report counted = count(args, model);
+inline floptally::block_format format_of(const arguments& args, const char* option) {
+    return floptally::block_format_named(args.text(option).value_or("none"), arguments::field(option));
+}
+inline floptally::layer_modules modules_of(const arguments& args, const char* option) {
+    return floptally::layer_modules_named(args.text(option).value_or(""), arguments::field(option));
+}
+/// A number of at least 0; 0 without the option.
+inline double parse_number_from_0(const arguments& args, const char* option) {
+    const auto text = args.text(option);
+    const auto value = text ? parse<double>(*text) : std::optional(0.0);
+    if (!value || !(*value >= 0) || *value > 1e6) {
+        throw error(arguments::field(option), fmt::format("must be a number from 0, got \"{}\"", *text));
+    }
+    return *value;
+}
+
+inline std::string run_fit(const arguments& given) {
+    using floptally::parallel_sizes;
+    const floptally::model_config model = read_model(given);
+    const floptally::report counted = count(given, model);
+    const std::optional<floptally::trainer_layout> layout = layout_of(given, std::nullopt);
+    const arguments args = !layout ? given
+                                   : with_layout(given, *layout,
+                                                 {{"dp", &parallel_sizes::dp},
+                                                  {"cp", &parallel_sizes::cp},
+                                                  {"tp", &parallel_sizes::tp},
+                                                  {"pp", &parallel_sizes::pp},
+                                                  {"vpp", &parallel_sizes::vpp},
+                                                  {"ep", &parallel_sizes::ep},
+                                                  {"etp", &parallel_sizes::etp},
+                                                  {"dp-replicate", &parallel_sizes::dp_replicate}});
     const auto ranks_along = [&](const char* size) {
-        return parse_count(args.text(size).value_or("1"), size, 1, std::uint64_t{1} << 20U);
+        return parse_count(args.text(size).value_or("1"), arguments::field(size), 1, std::uint64_t{1} << 20U);
     };
-    const floptally::parallel_sizes sizes{.dp = ranks_along("dp"),
-                                          .cp = ranks_along("cp"),
-                                          .tp = ranks_along("tp"),
-                                          .pp = ranks_along("pp"),
-                                          .vpp = ranks_along("vpp"),
-                                          .ep = ranks_along("ep")};
-    floptally::memory_options how{
+    parallel_sizes sizes = expert_sizes(args);
+    sizes.dp = ranks_along("dp");
+    sizes.cp = ranks_along("cp");
+    sizes.tp = ranks_along("tp");
+    sizes.pp = ranks_along("pp");
+    sizes.vpp = ranks_along("vpp");
+    sizes.dp_replicate = ranks_along("dp-replicate");
+    const floptally::rank_order order{
+        .axes = args.text("order").value_or(layout ? layout->order : std::string(floptally::megatron_order)),
+        .expert_axes = args.text("expert-order").value_or(layout ? layout->expert_order : std::string()),
+        .gpus_per_node = gpus_per_node_of(args)};
+    floptally::memory_options options{
         .sharded =
             static_cast<floptally::zero_stage>(args.choice("zero", {"none", "optimizer", "gradients", "weights"})),
         .optimizer = optimizer_named(args.text("optimizer").value_or("adamw")),
@@ -90,34 +152,51 @@ inline std::string run_fit(const arguments& args) {
         .kernels = {.flash_attention = !args.flag("no-flash-attention"),
                     .fused_elementwise = !args.flag("no-fused-elementwise"),
                     .hidden_dropout = args.flag("hidden-dropout"),
-                    .attention_dropout = args.flag("attention-dropout")},
+                    .attention_dropout = args.flag("attention-dropout"),
+                    .weights_inside_experts = args.flag("weights-inside-experts"),
+                    .matrix_inputs = format_of(args, "matrix-inputs"),
+                    .recomputed = modules_of(args, "recompute-modules"),
+                    .offloaded = modules_of(args, "offload-modules")},
         .logits_bits = parse_count(args.text("logits-bits").value_or("16"), "logits_bits", 1, 256),
         .microbatches = parse_count(args.text("microbatches").value_or("1"), "microbatches", 1, 1U << 20U),
         .cached_tokens =
-            parse_count(args.text("cached-tokens").value_or("0"), "cached_tokens", 0, std::uint64_t{1} << 40U)};
-    how.ranks.tensor.sequence_parallel =
-        args.text("sequence-parallel") && args.choice("sequence-parallel", {"true", "false"}) == 0;
-    how.ranks.pipeline = split_options(args);
+            parse_count(args.text("cached-tokens").value_or("0"), "cached_tokens", 0, std::uint64_t{1} << 40U),
+        .matrix_weights = format_of(args, "matrix-weights"),
+        .frozen_weights = format_of(args, "frozen-weights"),
+        .host_optimizer = parse_number_from_0(args, "optimizer-offload"),
+        .offloaded_layers = parse_count(args.text("offload-layers").value_or("0"), "offload_layers", 0, 100'000)};
+    options.ranks.tensor.sequence_parallel = args.text("sequence-parallel")
+                                                 ? args.choice("sequence-parallel", {"true", "false"}) == 0
+                                                 : layout && layout->sequence_parallel.value_or(false);
+    if (layout && layout->sharded && !args.text("zero")) {
+        options.sharded = *layout->sharded;
+    }
+    options.ranks.pipeline = split_options(args);
     if (const auto layers = args.text("layers-of-chunks")) {
-        how.ranks.layers_of_chunks = parse_loads(*layers, "layers_of_chunks");
+        options.ranks.layers_of_chunks = parse_loads(*layers, "layers_of_chunks");
     }
     const auto network = args.text("network-gbps");
-    const floptally::group_bandwidths bandwidths = network ? parse_bandwidths(*network) : floptally::group_bandwidths{};
-    floptally::fit_report made = floptally::fit_of(
-        model.parts, counted.batch, sizes, counted.plan, how,
+    const floptally::group_bandwidths bandwidths =
+        network ? parse_bandwidths(*network, order.gpus_per_node) : floptally::group_bandwidths{};
+    floptally::fit_report report = floptally::fit_of(
+        model.parts, counted.batch, sizes, counted.plan, options,
         static_cast<floptally::context_exchange>(args.choice("context-exchange", floptally::context_exchange_names)),
-        bandwidths);
-    made.model_type = model.model_type;
-    if (const auto given = args.text("memory-gib")) {
-        made.memory_gib = parse_positive(*given, "memory_gib");
+        bandwidths, order);
+    report.model_type = model.model_type;
+    if (const auto memory = args.text("memory-gib")) {
+        report.memory_gib = parse_positive(*memory, "memory_gib");
+    }
+    report.reserve_gib = parse_number_from_0(args, "reserve-gib");
+    if (report.reserve_gib != 0 && !report.memory_gib) {
+        throw error("memory_gib", "is missing: --reserve-gib needs it");
     }
     switch (args.choice("format", {"table", "json", "markdown"})) {
         case 0:
-            return floptally::to_table(made);
+            return floptally::to_table(report);
         case 1:
-            return floptally::to_json(made).dump(2) + "\n";
+            return floptally::to_json(report).dump(2) + "\n";
         default:
-            return floptally::to_markdown(floptally::table_of(made));
+            return floptally::to_markdown(floptally::table_of(report));
     }
 }
 

@@ -7,27 +7,26 @@
 #include <optional>
 #include <string>
 
-#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/hardware/peak.hpp>
-#include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_setting_text.hpp>
-#include <floptally/step/report.hpp>
+#include <floptally/hardware.hpp>
+#include <floptally/json.hpp>
+#include <floptally/report.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"
 
 /// @file
-/// The measurement of a step from the options: its time, its GPUs and their peaks.
+/// Reads the measurement of a step from the options: its time, its GPUs and their peaks.
 
 namespace program {
 
 inline void add_peak_options(cxxopts::Options& options) {
-    options.add_options("Utilization")("gpus", "how many took part", cxxopts::value<std::string>(), "N")(
-        "accelerator", "as the driver calls it; see: floptally accelerators", cxxopts::value<std::string>(), "NAME")(
-        "peak-tflops", "dense peak of one GPU; wins over --accelerator", cxxopts::value<std::string>(), "X")(
-        "peak-kind", "what the peak is: datasheet, boost or measured", cxxopts::value<std::string>(), "KIND")(
-        "clock-mhz", "of the boost peak of --accelerator", cxxopts::value<std::string>(), "MHZ")(
+    options.add_options("Utilization")("gpus", "number of GPUs", cxxopts::value<std::string>(), "N")(
+        "accelerator", "name as the driver reports it; see: floptally accelerators", cxxopts::value<std::string>(),
+        "NAME")("peak-tflops", "dense peak of one GPU in TFLOP/s; overrides --accelerator",
+                cxxopts::value<std::string>(), "X")("peak-kind", "what the peak is: datasheet, boost or measured",
+                                                    cxxopts::value<std::string>(), "KIND")(
+        "clock-mhz", "clock for the boost peak of --accelerator", cxxopts::value<std::string>(), "MHZ")(
         "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16");
 }
 
@@ -60,7 +59,7 @@ inline floptally::chosen_peak peak_of(const arguments& args) {
     const auto peak = args.text("peak-tflops");
     const auto accelerator = args.text("accelerator");
     if (!peak && !accelerator) {
-        throw error("accelerator", "is missing; give --accelerator NAME or --peak-tflops X");
+        throw error("accelerator", "is missing: pass --accelerator NAME or --peak-tflops X");
     }
     const auto kind = args.text("peak-kind");
     return floptally::choose_peak(
@@ -84,7 +83,7 @@ inline floptally::mfu_report measure(const arguments& args, const floptally::rep
     return mfu;
 }
 
-/// The precisions of --precisions, for a batch that is counted under `plan`; none without the option.
+/// The precisions of --precisions, for a batch counted under `plan`. Empty without the option.
 inline std::optional<floptally::mixed_precision> mixed_precision_of(const arguments& args,
                                                                     const floptally::model_config& model,
                                                                     const floptally::report& counted,

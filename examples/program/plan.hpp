@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/step/report.hpp>
+#include <floptally/json.hpp>
+#include <floptally/report.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"
 #include "measure.hpp"
 
 /// @file
-/// `floptally plan`: the days, the GPU hours and the price of a training run.
+/// `floptally plan`: days, GPU hours and price of a training run.
 
 namespace program {
 
@@ -38,7 +38,7 @@ inline void add_plan_options(cxxopts::Options& options) {
     options.add_options("Run")("price", "of one GPU for an hour, in any currency", cxxopts::value<std::string>(), "X");
 }
 
-/// A time as it is written: 90s, 1.5h, 20m, 2d.
+/// A time with a unit: 90s, 1.5h, 20m, 2d.
 inline double parse_time(std::string_view text, const std::string& field) {
     constexpr std::pair<char, double> units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
     for (const auto& [letter, seconds] : units) {
@@ -46,10 +46,10 @@ inline double parse_time(std::string_view text, const std::string& field) {
             return seconds * parse_positive(std::string(text.substr(0, text.size() - 1)), field);
         }
     }
-    throw error(field, fmt::format("must be a time with its unit, 90s, 20m, 1.5h or 2d, got \"{}\"", text));
+    throw error(field, fmt::format("must be a time with a unit, such as 90s, 20m, 1.5h or 2d, got \"{}\"", text));
 }
 
-/// What the wall clock of a run goes to besides its steps, as a share of the time of steps.
+/// Wall-clock time of a run outside of its steps, as a share of the steps' time.
 struct spent_share {
     std::string name;
     double share = 0;
@@ -62,24 +62,24 @@ inline spent_share parse_spent(std::string_view text) {
     }
     const std::string name(text.substr(0, sign));
     const std::string field = "spent " + name;
-    const std::string_view said = text.substr(sign + 1);
-    const std::size_t slash = said.find('/');
+    const std::string_view amount = text.substr(sign + 1);
+    const std::size_t slash = amount.find('/');
     if (slash != std::string_view::npos) {
-        return {name, parse_time(said.substr(0, slash), field) / parse_time(said.substr(slash + 1), field)};
+        return {name, parse_time(amount.substr(0, slash), field) / parse_time(amount.substr(slash + 1), field)};
     }
-    if (said.empty() || said.back() != '%') {
-        throw error(field, fmt::format("must be TIME/EVERY or SHARE%, got \"{}\"", said));
+    if (amount.empty() || amount.back() != '%') {
+        throw error(field, fmt::format("must be TIME/EVERY or SHARE%, got \"{}\"", amount));
     }
-    return {name, parse_positive(std::string(said.substr(0, said.size() - 1)), field) / 100};
+    return {name, parse_positive(std::string(amount.substr(0, amount.size() - 1)), field) / 100};
 }
 
 inline std::string run_plan(const arguments& args) {
     const floptally::model_config model = read_model(args);
     const floptally::report counted = count(args, model);
-    const std::uint64_t of_batch =
-        counted.batch.get(floptally::view::useful, floptally::statistic::tokens, counted.batch.masks().main_modality());
+    const std::uint64_t of_batch = counted.batch.get(floptally::view::useful, floptally::accumulator::tokens,
+                                                     counted.batch.masks().main_modality());
     if (of_batch == 0) {
-        throw error("lengths", "have no token: the run's batches are taken to be like this one");
+        throw error("lengths", "must have at least one token: each batch of the run is counted like this one");
     }
     const std::uint64_t tokens = parse_large_count(args.required("tokens", "N"), "tokens");
     const given_share mfu = parse_share(args.text("mfu").value_or("40%"), "mfu");
@@ -97,7 +97,7 @@ inline std::string run_plan(const arguments& args) {
     const double peak = peak_of(args).tflops;
     const double batches = static_cast<double>(tokens) / static_cast<double>(of_batch);
     std::vector<spent_share> spent;
-    double wall = 1;  // for each second of a step
+    double wall = 1;  // wall-clock seconds per second of a step
     for (const std::string& texts : args.repeated("spent")) {
         for (std::size_t first = 0; first <= texts.size();) {
             const std::size_t comma = std::min(texts.find(',', first), texts.size());

@@ -11,27 +11,28 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/hardware/memory_bandwidth.hpp>
+#include <floptally/hardware.hpp>
 #include <floptally/json.hpp>
-#include <floptally/json/report_json.hpp>
-#include <floptally/step/report.hpp>
-#include <floptally/step/report_table.hpp>
+#include <floptally/report.hpp>
+#include <floptally/report_json.hpp>
 
 #include "arguments.hpp"
 #include "bytes.hpp"
 #include "compare.hpp"
 #include "count.hpp"
+#include "expect.hpp"
 #include "fit.hpp"
 #include "measure.hpp"
 #include "plan.hpp"
 #include "waterfall.hpp"
 
 /// @file
-/// The program `floptally`: FLOPs and MFU of a config and a batch, as a table or as JSON. docs/command_line.md is its
-/// contract. The executable and `python -m floptally` are this code.
+/// The program `floptally`: FLOPs and MFU of a config and a batch, as a table or as JSON. docs/command_line.md
+/// specifies it. The executable and `python -m floptally` both run this code.
 
 namespace program {
 
@@ -40,7 +41,7 @@ using json = nlohmann::ordered_json;
 inline floptally::report count(const arguments& args) { return count(args, read_model(args)); }
 
 inline std::string show(const arguments& args, const floptally::report& counted) {
-    // An accelerator's name is the user's: any bytes.
+    // An accelerator's name comes from the user and may have any bytes.
     return args.as_json() ? floptally::to_json(counted).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
                           : floptally::to_table(counted);
 }
@@ -60,16 +61,16 @@ inline std::string run_mfu(const arguments& args) {
 
 inline std::string run_models(const arguments& args) {
     const auto types = floptally::known_model_types();
-    json pages = json::object();
+    json specs = json::object();
     std::string table;
     for (const std::string_view type : types) {
-        const std::string file = floptally::page_file(type);
+        const std::string file = floptally::spec_file(type);
         table += file.empty() ? fmt::format("{}\n", type) : fmt::format("{:<32}{}\n", type, file);
         if (!file.empty()) {
-            pages[std::string(type)] = file;
+            specs[std::string(type)] = file;
         }
     }
-    return args.as_json() ? json{{"version", floptally::version}, {"models", types}, {"pages", pages}}.dump(2) + "\n"
+    return args.as_json() ? json{{"version", floptally::version}, {"models", types}, {"specs", specs}}.dump(2) + "\n"
                           : table;
 }
 
@@ -79,7 +80,8 @@ inline std::string run_accelerators(const arguments& args) {
     for (std::size_t i = 0; i < floptally::precision_count; ++i) {
         table += fmt::format("{:>8}", floptally::name(static_cast<floptally::precision>(i)));
     }
-    table += fmt::format("{:>8}  (dense TFLOP/s of one device; int8 in TOP/s; memory in TB/s)\n", "memory");
+    table += fmt::format("{:>8}{:>6}  (dense TFLOP/s of one device; int8 in TOP/s; memory in TB/s and GiB)\n", "memory",
+                         "size");
     for (const floptally::accelerator& part : floptally::accelerators()) {
         json peaks = json::object();
         table += fmt::format("{:<24}{:<10}", part.name, part.vendor);
@@ -93,6 +95,8 @@ inline std::string run_accelerators(const arguments& args) {
         }
         const auto memory = floptally::memory_bandwidth_named(part.name);
         table += memory ? fmt::format("{:>8}", memory->tbps) : fmt::format("{:>8}", "-");
+        const auto size = floptally::memory_size_named(part.name);
+        table += size ? fmt::format("{:>6}", size->gib) : fmt::format("{:>6}", "-");
         const std::string_view doubt = floptally::remark(part.quality);
         table += fmt::format("{}{}\n", doubt.empty() ? "" : "  ", doubt);
         json names = json::array();
@@ -103,11 +107,14 @@ inline std::string run_accelerators(const arguments& args) {
         }
         json memories = json::array();
         for (const std::string_view name : floptally::names_with_memory(part)) {
-            const floptally::memory_bandwidth known = *floptally::memory_bandwidth_named(name);
+            const auto bandwidth = floptally::memory_bandwidth_named(name);
+            const auto capacity = floptally::memory_size_named(name);
+            const floptally::publication& source = bandwidth ? bandwidth->source : capacity->source;
             memories.push_back({{"name", name},
-                                {"tbps", known.tbps},
-                                {"source", {{"title", known.source.title}, {"url", known.source.url}}},
-                                {"quality", floptally::name(known.quality)}});
+                                {"tbps", bandwidth ? json(bandwidth->tbps) : json()},
+                                {"gib", capacity ? json(capacity->gib) : json()},
+                                {"source", {{"title", source.title}, {"url", source.url}}},
+                                {"quality", floptally::name(bandwidth ? bandwidth->quality : capacity->quality)}});
         }
         listed.push_back({{"name", part.name},
                           {"vendor", part.vendor},
@@ -118,6 +125,7 @@ inline std::string run_accelerators(const arguments& args) {
                           {"source", {{"title", part.source.title}, {"url", part.source.url}}},
                           {"quality", floptally::name(part.quality)},
                           {"flops_per_clock", part.flops_per_clock == 0 ? json() : json(part.flops_per_clock)},
+                          {"datasheet_mhz", part.datasheet_mhz == 0 ? json() : json(part.datasheet_mhz)},
                           {"note", part.note}});
     }
     return args.as_json() ? json{{"version", floptally::version}, {"accelerators", listed}}.dump(2) + "\n" : table;
@@ -127,8 +135,15 @@ inline std::string run_conventions(const arguments& args) {
     json listed = json::array();
     std::string table;
     for (const floptally::convention* preset : floptally::conventions::all) {
-        listed.push_back({{"name", preset->name}, {"summary", preset->summary}});
-        table += fmt::format("{:<26}{}\n", preset->name, preset->summary);
+        json counters = json::array();
+        for (const floptally::conventions::counter_of_preset& counter : floptally::conventions::counters) {
+            if (counter.how == preset) {
+                counters.push_back({{"name", counter.name}, {"what", counter.what}});
+            }
+        }
+        const std::string also = floptally::counters_of(preset->name);
+        listed.push_back({{"name", preset->name}, {"summary", preset->summary}, {"counters", counters}});
+        table += fmt::format("{:<26}{}{}\n", preset->name, preset->summary, also.empty() ? "" : "; also " + also);
     }
     return args.as_json() ? json{{"version", floptally::version}, {"conventions", listed}}.dump(2) + "\n" : table;
 }
@@ -142,17 +157,18 @@ struct command {
 
 inline constexpr command commands[] = {
     {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
-    {"mfu", "the same with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
-    {"compare", "the same step by every convention, and whose number a dashboard shows", add_compare_options,
+    {"mfu", "FLOPs of a step with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
+    {"compare", "one step by every convention; finds the convention of a dashboard's number", add_compare_options,
      run_compare},
-    {"bytes", "what a batch moves through memory, and FLOPs for each byte", add_bytes_options, run_bytes},
+    {"bytes", "bytes that a batch moves through memory, and FLOPs per byte", add_bytes_options, run_bytes},
     {"fit", "what a rank of each pipeline stage holds and sends", add_fit_options, run_fit},
-    {"waterfall", "where the MFU went: the step's time, from the peak down", add_waterfall_options, run_waterfall},
-    {"whatif", "the same step with other choices, at the kernels that it has", add_whatif_options, run_whatif},
-    {"plan", "days and GPU hours of a training run", add_plan_options, run_plan},
+    {"expect", "what MFU is normal: published runs nearest to yours", add_expect_options, run_expect},
+    {"waterfall", "where the step's time went, from the peak down to the MFU", add_waterfall_options, run_waterfall},
+    {"whatif", "predicts the step with other choices, at today's kernel rates", add_whatif_options, run_whatif},
+    {"plan", "days, GPU hours and price of a training run", add_plan_options, run_plan},
     {"models", "the model types that --config takes", nullptr, run_models},
     {"accelerators", "peaks by product name, with their sources", nullptr, run_accelerators},
-    {"conventions", "how FLOPs can be counted", nullptr, run_conventions}};
+    {"conventions", "the conventions for counting FLOPs", nullptr, run_conventions}};
 
 inline std::string help() {
     std::string text = "floptally: exact FLOPs of model training, and MFU\n\nusage: floptally COMMAND [OPTIONS]\n\n";
@@ -162,7 +178,7 @@ inline std::string help() {
     return text + "\n  floptally COMMAND --help, floptally --version\n";
 }
 
-/// The option in a message of cxxopts, which is in quotation marks, ‘’ or ''.
+/// The option in a message of cxxopts. It is in quotation marks, ‘’ or ''.
 inline std::string quoted_option(std::string_view message) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     const std::size_t quote = message.find_first_of("'\xE2");
@@ -174,13 +190,44 @@ inline std::string quoted_option(std::string_view message) {
     return arguments::field(std::string(message.substr(first, length)));
 }
 
-/// Throws an error of cxxopts in our words, since its own differ from version to version.
+/// Returns "; did you mean --lengths?" for the option that is nearest to an unknown name, or an empty text. `name` has
+/// underscores for hyphens.
+inline std::string nearest_option(const cxxopts::Options& options, std::string_view name) {
+    std::size_t best = std::max<std::size_t>(1, name.size() / 3) + 1;
+    std::string found;
+    const auto compare = [&](const std::string& known) {
+        const std::size_t away = floptally::detail::edit_distance(name, arguments::field(known), best - 1);
+        if (!known.empty() && away < best) {
+            best = away;
+            found = known;
+        }
+    };
+    const auto compare_each = [&](const auto& names) {
+        if constexpr (std::is_convertible_v<decltype(names), const std::string&>) {
+            compare(names);  // cxxopts before 3.1
+        } else {
+            std::for_each(names.begin(), names.end(), compare);
+        }
+    };
+    for (const std::string& group : options.groups()) {
+        for (const auto& option : options.group_help(group).options) {
+            compare_each(option.l);
+        }
+    }
+    return found.empty() ? found : fmt::format("; did you mean --{}?", found);
+}
+
+/// Rethrows an error of cxxopts with our text, since its own texts change between versions.
 inline cxxopts::ParseResult parse_options(cxxopts::Options& options, std::string_view command, int argc, char** argv) {
     try {
         return options.parse(argc, argv);
     } catch (const cxxopts::exceptions::no_such_option& problem) {
-        throw error(quoted_option(problem.what()),
-                    fmt::format("unknown option; `floptally {} --help` lists the known ones", command));
+        const std::string name = quoted_option(problem.what());
+        const std::string near = nearest_option(options, name);
+        throw error(name,
+                    near.empty()
+                        ? fmt::format("unknown option; `floptally {} --help` lists the known ones", command)
+                        : fmt::format("unknown option{} `floptally {} --help` lists the known ones", near, command));
     } catch (const cxxopts::exceptions::missing_argument& problem) {
         throw error(quoted_option(problem.what()), "needs a value");
     } catch (const cxxopts::exceptions::exception& problem) {
@@ -192,7 +239,7 @@ inline std::string run(int argc, char** argv) {
     const std::string_view name = argc < 2 ? "" : argv[1];
     if (name == "--help" || name == "-h" || name == "--version") {
         if (argc > 2) {
-            throw error("command", fmt::format("unexpected argument \"{}\"", argv[2]));
+            throw error("command", fmt::format("unexpected argument \"{}\": leave it out", argv[2]));
         }
         return name == "--version" ? fmt::format("floptally {}\n", floptally::version) : help();
     }
@@ -201,8 +248,8 @@ inline std::string run(int argc, char** argv) {
             continue;
         }
         cxxopts::Options options("floptally " + std::string(name), std::string(known.summary));
-        options.add_options()("format", "table or json; bytes, fit and waterfall have markdown too",
-                              cxxopts::value<std::string>(), "FORMAT")("h,help", "this text");
+        options.add_options()("format", "table or json; also markdown for bytes, expect, fit and waterfall",
+                              cxxopts::value<std::string>(), "FORMAT")("h,help", "show this help");
         if (known.add_options != nullptr) {
             known.add_options(options);
         }
@@ -226,7 +273,7 @@ inline int fail(std::string_view message, int status) {
     std::string line(message);
     std::replace_if(
         line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-    // Not fmt::print, which throws where standard error is closed.
+    // fmt::print would throw if standard error is closed.
     std::fputs(fmt::format("floptally: error: {}\n", line).c_str(), stderr);
     return status;
 }

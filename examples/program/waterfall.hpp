@@ -13,14 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/bytes/byte_report.hpp>
-#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/json/waterfall_json.hpp>
-#include <floptally/waterfall/masked_tiles.hpp>
-#include <floptally/waterfall/waterfall.hpp>
-#include <floptally/waterfall/waterfall_text.hpp>
-#include <floptally/waterfall/what_if.hpp>
+#include <floptally/json.hpp>
+#include <floptally/memory.hpp>
+#include <floptally/waterfall.hpp>
+#include <floptally/waterfall_json.hpp>
 
 #include "arguments.hpp"
 #include "best.hpp"
@@ -32,25 +29,27 @@
 #include "ranks.hpp"
 
 /// @file
-/// `floptally waterfall` and `whatif`: the lines of a step's time, and those with other choices.
+/// `floptally waterfall` and `whatif`: the lines of a step's time, and the lines with other choices.
 
 namespace program {
 
 inline void add_step_options(cxxopts::Options& options) {
     add_mfu_options(options);
     add_memory_options(options);
-    constexpr const char* of_account[][3] = {
-        {"tile", "queries by keys that an attention kernel computes at once", "128x128"},
-        {"apart", "seconds of the step that are no work: data_wait=0.02,optimizer=0.01", "LIST"},
+    constexpr const char* of_time_breakdown[][3] = {
+        {"tile", "queries x keys that an attention kernel computes at once", "128x128"},
+        {"apart", "seconds of the step that are not model work: data_wait=0.02,optimizer=0.01", "LIST"},
         {"network-gbps",
-         "10^9 bytes that a rank sends a second, for communication that nobody measured: 50, or tp=400,dp=50", "LIST"}};
+         "10^9 bytes that a rank sends a second, for communication that nobody measured: 50, tp=400,dp=50, or "
+         "within=450,between=50 with --gpus-per-node",
+         "LIST"}};
     const auto add = [&options](const auto& list) {
         for (const auto& [name, meaning, value] : list) {
             options.add_options("Where the time goes")(name, meaning, cxxopts::value<std::string>(), value);
         }
     };
     add(rank_options);
-    add(of_account);
+    add(of_time_breakdown);
 }
 
 inline void add_waterfall_options(cxxopts::Options& options) {
@@ -59,7 +58,7 @@ inline void add_waterfall_options(cxxopts::Options& options) {
     add_times_options(options);
 }
 
-/// The options of which the other step may have another value, as --then-NAME.
+/// Options that the other step may change, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
     add_step_options(options);
     add_best_options(options);
@@ -120,7 +119,7 @@ inline std::vector<std::string_view> parts_of_list(std::string_view list, char a
 inline floptally::attention_tile parse_tile(std::string_view text) {
     const std::vector<std::string_view> sides = parts_of_list(text, 'x');
     if (sides.size() != 2) {
-        throw error("tile", fmt::format("must be ROWSxKEYS, as 128x128, got \"{}\"", text));
+        throw error("tile", fmt::format("must be ROWSxKEYS, such as 128x128, got \"{}\"", text));
     }
     return {parse_count(sides[0], "tile", 1, 1U << 20U), parse_count(sides[1], "tile", 1, 1U << 20U)};
 }
@@ -131,14 +130,14 @@ inline std::vector<floptally::time_apart> parse_times(std::string_view text) {
         const std::size_t equals = item.find('=');
         const auto seconds = equals == std::string_view::npos ? std::nullopt : parse<double>(item.substr(equals + 1));
         if (!seconds || equals == 0) {
-            throw error("apart", fmt::format("must be NAME=SECONDS, apart by commas, got \"{}\"", item));
+            throw error("apart", fmt::format("must be NAME=SECONDS, separated by commas, got \"{}\"", item));
         }
         times.push_back({std::string(item.substr(0, equals)), *seconds});
     }
     return times;
 }
 
-/// The FLOPs of a step by the peaks that they run at.
+/// The FLOPs of a step, by the peak that each part runs at.
 inline std::vector<floptally::work_at_peak> read_work(const arguments& args, const floptally::model_config& model,
                                                       const floptally::report& counted,
                                                       const floptally::training_plan& plan) {
@@ -148,8 +147,7 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
     return {{floptally::flop_counter(model, counted.counted_as, plan).evaluate(counted.batch), peak_of(args).tflops}};
 }
 
-/// The time that components need at the memory's bandwidth, where that is known; each of the microbatches reads the
-/// weights.
+/// The time that components need at the memory's bandwidth, if it is known. Each microbatch reads the weights.
 inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
                                                             const floptally::training_plan& plan,
                                                             const std::vector<floptally::work_at_peak>& work,
@@ -169,20 +167,22 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
     return floptally::memory_time(bytes_of(args, model, plan, batches), work, *tbps, batches, is_said, has_elementwise);
 }
 
-/// The account of a step from the options, without its time.
-inline floptally::step_account read_account(const arguments& args, const floptally::model_config& model) {
+/// The time breakdown of a step from the options, without the step's time.
+inline floptally::time_breakdown read_time_breakdown(const arguments& given, const floptally::model_config& model) {
+    const arguments args = with_layout_of_step(given);
     const floptally::report counted = count(args, model);
     if (counted.counted_as.name != floptally::conventions::exact.name) {
-        throw error("convention", fmt::format("must be exact, whose views a waterfall is made of, got \"{}\"",
-                                              counted.counted_as.name));
+        throw error("convention",
+                    fmt::format("must be exact, since only exact has the views that a waterfall needs, got \"{}\"",
+                                counted.counted_as.name));
     }
-    floptally::step_account account;
-    account.step = {.seconds = 0, .gpus = gpus_of(args), .peak_tflops = peak_of(args).tflops};
+    floptally::time_breakdown timed;
+    timed.step = {.seconds = 0, .gpus = gpus_of(args), .peak_tflops = peak_of(args).tflops};
     floptally::training_plan once = counted.plan;
     once.repeated = {};
-    account.work = read_work(args, model, counted, once);
+    timed.work = read_work(args, model, counted, once);
     if (!counted.plan.repeated.empty()) {
-        account.repeated = read_work(args, model, counted, counted.plan);
+        timed.repeated = read_work(args, model, counted, counted.plan);
     }
     const auto precisions = args.text("precisions");
     const std::vector<floptally::precision_setting> settings =
@@ -192,48 +192,48 @@ inline floptally::step_account read_account(const arguments& args, const floptal
         floptally::masked_tiles tiles(model.parts, parse_tile(*tile));
         const read_input input(args);
         floptally::add_input(input.get(), model, tiles, spelling);
-        account.masked_tiles = tiles.by_peak(counted.plan, account.step.peak_tflops, settings);
+        timed.masked_tiles = tiles.by_peak(counted.plan, timed.step.peak_tflops, settings);
     }
     if (const auto idle = args.text("idle-gpus")) {
-        account.idle_gpus = parse_count(*idle, "idle_gpus", 0, account.step.gpus - 1);
+        timed.idle_gpus = parse_count(*idle, "idle_gpus", 0, timed.step.gpus - 1);
     }
     const std::optional<floptally::layout_work> layout = read_layout(args, model, counted, settings);
     if (layout) {
-        account.repeated = layout->run;
+        timed.repeated = layout->run;
     }
     const auto [ranks, microbatches] =
-        read_ranks(args, model, counted, layout, settings, account.step.gpus - account.idle_gpus.value_or(0));
-    account.ranks = ranks;
+        read_ranks(args, model, counted, layout, settings, timed.step.gpus - timed.idle_gpus.value_or(0));
+    timed.ranks = ranks;
     if (const auto apart = args.text("apart")) {
-        account.apart = parse_times(*apart);
+        timed.apart = parse_times(*apart);
     }
-    if (auto sent = read_communication(args, model, counted, layout, account)) {
-        account.apart.push_back(std::move(*sent));
+    if (auto sent = read_communication(args, model, counted, layout, timed)) {
+        timed.apart.push_back(std::move(*sent));
     }
-    account.memory_bound = read_memory(args, model, once, account.work, microbatches);
-    return floptally::with_one_gpu_said(std::move(account));
+    timed.memory_bound = read_memory(args, model, once, timed.work, microbatches);
+    return floptally::with_one_gpu_defaults(std::move(timed));
 }
 
 inline floptally::waterfall read_waterfall(const arguments& args, const floptally::model_config& model) {
     const double seconds = parse_positive(args.required("seconds", "S"), "seconds");
-    floptally::step_account account = read_account(args, model);
-    account.step.seconds = seconds;
-    return floptally::waterfall(account);
+    floptally::time_breakdown timed = read_time_breakdown(args, model);
+    timed.step.seconds = seconds;
+    return floptally::waterfall(timed);
 }
 
 inline std::string run_waterfall(const arguments& args) {
     const floptally::model_config model = read_model(args);
-    floptally::step_account account = read_account(args, model);
-    const std::optional<measured_times> times = read_times(args, account.work);
+    floptally::time_breakdown timed = read_time_breakdown(args, model);
+    const std::optional<measured_times> times = read_times(args, timed.work);
     const bool says_seconds = times && times->given.seconds && !args.text("seconds");
-    account.step.seconds =
+    timed.step.seconds =
         says_seconds ? *times->given.seconds : parse_positive(args.required("seconds", "S"), "seconds");
-    const floptally::waterfall made(times ? floptally::with_traces(account, times->traced) : account);
+    const floptally::waterfall made(times ? floptally::with_traces(timed, times->traced) : timed);
     std::optional<floptally::component_waterfall> components;
     std::optional<std::vector<floptally::compared_component>> compared;
     if (times) {
-        components.emplace(floptally::without_traced(account, times->traced), times->given.times);
-        compared = read_comparison(args, account, *components);
+        components.emplace(floptally::without_traced(timed, times->traced), times->given.times);
+        compared = read_comparison(args, timed, *components);
     }
     switch (args.choice("format", {"table", "json", "markdown"})) {
         case 1: {
@@ -248,7 +248,7 @@ inline std::string run_waterfall(const arguments& args) {
                     out["compared"] = floptally::to_json(*compared);
                 }
             }
-            // Names of kernels and modules may be any bytes.
+            // Names of kernels and modules may have any bytes.
             return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
         }
         case 2:
@@ -271,7 +271,7 @@ inline std::string run_whatif(const arguments& args) {
     if (args.flag("best")) {
         const layout_search search =
             search_layouts(other_args, model, measured, [&](const std::map<std::string, std::string>& layout) {
-                return read_account(other_args.with(layout), model);
+                return read_time_breakdown(other_args.with(layout), model);
             });
         if (args.as_json()) {
             nlohmann::ordered_json out{{"version", floptally::version},
@@ -283,12 +283,12 @@ inline std::string run_whatif(const arguments& args) {
         return fmt::format("measured: {:.6f} s, MFU {:.2f} %\n", measured.seconds(), 100 * measured.mfu()) +
                show(search);
     }
-    const floptally::compared_steps made(measured, read_account(other_args, model));
+    const floptally::compared_steps made(measured, read_time_breakdown(other_args, model));
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
                                    {"numbers_version", floptally::numbers_version},
                                    {"measured", floptally::to_json(made.measured)},
-                                   {"then", floptally::to_json(made.then)},
+                                   {"then", floptally::to_json(made.predicted)},
                                    {"bound", floptally::to_json(made.bound)}};
         return out.dump(2) + "\n";
     }

@@ -9,29 +9,48 @@ import json
 import pathlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 
-def parameters(of: ast.arguments) -> list[str]:
-    """As they are written, without their types."""
+def keywords(body: list[ast.stmt]) -> dict[str, list[str]]:
+    """The names of each TypedDict, those of its base first."""
+    found: dict[str, list[str]] = {"TypedDict": []}
+    for node in body:
+        base = ast.unparse(node.bases[0]) if isinstance(node, ast.ClassDef) and node.bases else ""
+        if isinstance(node, ast.ClassDef) and base in found:
+            own = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
+            found[node.name] = found[base] + own
+    return found
+
+
+def parameters(of: ast.arguments, known: dict[str, list[str]]) -> list[str]:
+    """As they are written, without their types. `**batch: Unpack[Batch]` are the names of a TypedDict, each None by
+    default."""
     plain: list[ast.expr | None] = [*[None] * (len(of.args) - len(of.defaults)), *of.defaults]
-    star = ["*"] if of.kwonlyargs else []
+    named = [*map(written, of.kwonlyargs, of.kw_defaults)]
     others = [f"**{of.kwarg.arg}"] if of.kwarg else []
-    return [*map(written, of.args, plain), *star, *map(written, of.kwonlyargs, of.kw_defaults), *others]
+    if of.kwarg and isinstance(of.kwarg.annotation, ast.Subscript):
+        named += [f"{name}=None" for name in known[ast.unparse(of.kwarg.annotation.slice)]]
+        others = []
+    return [*map(written, of.args, plain), *(["*"] if named else []), *named, *others]
 
 
 def written(parameter: ast.arg, default: ast.expr | None) -> str:
     return parameter.arg if default is None else f"{parameter.arg}={ast.unparse(default)}"
 
 
-def entries(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """Name, parameters and docstring of each class and function."""
+def entries(
+    body: Collection[ast.stmt], known: dict[str, list[str]], prefix: str = ""
+) -> Iterator[tuple[str, str, str]]:
+    """Name, parameters and docstring of each class and function. A class has the functions of its bases too."""
+    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef) and node.name not in known}
     for node in body:
-        if isinstance(node, ast.ClassDef):
+        if isinstance(node, ast.ClassDef) and node.name in classes and not node.name.startswith("_"):
             yield node.name, "", ast.get_docstring(node) or ""
-            yield from entries(node.body, f"{node.name}.")
+            for each in [*(classes[ast.unparse(base)] for base in node.bases), node]:
+                yield from entries(each.body, known, f"{node.name}.")
         elif isinstance(node, ast.FunctionDef):
-            yield prefix + node.name, "\n".join(parameters(node.args)), ast.get_docstring(node) or ""
+            yield prefix + node.name, "\n".join(parameters(node.args, known)), ast.get_docstring(node) or ""
 
 
 def expanded(text: str, docs: dict[str, str]) -> str:
@@ -50,7 +69,8 @@ def expanded(text: str, docs: dict[str, str]) -> str:
 
 
 def main(stub: str, header: str) -> None:
-    found = list(entries(ast.parse(pathlib.Path(stub).read_text("utf-8")).body))
+    body = ast.parse(pathlib.Path(stub).read_text("utf-8")).body
+    found = list(entries(body, keywords(body)))
     docs = {name: text for name, _, text in found}
     rows = [
         f'    {{{json.dumps(name)}, {json.dumps(lines)}, R"~({expanded(text, docs)})~"}},\n'

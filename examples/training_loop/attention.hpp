@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Causal attention within each sequence of a packed row, forward and backward. Row by row, over the attended keys only:
-// a masked pair is never multiplied, so that exactly the counted FLOPs run.
+// Causal attention within each sequence of a packed sequence, forward and backward. Row by row, over the attended keys
+// only: a masked pair is never multiplied, so that exactly the counted FLOPs run.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real text as packed rows: paragraphs of different lengths one after another, and their boundaries.
+// Real text as packed sequences: paragraphs of different lengths one after another, and their boundaries.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <floptally/text/macros_begin.hpp>
+
 #ifndef FLOPTALLY_SEPARATE_COMPILATION
 #ifdef FLOPTALLY_JSON_INLINE
 #error "<floptally/json.hpp> was included before <floptally/json_src.hpp>, without FLOPTALLY_SEPARATE_COMPILATION"
@@ -11,8 +13,11 @@
 #include <floptally/json.hpp>
 
 /// @file
-/// The definitions of <floptally/json.hpp>, for the one unit of a program that has them while its others, which define
-/// FLOPTALLY_SEPARATE_COMPILATION, see declarations. Those come first: a definition before them would have no
-/// attribute.
+/// The definitions of <floptally/json.hpp>, for one source file of a program.
+///
+/// All other files define FLOPTALLY_SEPARATE_COMPILATION and see only declarations. This file includes the declarations
+/// before the definitions, because only the declarations have the attributes of the functions.
 
 #include <floptally/config/json_definitions.hpp>
+
+#include <floptally/text/macros_end.hpp>

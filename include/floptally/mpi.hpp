@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <floptally/text/macros_begin.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
@@ -20,11 +21,12 @@
 /// @file
 /// Reductions and exchanges of samples through MPI (its C API, 3.0 or later).
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Throws where an MPI call failed, with its name, place and MPI's own words.
+/// Throws `error` if an MPI call failed. The error has the name of the call, its place in the source and MPI's own
+/// text.
 inline void require_mpi(int result, std::string_view call, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
     if (result == MPI_SUCCESS) {
@@ -36,7 +38,8 @@ inline void require_mpi(int result, std::string_view call, const char* file = __
     throw_failed_call(call, {text, static_cast<std::size_t>(length)}, file, line);
 }
 
-/// A communicator of our own, where a failed call is an exception and not the end of the program.
+/// A private communicator, duplicated or split from the caller's. A failed MPI call on it throws instead of ending the
+/// program.
 class mpi_group {
   public:
     explicit mpi_group(MPI_Comm world) {
@@ -69,7 +72,7 @@ class mpi_group {
 
 }  // namespace detail
 
-/// The layout of the processes of a communicator.
+/// Returns the layout of the processes of a communicator.
 [[nodiscard]] inline parallel_layout layout_of(const parallel_sizes& sizes, MPI_Comm world,
                                                std::string_view order = megatron_order) {
     int rank = 0;
@@ -79,20 +82,20 @@ class mpi_group {
     return {sizes, static_cast<std::uint64_t>(ranks), static_cast<std::uint64_t>(rank), order};
 }
 
-/// Adds up words over a group of MPI processes, by a communicator of its own. It must be destroyed before
-/// `MPI_Finalize`; constructing it is collective over `world`.
+/// Adds up integers over a group of MPI processes, through a communicator that it creates. Destroy the reducer before
+/// `MPI_Finalize`. The constructor is collective over `world`.
 class mpi_reducer {
   public:
-    /// Over all of `world`.
+    /// Makes a reducer over all processes of `world`.
     explicit mpi_reducer(MPI_Comm world) : group_(world) {}
 
-    /// Over the group of `layout` that spans `axes`.
+    /// Makes a reducer over this process's group of `layout` along `axes`.
     mpi_reducer(MPI_Comm world, const parallel_layout& layout, axis_set axes)
-        // The first of the group: the same for its members, and for no others.
+        // The color of a group is its first rank. Only the members of one group have the same color.
         : group_(world, as_int(layout.group(axes)[0], layout), as_int(layout.rank(), layout)) {}
 
-    void sum(std::span<std::uint64_t> words) const { all_reduce(words, MPI_SUM); }
-    void max(std::span<std::uint64_t> words) const { all_reduce(words, MPI_MAX); }
+    void sum(std::span<std::uint64_t> integers) const { all_reduce(integers, MPI_SUM); }
+    void max(std::span<std::uint64_t> integers) const { all_reduce(integers, MPI_MAX); }
 
     [[nodiscard]] MPI_Comm communicator() const { return group_.get(); }
 
@@ -104,20 +107,20 @@ class mpi_reducer {
         return static_cast<int>(rank);
     }
 
-    void all_reduce(std::span<std::uint64_t> words, MPI_Op operation) const {
-        if (words.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-            throw error("words", "must be at most 2147483647, got " + std::to_string(words.size()));
+    void all_reduce(std::span<std::uint64_t> integers, MPI_Op operation) const {
+        if (integers.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+            throw error("integers", "must be at most 2147483647, got " + std::to_string(integers.size()));
         }
-        detail::require_mpi(MPI_Allreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), MPI_UINT64_T,
-                                          operation, group_.get()),
+        detail::require_mpi(MPI_Allreduce(MPI_IN_PLACE, integers.data(), static_cast<int>(integers.size()),
+                                          MPI_UINT64_T, operation, group_.get()),
                             "MPI_Allreduce");
     }
 
     detail::mpi_group group_;
 };
 
-/// An exchange under way: the buffers belong to MPI until `wait` returns or `done` says so. Its end waits too, so that
-/// no memory is freed under a message; an error is then not seen.
+/// An exchange that has started. MPI uses the buffers until `wait` returns or `done` returns true. The destructor also
+/// waits, so that no buffer is freed while MPI uses it. The destructor ignores errors.
 class [[nodiscard]] mpi_exchange {
   public:
     mpi_exchange(mpi_exchange&& other) noexcept
@@ -131,20 +134,22 @@ class [[nodiscard]] mpi_exchange {
         }
     }
 
-    /// Returns when this rank's samples are here and its buffer may be filled again. Nothing more once it has.
+    /// Waits until this rank's samples have arrived and its sending buffer may be filled again. Later calls return at
+    /// once.
     void wait() { detail::require_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
-    /// True where all have come, without waiting. Called between pieces of work it lets MPI make progress.
+    /// Returns whether all samples have arrived, without waiting. MPI makes progress during each call, so call it now
+    /// and then between other work.
     [[nodiscard]] bool done() {
-        int arrived = 0;
-        detail::require_mpi(MPI_Test(&request_, &arrived, MPI_STATUS_IGNORE), "MPI_Test");
-        return arrived != 0;
+        int has_arrived = 0;
+        detail::require_mpi(MPI_Test(&request_, &has_arrived, MPI_STATUS_IGNORE), "MPI_Test");
+        return has_arrived != 0;
     }
 
   private:
     friend class mpi_exchanger;
 
-    /// MPI reads them until the end of the exchange.
+    /// Message sizes and offsets; MPI reads these arrays until the end of the exchange.
     struct units {
         std::vector<int> send_counts;
         std::vector<int> send_displacements;
@@ -158,11 +163,11 @@ class [[nodiscard]] mpi_exchange {
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-/// Carries out exchanges over a communicator of its own. It must be destroyed before `MPI_Finalize`; constructing it is
-/// collective over `world`, and so is every exchange.
+/// Carries out exchanges of samples through an MPI communicator that it creates. Destroy it before `MPI_Finalize`. The
+/// constructor and every exchange are collective over `world`.
 ///
-/// Before anything is sent the ranks agree that all of them can: what one rank alone finds wrong with its exchange or
-/// its buffers, all throw. A rank that has no memory for a buffer comes with an empty one, so that the others know.
+/// Before anything is sent the ranks agree that all of them can take part. If the plan or the buffers of one rank are
+/// wrong, all ranks throw. A rank that could not allocate a buffer passes an empty buffer, so that all ranks throw.
 class mpi_exchanger {
   public:
     explicit mpi_exchanger(MPI_Comm world) : group_(world) {
@@ -170,19 +175,21 @@ class mpi_exchanger {
         detail::require_mpi(MPI_Comm_size(group_.communicator(), &ranks_), "MPI_Comm_size");
     }
 
-    /// Sends what `filled` made of `how.send` and returns when `receive` has what `how.receive` says.
-    void run(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
-        const mpi_exchange::units counts = agreed_units(how, send, receive);
+    /// Sends the buffer that `filled_buffer` made of `exchange.send`. Returns when `receive` holds the samples of
+    /// `exchange.receive`.
+    void run(const rank_exchange& exchange, std::span<const std::byte> send, std::span<std::byte> receive) const {
+        const mpi_exchange::units counts = agreed_units(exchange, send, receive);
         detail::require_mpi(MPI_Alltoallv(send.data(), counts.send_counts.data(), counts.send_displacements.data(),
                                           MPI_UINT64_T, receive.data(), counts.receive_counts.data(),
                                           counts.receive_displacements.data(), MPI_UINT64_T, group_.communicator()),
                             "MPI_Alltoallv");
     }
 
-    /// Begins the exchange beside whatever runs until it is waited for. It returns when every rank has come to it and
-    /// all can send; their samples are under way then.
-    mpi_exchange start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
-        mpi_exchange under_way(agreed_units(how, send, receive));
+    /// Starts the exchange. It overlaps with other work until `wait()`. Returns when all ranks have called it and agree
+    /// that they can send. The samples may still be under way then.
+    mpi_exchange start(const rank_exchange& exchange, std::span<const std::byte> send,
+                       std::span<std::byte> receive) const {
+        mpi_exchange under_way(agreed_units(exchange, send, receive));
         const mpi_exchange::units& counts = under_way.counts_;
         detail::require_mpi(
             MPI_Ialltoallv(send.data(), counts.send_counts.data(), counts.send_displacements.data(), MPI_UINT64_T,
@@ -193,17 +200,18 @@ class mpi_exchanger {
     }
 
   private:
-    static_assert(exchange_alignment == sizeof(std::uint64_t));  // the unit that `mpi_counts` counts
+    static_assert(exchange_alignment == sizeof(std::uint64_t));  // `mpi_counts` counts in units of this alignment
 
-    [[nodiscard]] mpi_exchange::units agreed_units(const rank_exchange& how, std::span<const std::byte> send,
+    [[nodiscard]] mpi_exchange::units agreed_units(const rank_exchange& exchange, std::span<const std::byte> send,
                                                    std::span<const std::byte> receive) const {
         mpi_exchange::units counts;
         prepare_together(static_cast<std::uint64_t>(rank_), group_, [&] {
-            require_exchange(how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_), send, receive);
-            counts = {mpi_counts(how.send.counts, "send.counts"),
-                      mpi_counts(how.send.displacements, "send.displacements"),
-                      mpi_counts(how.receive.counts, "receive.counts"),
-                      mpi_counts(how.receive.displacements, "receive.displacements")};
+            require_exchange(exchange, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_), send,
+                             receive);
+            counts = {mpi_counts(exchange.send.counts, "send.counts"),
+                      mpi_counts(exchange.send.displacements, "send.displacements"),
+                      mpi_counts(exchange.receive.counts, "receive.counts"),
+                      mpi_counts(exchange.receive.displacements, "receive.displacements")};
         });
         return counts;
     }
@@ -214,3 +222,5 @@ class mpi_exchanger {
 };
 
 }  // namespace floptally
+
+#include <floptally/text/macros_end.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <floptally/text/macros_begin.hpp>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -11,16 +13,15 @@
 #include <string_view>
 #include <thread>
 
-#include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Reductions and exchanges of samples through NCCL, over a communicator that the training already has. nccl.h brings
-/// the CUDA runtime.
+/// Reductions and exchanges of samples through NCCL, over a communicator that the training already has. The header
+/// nccl.h includes the CUDA runtime.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
@@ -31,11 +32,12 @@ inline void require_nccl(ncclResult_t result, std::string_view call, const char*
     }
 }
 
-/// Has a communicator failed in this process? Its kernels run until it is aborted, and cudaFree would wait for them.
+/// True after a communicator of this process has failed. Kernels of a failed communicator run until it is aborted, and
+/// cudaFree would wait for them.
 inline std::atomic<bool> communicator_failed = false;
 
-/// Throws where a call on a communicator failed. One that does not block (`ncclConfig_t::blocking` 0, as some trainers
-/// make theirs) says that the call is in progress: it has to be waited for before anything else is asked of it.
+/// Waits until an NCCL call has ended, and throws if it failed. A non-blocking communicator (`ncclConfig_t::blocking`
+/// 0, used by some trainers) may report that the call is in progress. It accepts no other call until then.
 inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view call,
                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     while (result == ncclInProgress) {
@@ -48,20 +50,20 @@ inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view
     require_nccl(result, call, file, line);
 }
 
-/// Waits for all that a stream has to do, and throws where the communicator says that `call` failed meanwhile. A rank
-/// that died leaves the stream waiting for ever: the communicator alone knows.
+/// Waits for all work of a stream. Throws if the communicator reports that `call` failed meanwhile. After the death of
+/// another rank the stream never finishes; only the communicator reports the failure.
 inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
     bool runs = true;
-    for (auto began = std::chrono::steady_clock::now(); runs;) {
-        const cudaError_t now = cudaStreamQuery(stream);
-        forget_cuda_error(now);
-        runs = now == cudaErrorNotReady;
-        require_cuda(runs ? cudaSuccess : now, "cudaStreamQuery", file, line);
-        ncclResult_t later = ncclSuccess;
-        require_nccl(ncclCommGetAsyncError(group, &later), "ncclCommGetAsyncError", file, line);
-        require_nccl(group, later, call, file, line);
-        if (runs && std::chrono::steady_clock::now() - began > std::chrono::milliseconds(1)) {
+    for (auto start = std::chrono::steady_clock::now(); runs;) {
+        const cudaError_t state = cudaStreamQuery(stream);
+        forget_cuda_error(state);
+        runs = state == cudaErrorNotReady;
+        require_cuda(runs ? cudaSuccess : state, "cudaStreamQuery", file, line);
+        ncclResult_t async_result = ncclSuccess;
+        require_nccl(ncclCommGetAsyncError(group, &async_result), "ncclCommGetAsyncError", file, line);
+        require_nccl(group, async_result, call, file, line);
+        if (runs && std::chrono::steady_clock::now() - start > std::chrono::milliseconds(1)) {
             std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
     }
@@ -69,13 +71,13 @@ inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call,
 
 }  // namespace detail
 
-/// Adds up words over the ranks of an NCCL communicator, on a stream, in device memory of its own. Each call waits for
-/// the stream: a reduction is asked for once a step, and its result is read by the host.
+/// Adds up integers over the ranks of an NCCL communicator, on a stream, in device memory that the reducer allocates.
+/// Each call waits for the stream, because the host reads the result. A reduction runs only once a step.
 ///
-/// It belongs to the device that is current where it is constructed; communicator and stream are the caller's and must
-/// outlive it. Where NCCL says that a rank is gone, the call throws: the caller then aborts the communicator
-/// (`ncclCommAbort`), whose kernels still wait. A reducer that ends before that waits for nothing: its few kilobytes
-/// are left to the process.
+/// The reducer uses the CUDA device that is current in its constructor. The caller owns the communicator and the
+/// stream; both must outlive the reducer. If NCCL reports that a rank is gone, the call throws. Then abort the
+/// communicator (`ncclCommAbort`), because its kernels still wait. A reducer that is destroyed before the abort does
+/// not wait for these kernels; it does not free its few kilobytes of device memory.
 class nccl_reducer {
   public:
     explicit nccl_reducer(ncclComm_t group, cudaStream_t stream = nullptr) : group_(group), stream_(stream) {
@@ -88,59 +90,61 @@ class nccl_reducer {
     nccl_reducer& operator=(const nccl_reducer&) = delete;
     ~nccl_reducer() {
         if (!detail::communicator_failed) {
-            forget_cuda_error(cudaFree(words_));
+            forget_cuda_error(cudaFree(integers_));
         }
     }
 
-    void sum(std::span<std::uint64_t> words) { all_reduce(words, ncclSum); }
-    void max(std::span<std::uint64_t> words) { all_reduce(words, ncclMax); }
+    void sum(std::span<std::uint64_t> integers) { all_reduce(integers, ncclSum); }
+    void max(std::span<std::uint64_t> integers) { all_reduce(integers, ncclMax); }
 
   private:
-    static constexpr std::size_t first_capacity = 1024;  // words: more than a tally's message has
+    static constexpr std::size_t first_capacity = 1024;  // number of integers; the message of a tally has fewer
 
     void reserve(std::size_t capacity) {
         if (capacity <= capacity_) {
             return;
         }
-        require_cuda(cudaFree(words_), "cudaFree");
-        words_ = nullptr;
+        require_cuda(cudaFree(integers_), "cudaFree");
+        integers_ = nullptr;
         capacity_ = 0;
         void* memory = nullptr;
         require_cuda(cudaMalloc(&memory, capacity * sizeof(std::uint64_t)), "cudaMalloc");
-        words_ = static_cast<std::uint64_t*>(memory);
+        integers_ = static_cast<std::uint64_t*>(memory);
         capacity_ = capacity;
     }
 
-    void all_reduce(std::span<std::uint64_t> words, ncclRedOp_t operation) {
-        reserve(words.size());
-        const std::size_t bytes = words.size_bytes();
-        require_cuda(cudaMemcpyAsync(words_, words.data(), bytes, cudaMemcpyHostToDevice, stream_),
+    void all_reduce(std::span<std::uint64_t> integers, ncclRedOp_t operation) {
+        reserve(integers.size());
+        const std::size_t bytes = integers.size_bytes();
+        require_cuda(cudaMemcpyAsync(integers_, integers.data(), bytes, cudaMemcpyHostToDevice, stream_),
                      "cudaMemcpyAsync to the device");
-        detail::require_nccl(group_,
-                             ncclAllReduce(words_, words_, words.size(), ncclUint64, operation, group_, stream_),
-                             "ncclAllReduce");
-        detail::finish(group_, stream_, "ncclAllReduce");  // before the copy, which would wait for a rank that died
-        require_cuda(cudaMemcpyAsync(words.data(), words_, bytes, cudaMemcpyDeviceToHost, stream_),
+        detail::require_nccl(
+            group_, ncclAllReduce(integers_, integers_, integers.size(), ncclUint64, operation, group_, stream_),
+            "ncclAllReduce");
+        // Wait here first: if a rank has died, the copy below would wait forever.
+        detail::finish(group_, stream_, "ncclAllReduce");
+        require_cuda(cudaMemcpyAsync(integers.data(), integers_, bytes, cudaMemcpyDeviceToHost, stream_),
                      "cudaMemcpyAsync to the host");
         require_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     }
 
     ncclComm_t group_;
     cudaStream_t stream_;
-    std::uint64_t* words_ = nullptr;
+    std::uint64_t* integers_ = nullptr;
     std::size_t capacity_ = 0;
 };
 
-/// Adds up words of the device over the ranks of an NCCL communicator, in place, on whatever stream it is told, and
-/// does not wait: for a `device_reduction`. The communicator is the caller's and must outlive it.
+/// Adds up integers in device memory over the ranks of an NCCL communicator, in place, on the stream of each call. A
+/// call does not wait for the result, as a `device_reduction` requires. The caller owns the communicator. It must
+/// outlive this reducer.
 class nccl_stream_reducer {
   public:
     explicit nccl_stream_reducer(ncclComm_t group) : group_(group) {}
 
-    void sum_async(std::span<std::uint64_t> device_words, cudaStream_t stream) const {
+    void sum_async(std::span<std::uint64_t> device_accumulators, cudaStream_t stream) const {
         detail::require_nccl(group_,
-                             ncclAllReduce(device_words.data(), device_words.data(), device_words.size(), ncclUint64,
-                                           ncclSum, group_, stream),
+                             ncclAllReduce(device_accumulators.data(), device_accumulators.data(),
+                                           device_accumulators.size(), ncclUint64, ncclSum, group_, stream),
                              "ncclAllReduce");
     }
 
@@ -150,7 +154,7 @@ class nccl_stream_reducer {
 
 namespace detail {
 
-/// A stream of our own, beside all others.
+/// A CUDA stream that this object creates and destroys. It does not synchronize with the default stream.
 class own_stream {
   public:
     own_stream() {
@@ -168,20 +172,20 @@ class own_stream {
 
 }  // namespace detail
 
-/// One payload of an exchange: what a rank sends and receives, and where, in device memory.
+/// One payload of an exchange: what a rank sends and receives, with its buffers in device memory.
 struct nccl_payload {
-    const rank_exchange& how;
+    const rank_exchange& exchange;
     std::span<const std::byte> send{};
     std::span<std::byte> receive{};
 };
 
-/// Carries out exchanges over an NCCL communicator, on a stream: what is queued there before has filled the sending
-/// buffer, what is queued after finds the samples, and other streams compute meanwhile. Communicator, stream and
-/// buffers are the caller's and must outlive the exchange. It belongs to the device that is current where it is
-/// constructed, and starting is collective.
+/// Carries out exchanges of samples over an NCCL communicator, on a stream. Queue the work that fills the sending
+/// buffer on this stream before the exchange, and the work that reads the received samples after it. Other streams can
+/// compute meanwhile. The caller owns communicator, stream and buffers; they must outlive the exchange. The CUDA device
+/// is the one that is current in the constructor. Starting an exchange is collective.
 ///
-/// Before anything is queued the ranks agree that all of them can: what one rank alone finds wrong with its exchange or
-/// its buffers, all throw. A rank that has no memory for a buffer comes with an empty one, so that the others know.
+/// Before anything is queued the ranks agree that all of them can take part. If the plan or the buffers of one rank are
+/// wrong, all ranks throw. A rank that could not allocate a buffer passes an empty buffer, so that all ranks throw.
 class nccl_exchanger {
   public:
     explicit nccl_exchanger(ncclComm_t group, cudaStream_t stream = nullptr)
@@ -190,15 +194,14 @@ class nccl_exchanger {
         detail::require_nccl(ncclCommCount(group_, &ranks_), "ncclCommCount");
     }
 
-    /// Queues the messages of one rank, of several payloads as one group. The agreement before is waited for by the
-    /// host, on a stream of its own: until every rank is here, and the communicator done with what it was given before.
-    /// So it cannot stand between the caller's own ncclGroupStart and ncclGroupEnd, and several payloads that are to
-    /// move together go in one call.
+    /// Queues the messages of this rank, all payloads as one NCCL group. Pass payloads that move together in one call.
+    /// Before that the host waits, on a separate stream, until every rank has called `start` and the communicator has
+    /// done its earlier work. Do not call it between your own ncclGroupStart and ncclGroupEnd.
     void start(std::span<const nccl_payload> payloads) {
         prepare_together(static_cast<std::uint64_t>(rank_), agreement_, [&] {
             for (const nccl_payload& payload : payloads) {
-                require_exchange(payload.how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_),
-                                 payload.send, payload.receive);
+                require_exchange(payload.exchange, static_cast<std::uint64_t>(rank_),
+                                 static_cast<std::uint64_t>(ranks_), payload.send, payload.receive);
             }
         });
         detail::require_nccl(ncclGroupStart(), "ncclGroupStart");
@@ -206,32 +209,33 @@ class nccl_exchanger {
         const char* call = "";
         for (const nccl_payload& payload : payloads) {
             for (int peer = 0; peer < ranks_ && queued == ncclSuccess; ++peer) {
-                const auto with = static_cast<std::size_t>(peer);
-                if (payload.how.send.counts[with] != 0) {
+                const auto peer_rank = static_cast<std::size_t>(peer);
+                if (payload.exchange.send.counts[peer_rank] != 0) {
                     call = "ncclSend";
-                    queued = ncclSend(payload.send.data() + payload.how.send.displacements[with],
-                                      payload.how.send.counts[with], ncclUint8, peer, group_, stream_);
+                    queued = ncclSend(payload.send.data() + payload.exchange.send.displacements[peer_rank],
+                                      payload.exchange.send.counts[peer_rank], ncclUint8, peer, group_, stream_);
                 }
-                queued = queued == ncclInProgress ? ncclSuccess : queued;  // the end of the group waits
-                if (queued == ncclSuccess && payload.how.receive.counts[with] != 0) {
+                queued = queued == ncclInProgress ? ncclSuccess
+                                                  : queued;  // not an error: ncclGroupEnd waits for calls in progress
+                if (queued == ncclSuccess && payload.exchange.receive.counts[peer_rank] != 0) {
                     call = "ncclRecv";
-                    queued = ncclRecv(payload.receive.data() + payload.how.receive.displacements[with],
-                                      payload.how.receive.counts[with], ncclUint8, peer, group_, stream_);
+                    queued = ncclRecv(payload.receive.data() + payload.exchange.receive.displacements[peer_rank],
+                                      payload.exchange.receive.counts[peer_rank], ncclUint8, peer, group_, stream_);
                 }
                 queued = queued == ncclInProgress ? ncclSuccess : queued;
             }
         }
-        const ncclResult_t ended = ncclGroupEnd();  // also after a failed call, or the thread's group stays open
+        const ncclResult_t ended = ncclGroupEnd();  // also after an error, since the NCCL group would stay open
         detail::require_nccl(queued, call);
         detail::require_nccl(group_, ended, "ncclGroupEnd");
     }
 
-    void start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) {
-        const std::array<nccl_payload, 1> payload{{{how, send, receive}}};
+    void start(const rank_exchange& exchange, std::span<const std::byte> send, std::span<std::byte> receive) {
+        const std::array<nccl_payload, 1> payload{{{exchange, send, receive}}};
         start(payload);
     }
 
-    /// Returns when all exchanges that were queued are done, or throws what became of them.
+    /// Waits until all queued exchanges are done. Throws if one of them failed.
     void wait() const { detail::finish(group_, stream_, "ncclSend and ncclRecv"); }
 
   private:
@@ -244,3 +248,5 @@ class nccl_exchanger {
 };
 
 }  // namespace floptally
+
+#include <floptally/text/macros_end.hpp>

@@ -166,7 +166,7 @@ std::vector<std::uint64_t> some_costs(generator& draw, std::size_t count, std::u
 
 }  // namespace
 
-TEST_CASE("T1 samples cost what MFU counts, and add up to the batch exactly") {
+TEST_CASE("the costs of single samples are their FLOPs and add up exactly to the FLOPs of the batch") {
     // A window, so that pairs have a word of their own.
     const floptally::transformer<floptally::gqa, floptally::gated_mlp> windowed{
         .hidden_size = 512,
@@ -182,10 +182,14 @@ TEST_CASE("T1 samples cost what MFU counts, and add up to the batch exactly") {
         const std::vector<std::uint32_t> lengths = workloads::lognormal_lengths(100, 700, 100, 16384, 3);
         tally batch{model.masks()};
         batch.add_lengths(lengths);
+        std::vector<tally> samples;
+        for (const std::uint32_t length : lengths) {
+            samples.emplace_back(model.masks()).add(floptally::sequence{.length = length});
+        }
         for (const view seen : {view::useful, view::padded, view::executed}) {
             const std::vector<flops> costs = floptally::sample_costs(model, lengths, seen);
-            CHECK(std::accumulate(costs.begin(), costs.end(), flops{}) == model.total(batch, seen));
-            CHECK(costs == floptally::sample_costs(model, floptally::sample_tallies(model, lengths), seen));
+            CHECK(std::accumulate(costs.begin(), costs.end(), flops{}) == model.total_flops(batch, seen));
+            CHECK(costs == floptally::sample_costs(model, samples, seen));
         }
         const assignment balanced = partition(floptally::sample_costs(model, lengths), 10);
         CHECK(std::accumulate(balanced.loads.begin(), balanced.loads.end(), uint128{0}) ==
@@ -193,7 +197,7 @@ TEST_CASE("T1 samples cost what MFU counts, and add up to the batch exactly") {
     }
 }
 
-TEST_CASE("T1 loads of a sample by component add up to the batch, tower by tower") {
+TEST_CASE("the loads of samples by component add up to the batch, for vision and audio towers too") {
     const std::vector<tally> samples = workloads::tallies_of(workloads::image_counts(40, 5));
     tally batch{workloads::vision_language_model().masks()};
     for (const tally& sample : samples) {
@@ -228,10 +232,10 @@ TEST_CASE("T1 loads of a sample by component add up to the batch, tower by tower
     const std::vector<floptally::component_load> partial{{.components = "vision.*"}};
     CHECK(error_of([&] {
               return floptally::sample_loads(workloads::vision_language_model(), samples, partial);
-          }).starts_with("loads: none matches \""));
+          }).starts_with("loads: must match every component, none matches \""));
 }
 
-TEST_CASE("T2 equal counts: as many samples on every rank, those that cost nothing among them") {
+TEST_CASE("equal-count mode puts the same number of samples on every rank, samples of zero cost included") {
     const std::vector<int> costs{9, 0, 7, 0, 5, 0, 3, 0};
     const assignment balanced = partition(costs, 4);
     CHECK(is_whole(balanced, costs, 4));
@@ -249,7 +253,7 @@ TEST_CASE("T2 equal counts: as many samples on every rank, those that cost nothi
           "ranks: must divide the 8 samples evenly for equal counts, got 16");
 }
 
-TEST_CASE("T2 free: any count, ranks without a sample too") {
+TEST_CASE("free mode allows any number of samples on a rank, even zero") {
     const std::vector<int> costs{9, 4, 3, 2};
     const assignment balanced = partition(costs, 2, {.mode = balance_mode::free});
     CHECK(is_whole(balanced, costs, 2));
@@ -260,7 +264,7 @@ TEST_CASE("T2 free: any count, ranks without a sample too") {
     CHECK(std::count(wide.loads.begin(), wide.loads.end(), uint128{0}) == 2);
 }
 
-TEST_CASE("T2 capacity: sizes on a rank stay within it, and an error says where nothing was found") {
+TEST_CASE("capacity mode keeps sizes within the capacity and reports an error if it finds no solution") {
     const std::vector<int> costs{8, 8, 1, 1};
     const std::vector<std::uint64_t> sizes{3, 1, 3, 1};
     const assignment balanced = partition(costs, 2, {.mode = balance_mode::capacity, .sizes = sizes, .capacity = 4});
@@ -291,17 +295,17 @@ TEST_CASE("T2 capacity: sizes on a rank stay within it, and an error says where 
     const std::vector<std::uint64_t> large{3, 3, 3, 3};
     CHECK(error_of([&] {
               return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5});
-          }) == "capacity: sizes of 12 do not fit 2 ranks of 5");
+          }) == "capacity: sizes of 12 do not fit 2 ranks of 5; use more ranks or a larger capacity");
     CHECK(error_of(
               [&] { return partition(costs, 3, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5}); }) ==
-          "capacity: sizes of 12 were not made to fit 3 ranks of 5; another assignment may, the search does not "
-          "try all of them");
+          "capacity: sizes of 12 could not be made to fit 3 ranks of 5; the search does not try all assignments, leave "
+          "it more room");
     CHECK(error_of([&] {
               return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 2});
           }) == "sizes[0]: must fit the capacity of a rank, 2, got 3");
 }
 
-TEST_CASE("T2 tied samples stay on one rank") {
+TEST_CASE("samples of one group stay on one rank") {
     const std::vector<int> costs{4, 1, 4, 1, 4, 1, 4, 1};
     const std::vector<std::uint32_t> groups{0, 1, 0, 1, 2, 3, 2, 3};
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -325,11 +329,11 @@ TEST_CASE("T2 tied samples stay on one rank") {
     // Three and three of four: no rank can have four.
     const std::vector<std::uint32_t> threes{0, 0, 0, 1, 1, 1, 2, 2};
     CHECK(error_of([&] { return partition(costs, 2, {.groups = threes}); }) ==
-          "groups: 8 samples were not made to fit 2 ranks of 4; another assignment may, the search does not try all of "
-          "them");
+          "groups: 8 samples could not be made to fit 2 ranks of 4; the search does not try all assignments, leave it "
+          "more room");
 }
 
-TEST_CASE("Bad input is refused by name") {
+TEST_CASE("bad balancing input is an error that names the field") {
     const double infinite = std::numeric_limits<double>::infinity();
     const double not_a_number = std::numeric_limits<double>::quiet_NaN();
     const std::vector<int> costs{1, 2};
@@ -348,17 +352,17 @@ TEST_CASE("Bad input is refused by name") {
     CHECK(error_of([&] { return partition(costs, 0); }) == "ranks: must be from 1 to 2147483647, got 0");
     CHECK(error_of([&] { return partition(costs, std::uint64_t{1} << 40); }) ==
           "ranks: must be from 1 to 2147483647, got 1099511627776");
-    CHECK(error_of([&] { return partition(costs, 1, {.loads = 0}); }) == "costs: must be 0 for each sample, got 2");
+    CHECK(error_of([&] { return partition(costs, 1, {.loads = 0}); }) == "costs: must have 0 for each sample, got 2");
     CHECK(error_of([&] {
               return partition(std::vector<int>{1, 2, 3}, 1, {.loads = 2});
-          }) == "costs: must be 2 for each sample, got 3");
+          }) == "costs: must have 2 for each sample, got 3");
     const std::vector<std::uint64_t> sizes{1};
     CHECK(error_of([&] { return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = sizes}); }) ==
           "sizes: must be one for each of 2 samples, got 1");
     CHECK(error_of([&] { return partition(costs, 2, {.sizes = sizes}); }) ==
-          "sizes: belong to the mode capacity, got 1");
+          "sizes: must be empty outside of the mode capacity, got 1");
     CHECK(error_of([&] { return partition(costs, 2, {.capacity = 9}); }) ==
-          "capacity: belongs to the mode capacity, got 9");
+          "capacity: must be 0 outside of the mode capacity, got 9");
     const std::vector<std::uint64_t> huge(2, std::numeric_limits<std::uint64_t>::max());
     const std::vector<std::uint32_t> tied{0, 0};
     CHECK(error_of([&] {
@@ -373,10 +377,10 @@ TEST_CASE("Bad input is refused by name") {
     CHECK(error_of([&] { return assigned(costs, {0}, 2); }) == "rank_of: must be a rank for each of 2 samples, got 1");
     CHECK(error_of([&] { return assigned(costs, {0, 2}, 2); }) == "rank_of[1]: must be below the 2 ranks, got 2");
     CHECK(error_of([&] { return balance_report_of(contiguous(costs, 2), contiguous(std::vector<int>{1}, 1)); }) ==
-          "before: must be an assignment of the same samples");
+          "before: must be an assignment of the same samples with the same loads");
 }
 
-TEST_CASE("T3 the same costs give the same assignment everywhere, equal ones by index") {
+TEST_CASE("the same costs give the same assignment on every platform, and equal costs are ordered by index") {
     // Written down, so that another compiler, standard library or machine that decides otherwise is seen. They change
     // only where the search does, which the changelog must then say: ranks of one job must agree.
     const std::vector<int> equal(8, 5);
@@ -409,9 +413,9 @@ TEST_CASE("T3 the same costs give the same assignment everywhere, equal ones by 
     CHECK(digest == 263755769U);
 }
 
-/// A digest of some deals (FNV-1a), whose options are drawn; what cannot be dealt is in it too.
+/// A digest of some shards (FNV-1a), whose options are drawn; what cannot be sharded is in it too.
 template <class Cost, class Make>
-std::uint64_t digest_of_deals(std::uint64_t first, const Make& cost) {
+std::uint64_t digest_of_assignments(std::uint64_t first, const Make& cost) {
     generator draw(first);
     std::uint64_t digest = 14695981039346656037U;
     const auto hash = [&digest](std::uint64_t word) { digest = (digest ^ word) * 1099511628211U; };
@@ -450,13 +454,13 @@ std::uint64_t digest_of_deals(std::uint64_t first, const Make& cost) {
         if (how.mode != balance_mode::equal_count) {
             how.groups = groups;
         }
-        assignment dealt;
-        if (error_of([&] { dealt = partition(costs, ranks, how); }) == "no error") {
-            for (const std::uint32_t rank : dealt.rank_of) {
+        assignment sharded;
+        if (error_of([&] { sharded = partition(costs, ranks, how); }) == "no error") {
+            for (const std::uint32_t rank : sharded.rank_of) {
                 hash(rank);
             }
-            hash(dealt.is_optimum ? 1 : 0);
-            hash(static_cast<std::uint64_t>(dealt.exponent));
+            hash(sharded.is_optimum ? 1 : 0);
+            hash(static_cast<std::uint64_t>(sharded.exponent));
         } else {
             hash(12345);
         }
@@ -464,17 +468,18 @@ std::uint64_t digest_of_deals(std::uint64_t first, const Make& cost) {
     return digest;
 }
 
-TEST_CASE("T3 deals of every mode, seed, budget, fineness and number are the same everywhere") {
+TEST_CASE("assignments are reproducible for every mode, seed, budget, resolution and number type") {
     // Written down as those above are, and for the same reason.
-    CHECK(digest_of_deals<std::uint64_t>(1, [](std::uint64_t cost) { return cost; }) == 682925597932152129U);
-    CHECK(digest_of_deals<std::uint64_t>(2, [](std::uint64_t cost) { return cost << 24; }) == 3982445828308361831U);
-    CHECK(digest_of_deals<uint128>(3, [](std::uint64_t cost) { return uint128{cost} * cost << 30 | cost; }) ==
+    CHECK(digest_of_assignments<std::uint64_t>(1, [](std::uint64_t cost) { return cost; }) == 682925597932152129U);
+    CHECK(digest_of_assignments<std::uint64_t>(2, [](std::uint64_t cost) { return cost << 24; }) ==
+          3982445828308361831U);
+    CHECK(digest_of_assignments<uint128>(3, [](std::uint64_t cost) { return uint128{cost} * cost << 30 | cost; }) ==
           13437704802976143115U);
-    CHECK(digest_of_deals<double>(4, [](std::uint64_t cost) { return static_cast<double>(cost) / 3; }) ==
+    CHECK(digest_of_assignments<double>(4, [](std::uint64_t cost) { return static_cast<double>(cost) / 3; }) ==
           827236616183884136U);
 }
 
-TEST_CASE("T3 the kind of number does not matter: 64 and 128 bits, whole doubles, any scale") {
+TEST_CASE("neither the number type of costs nor a common factor changes the assignment") {
     generator draw(21);
     for (std::uint64_t kind = 0; kind < 6; ++kind) {
         for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -508,7 +513,7 @@ TEST_CASE("T3 the kind of number does not matter: 64 and 128 bits, whole doubles
     CHECK(partition(std::vector<double>{5e-324, 0}, 2).exponent == -1126);
 }
 
-TEST_CASE("T4 within 1.04 of the optimum for up to 16 samples") {
+TEST_CASE("the costliest rank of up to 16 samples is within 1.04 of the optimum") {
     generator draw(31);
     double worst = 1;
     std::size_t exact = 0;
@@ -538,7 +543,7 @@ TEST_CASE("T4 within 1.04 of the optimum for up to 16 samples") {
     CHECK(exact >= cases * 99 / 100);
 }
 
-TEST_CASE("T4 few samples have the optimum, where exchanges alone do not find it") {
+TEST_CASE("a few samples are assigned optimally where pairwise swaps do not reach the optimum") {
     const auto peak = [](const std::vector<int>& costs, std::uint64_t ranks) {
         return peak_of(partition(costs, ranks, {.mode = balance_mode::free}));
     };
@@ -558,7 +563,7 @@ TEST_CASE("T4 few samples have the optimum, where exchanges alone do not find it
     CHECK(peak_of_two({10, 8, 7, 6, 5, 5, 4, 3, 3, 3, 1}, 5) == 11);
 }
 
-TEST_CASE("T4 F17 within 1.01 of the lower bound on lognormal lengths, 8 for each rank, 4 to 256 ranks") {
+TEST_CASE("the costliest rank of lognormal lengths is within 1.01 of the lower bound on 4 to 256 ranks") {
     for (const std::size_t ranks : {4U, 8U, 16U, 32U, 64U, 128U, 256U}) {
         for (std::uint64_t seed = 0; seed < 3; ++seed) {
             for (const std::uint32_t sigma : {30U, 50U, 70U, 100U, 150U}) {
@@ -573,7 +578,7 @@ TEST_CASE("T4 F17 within 1.01 of the lower bound on lognormal lengths, 8 for eac
     }
 }
 
-TEST_CASE("F17 with equal counts the bound is the costliest sample and the least company it must have") {
+TEST_CASE("the equal-count lower bound adds the cheapest samples that can fill the costliest sample's rank") {
     // The mean and the largest alone, 10, is not attainable: whoever has the 10 has another one.
     const std::vector<int> costs{10, 1, 1, 1};
     const assignment balanced = partition(costs, 2);
@@ -589,7 +594,7 @@ TEST_CASE("F17 with equal counts the bound is the costliest sample and the least
     CHECK(partition(two, 3, {.budget = 0}).is_optimum);
 }
 
-TEST_CASE("F17 few samples end at the optimum, and say so") {
+TEST_CASE("a balance of a few samples is optimal and marked as optimal") {
     // Within 1/8192 of the lower bound there was a better one.
     const std::vector<int> four{4564, 2627, 6807, 1076, 8699, 8635, 7595, 8286,
                                 4652, 3243, 4878, 6841, 5418, 5386, 6317, 6818};
@@ -627,7 +632,7 @@ TEST_CASE("F17 few samples end at the optimum, and say so") {
     CHECK_FALSE(contiguous(two, 2).is_optimum);
 }
 
-TEST_CASE("F17 never worse than a public balancer on the same input") {
+TEST_CASE("the balancer is never worse than a public balancer on the same input") {
     using namespace public_balancers;
     generator draw(71);
     std::size_t better = 0;
@@ -664,7 +669,7 @@ TEST_CASE("F17 never worse than a public balancer on the same input") {
     CHECK(better > cases / 4);
 }
 
-TEST_CASE("T4 the lower bound knows who must keep the costliest company") {
+TEST_CASE("the lower bound adds the samples that must share a rank with the costliest sample") {
     floptally::detail::balance_items<std::uint64_t> items{.ranks = 2, .costs = {9, 3, 2, 1}, .sizes = {1, 1, 1, 1}};
     CHECK(items.lower_bound() == 9);
     items.capacity = 2;
@@ -680,7 +685,7 @@ TEST_CASE("T4 the lower bound knows who must keep the costliest company") {
     CHECK(free_of_cost.lower_bound() == 0);
 }
 
-TEST_CASE("T4 what is left over goes to the rank with room where the larger of both loads stays the smallest") {
+TEST_CASE("a leftover sample goes to the rank with a free place whose largest load stays smallest") {
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},
@@ -688,11 +693,11 @@ TEST_CASE("T4 what is left over goes to the rank with room where the larger of b
                                                                 .capacity = 3};
     // Items 0 to 2 fill the first rank, 3 and 4 have one each, and 5 and 6 are left over. Item 5 makes a load of
     // 1 + 6 on the third and 2 + 6 on the second; then item 6 makes 2 + 3 on the second and 7 + 3 on the third.
-    CHECK(floptally::detail::made_to_fit(items, {0, 0, 0, 1, 2, 0, 0}) ==
+    CHECK(floptally::detail::fit_to_capacity(items, {0, 0, 0, 1, 2, 0, 0}) ==
           std::vector<std::uint32_t>{0, 0, 0, 1, 2, 2, 1});
 }
 
-TEST_CASE("T4 never worse than either seed, nor than the samples as they come") {
+TEST_CASE("the balancer is never worse than its initial assignments or than contiguous chunks in the given order") {
     generator draw(41);
     for (std::uint64_t i = 0; i < 120; ++i) {
         const std::size_t ranks = 2 + draw.below(12);
@@ -712,7 +717,7 @@ TEST_CASE("T4 never worse than either seed, nor than the samples as they come") 
     }
 }
 
-TEST_CASE("T4 seeds are what they are called") {
+TEST_CASE("the initial assignments of the balancer are those of LPT and of Karmarkar-Karp differencing") {
     // Graham's example for 3 ranks, where LPT is at its worst, 4/3 − 1/9 of the optimum of 9.
     const std::vector<int> graham{5, 5, 4, 4, 3, 3, 3};
     const auto peak = [](const std::vector<int>& costs, std::uint64_t ranks, balance_seed seed, balance_mode mode) {
@@ -730,7 +735,7 @@ TEST_CASE("T4 seeds are what they are called") {
     CHECK(peak({9, 1, 1, 1}, 2, balance_seed::differencing, balance_mode::equal_count) == 10);
 }
 
-TEST_CASE("T5 the sizes that must be fast keep the quality of T4") {
+TEST_CASE("16384 samples on 512 ranks and 512 samples on 64 ranks are balanced within 1.01 of the lower bound") {
     const std::vector<flops> large = llama_costs(workloads::lognormal_lengths(16384, 1000, 100, 32768, 1));
     const std::vector<flops> small = llama_costs(workloads::lognormal_lengths(512, 1000, 50, 32768, 1));
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -739,7 +744,7 @@ TEST_CASE("T5 the sizes that must be fast keep the quality of T4") {
     }
 }
 
-TEST_CASE("Every sample stands once whatever the mode, and ties and capacities hold") {
+TEST_CASE("every mode assigns every sample once, keeps groups on one rank and stays within capacities") {
     generator draw(51);
     for (std::uint64_t i = 0; i < 40; ++i) {
         const std::size_t ranks = 1 + draw.below(9);
@@ -777,7 +782,7 @@ TEST_CASE("Every sample stands once whatever the mode, and ties and capacities h
     }
 }
 
-TEST_CASE("T7 vision and language at once: max over loads of max to mean within 1.03 up to 16 ranks") {
+TEST_CASE("two loads per sample are balanced within 1.03 of the mean on up to 16 ranks") {
     for (const std::size_t ranks : {2U, 4U, 8U, 16U}) {
         for (const std::size_t each : {16U, 32U}) {
             for (std::uint64_t seed = 0; seed < 2; ++seed) {
@@ -804,7 +809,7 @@ TEST_CASE("T7 vision and language at once: max over loads of max to mean within 
     }
 }
 
-TEST_CASE("T7 few samples with two loads have the least max to mean of all assignments, tried one by one") {
+TEST_CASE("a few samples with two loads get the assignment with the smallest max over mean") {
     generator draw(93);
     for (std::size_t i = 0; i < 60; ++i) {
         const std::size_t ranks = 2 + draw.below(2);
@@ -836,7 +841,7 @@ TEST_CASE("T7 few samples with two loads have the least max to mean of all assig
     }
 }
 
-TEST_CASE("T7 two loads have the budget that takes them to their bound, where that of one load would end before") {
+TEST_CASE("the search budget is larger by default for two loads than for one") {
     generator draw(0);
     std::vector<std::uint64_t> costs;
     for (std::size_t i = 0; i < 256; ++i) {
@@ -851,7 +856,7 @@ TEST_CASE("T7 two loads have the budget that takes them to their bound, where th
     CHECK(spread(65536 + 32 * 256) > 1.002);
 }
 
-TEST_CASE("T7 two loads of any size: costs of 2^90 are dealt like those of 2^20") {
+TEST_CASE("costs near 2^90 are balanced like costs near 2^20 when samples have two loads") {
     generator draw(151);
     std::vector<uint128> small;
     std::vector<uint128> large;
@@ -863,7 +868,7 @@ TEST_CASE("T7 two loads of any size: costs of 2^90 are dealt like those of 2^20"
     CHECK(partition(large, 3, {.loads = 2}).rank_of == partition(small, 3, {.loads = 2}).rank_of);
 }
 
-TEST_CASE("T7 a load that nobody has changes nothing") {
+TEST_CASE("a second load of zero in every sample does not change the balance by the first") {
     const std::vector<int> costs{9, 7, 6, 5, 4, 3, 2, 0};
     std::vector<int> both;
     for (const int cost : costs) {
@@ -874,7 +879,7 @@ TEST_CASE("T7 a load that nobody has changes nothing") {
     CHECK(report.after[1].max_over_min == 1);
 }
 
-TEST_CASE("T9 a report has before and after, moved samples and the predicted speed-up") {
+TEST_CASE("a balance report shows the loads before and after, the moved samples and the predicted speedup") {
     const std::vector<int> costs{6, 5, 2, 1};
     const assignment balanced = partition(costs, 2);
     const balance_report report = balance_report_of(costs, balanced);
@@ -903,13 +908,13 @@ TEST_CASE("T9 a report has before and after, moved samples and the predicted spe
     const auto against = [&](const assignment& other) {
         return error_of([&] { return balance_report_of(balanced, other); });
     };
-    CHECK(against(swapped) == "before: must be an assignment of the same samples");
+    CHECK(against(swapped) == "before: must be an assignment of the same samples with the same loads");
     assignment halves = balanced;
     --halves.exponent;
-    CHECK(against(halves) == "before: must be an assignment of the same samples");
+    CHECK(against(halves) == "before: must be an assignment of the same samples with the same loads");
 }
 
-TEST_CASE("T12 F25 F86 made patch counts of which MegatronMIMO's rule makes its published 1.27 and 1.07") {
+TEST_CASE("MegatronMIMO's balancer gives its published ratios 1.27 and 1.07 on constructed patch counts") {
     // Megatron-Bridge PR 4608 publishes figures and no data: receipts of CORD-v2, 32 samples on 4 ranks, 8 on each,
     // cost = patches; largest ÷ smallest rank about 1.27 as they come and about 1.07 after its equal-count
     // longest-first, about 18 to 24 samples on another rank. These counts were chosen so that its rule has those
@@ -935,7 +940,7 @@ TEST_CASE("T12 F25 F86 made patch counts of which MegatronMIMO's rule makes its 
     CHECK(ours.moved <= 24);
 }
 
-TEST_CASE("T12 F25 weights of the user: cost_linear_vit for patches, cost_linear_lm for tokens, by component too") {
+TEST_CASE("MegatronMIMO's weights cost_linear_vit and cost_linear_lm scale the costs of patches and tokens") {
     const std::vector<workloads::visual_sample> receipts = workloads::receipts(32, 9);
     const std::vector<tally> samples = workloads::tallies_of(receipts);
     // Their cost is a line in two counts, with floating-point weights; ours takes any numbers.
@@ -948,7 +953,7 @@ TEST_CASE("T12 F25 weights of the user: cost_linear_vit for patches, cost_linear
             }
             costs.push_back(cost_linear_vit * static_cast<double>(patches) +
                             cost_linear_lm *
-                                static_cast<double>(samples[i].get(view::useful, floptally::statistic::tokens)));
+                                static_cast<double>(samples[i].get(view::useful, floptally::accumulator::tokens)));
         }
         return costs;
     };
@@ -985,7 +990,7 @@ TEST_CASE("T12 F25 weights of the user: cost_linear_vit for patches, cost_linear
     }
 }
 
-TEST_CASE("T12 F25 where nothing costs anything, or nothing can be gained, every sample stays where it is") {
+TEST_CASE("samples stay on their ranks if all costs are zero or if no move helps") {
     // An error in MegatronMIMO's configuration; here a batch without images is one of whose vision nobody has any.
     const std::vector<double> nothing(32);
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -1008,7 +1013,7 @@ TEST_CASE("T12 F25 where nothing costs anything, or nothing can be gained, every
           }) == "costs[1]: must be finite and not negative, got -0.500000");
 }
 
-TEST_CASE("T9 no number of a report is infinite or none") {
+TEST_CASE("every number of a balance report is finite, and a ratio with denominator zero is absent") {
     const balance_report nothing = balance_report_of(std::vector<int>(4), partition(std::vector<int>(4), 2));
     CHECK(nothing.before[0].max_over_mean == floptally::imbalance{});
     CHECK(nothing.before[0].max_over_min == 1);

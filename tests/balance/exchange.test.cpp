@@ -16,11 +16,10 @@
 #include <vector>
 
 #include <floptally/balance/canonical_groups.hpp>
-#include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/parallel/packed_row.hpp>
 #include <floptally/parallel/packing.hpp>
+#include <floptally/parallel/placed_sequences.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -36,8 +35,8 @@ using floptally::exchange_buffer;
 using floptally::exchange_options;
 using floptally::exchange_plan;
 using floptally::index_range;
+using floptally::pack_by_assignment;
 using floptally::pack_by_capacity;
-using floptally::pack_into_rows;
 using floptally::packing;
 using floptally::packing_options;
 using floptally::rank_exchange;
@@ -120,7 +119,8 @@ void check_exchange(const numbers& owners, const numbers& destinations, const nu
                 REQUIRE(owners[sample] == rank);
                 REQUIRE(to[sample] < ranks);
             }
-            sent.push_back(floptally::filled(mine.send, [&](u64 sample) { return payload_of(sample, sizes[sample]); }));
+            sent.push_back(
+                floptally::filled_buffer(mine.send, [&](u64 sample) { return payload_of(sample, sizes[sample]); }));
         }
         const std::vector<bytes> received = carried_out(plan, sent, microbatch);
         for (u64 rank = 0; rank < ranks; ++rank) {
@@ -165,7 +165,7 @@ numbers random_numbers(std::mt19937& random, std::size_t n, u64 below) {
 }
 
 /// The fewest rows of `capacity` that hold all lengths: every sample tried in every row.
-std::size_t fewest_rows(const numbers& lengths, u64 capacity) {
+std::size_t fewest_packs(const numbers& lengths, u64 capacity) {
     std::size_t best = lengths.size();
     numbers rows;
     const auto place = [&](const auto& self, std::size_t next) -> void {
@@ -193,11 +193,11 @@ std::size_t fewest_rows(const numbers& lengths, u64 capacity) {
 
 /// Every sample stands once, in a slot of its own, and the boundaries say where.
 void check_packing(const packing& made, const numbers& lengths, u64 alignment) {
-    REQUIRE(made.row_of.size() == lengths.size());
+    REQUIRE(made.pack_of.size() == lengths.size());
     REQUIRE(made.offset_of.size() == lengths.size());
     numbers seen(lengths.size(), 0);
-    for (std::size_t row = 0; row < made.rows.size(); ++row) {
-        const floptally::pack& one = made.rows[row];
+    for (std::size_t row = 0; row < made.packs.size(); ++row) {
+        const floptally::pack& one = made.packs[row];
         REQUIRE(one.cu_seqlens.size() == one.samples.size() + 1);
         REQUIRE(one.cu_seqlens_padded.size() == one.samples.size() + 1);
         CHECK(std::is_sorted(one.samples.begin(), one.samples.end()));
@@ -206,7 +206,7 @@ void check_packing(const packing& made, const numbers& lengths, u64 alignment) {
         for (std::size_t place = 0; place < one.samples.size(); ++place) {
             const u64 sample = one.samples[place];
             ++seen[sample];
-            CHECK(made.row_of[sample] == row);
+            CHECK(made.pack_of[sample] == row);
             CHECK(made.offset_of[sample] == one.cu_seqlens_padded[place]);
             CHECK(one.cu_seqlens[place + 1] - one.cu_seqlens[place] == lengths[sample]);
             const u64 slot = one.cu_seqlens_padded[place + 1] - one.cu_seqlens_padded[place];
@@ -221,9 +221,9 @@ void check_packing(const packing& made, const numbers& lengths, u64 alignment) {
 void check_capacity_packing(const numbers& lengths, u64 capacity, const packing_options& options) {
     const packing made = pack_by_capacity(lengths, capacity, options);
     check_packing(made, lengths, options.alignment);
-    CHECK(made.rows.size() >= options.min_rows);
-    CHECK(made.rows.size() % options.divisor == 0);
-    for (const floptally::pack& row : made.rows) {
+    CHECK(made.packs.size() >= options.min_packs);
+    CHECK(made.packs.size() % options.divisor == 0);
+    for (const floptally::pack& row : made.packs) {
         CHECK(row.tokens() <= capacity);
         CHECK(!row.samples.empty());
     }
@@ -232,7 +232,7 @@ void check_capacity_packing(const numbers& lengths, u64 capacity, const packing_
 
 }  // namespace
 
-TEST_CASE("T6 Canonical groups: the least number that every dp size divides, owned one behind another") {
+TEST_CASE("the number of canonical groups is the least common multiple of the dp sizes, and groups are contiguous") {
     for (u64 a = 1; a <= 12; ++a) {
         for (u64 b = 1; b <= 12; ++b) {
             for (const u64 c : {u64{1}, u64{6}, u64{10}}) {
@@ -243,7 +243,6 @@ TEST_CASE("T6 Canonical groups: the least number that every dp size divides, own
                     ++least;
                 }
                 CHECK(groups.size() == least);
-                REQUIRE(groups.num_modules() == 3);
                 for (std::size_t module = 0; module < 3; ++module) {
                     numbers owned;
                     for (u64 rank = 0; rank < dp_sizes[module]; ++rank) {
@@ -270,8 +269,8 @@ TEST_CASE("T6 Canonical groups: the least number that every dp size divides, own
     CHECK(of_tower.ranks_of(1, std::vector<std::int32_t>{11, 0, 3, 2}) == numbers{3, 0, 1, 0});
 }
 
-TEST_CASE("T6 Canonical groups: bad input has a name") {
-    CHECK(error_of([] { canonical_groups({}); }) == "dp_sizes: must be of at least one module");
+TEST_CASE("bad input for canonical groups is an error that names the field") {
+    CHECK(error_of([] { canonical_groups({}); }) == "dp_sizes: must have the size of at least one module, got none");
     CHECK(error_of([] { canonical_groups({2, 0}); }) == "dp_sizes[1]: must be at least 1, got 0");
     CHECK(error_of([] {
               canonical_groups({u64{1} << 63, 6});
@@ -289,7 +288,7 @@ TEST_CASE("T6 Canonical groups: bad input has a name") {
           "groups[0]: must be at least 0, got -1");
 }
 
-TEST_CASE("T8 Exchange: every assignment of few samples arrives and comes back") {
+TEST_CASE("every exchange of a few samples delivers each to its rank and returns it") {
     for (const numbers& owners : all_lists(4, 2)) {
         for (const numbers& destinations : all_lists(4, 2)) {
             check_exchange(owners, destinations, {5, 0, 16, 9}, 2);
@@ -307,7 +306,7 @@ TEST_CASE("T8 Exchange: every assignment of few samples arrives and comes back")
     }
 }
 
-TEST_CASE("T8 Exchange: ragged samples, ranks that have none, a window of microbatches") {
+TEST_CASE("an exchange handles samples of different sizes, empty ranks and several microbatches") {
     std::mt19937 random(8);
     for (const u64 ranks : {u64{1}, u64{2}, u64{5}, u64{8}}) {
         for (const u64 window : {u64{1}, u64{3}}) {
@@ -321,11 +320,11 @@ TEST_CASE("T8 Exchange: ragged samples, ranks that have none, a window of microb
     check_exchange(numbers(3, 1), numbers(3, 2), numbers(3, 0), 4);    // nothing but samples of no byte
 }
 
-TEST_CASE("T8 Exchange: the share of each microbatch is what it was given, sample by sample") {
+TEST_CASE("an exchange gives each microbatch exactly the samples that are assigned to it") {
     const numbers owners{0, 0, 1, 1, 0, 1};
     const numbers destinations{3, 0, 2, 1, 1, 2};  // microbatch · 2 + rank
     const exchange_plan plan(owners, destinations, numbers{1, 2, 3, 4, 5, 6}, 2, {.window = 2});
-    CHECK(plan.num_samples() == 6);
+    CHECK(plan.owners().size() == 6);
     CHECK(plan.window() == 2);
     CHECK(plan.samples_of(0) == numbers{1, 3, 4});
     CHECK(plan.samples_of(1) == numbers{0, 2, 5});
@@ -336,7 +335,7 @@ TEST_CASE("T8 Exchange: the share of each microbatch is what it was given, sampl
     CHECK(plan.inverse().samples_of(1) == plan.samples_of(1));
 }
 
-TEST_CASE("T8 Exchange: several payloads of one sample take the same way") {
+TEST_CASE("all payloads of one sample go to the same rank") {
     const numbers owners{0, 1, 1, 0};
     const numbers destinations{1, 1, 0, 1};
     const exchange_plan pixels(owners, destinations, numbers{100, 0, 30, 7}, 2, {.bytes_per_element = 2});
@@ -351,7 +350,7 @@ TEST_CASE("T8 Exchange: several payloads of one sample take the same way") {
     CHECK(results.for_rank(0).receive.samples == numbers{0, 3});
 }
 
-TEST_CASE("T8 Exchange: bad input has a name and an index") {
+TEST_CASE("bad input of an exchange is an error that names the field and the index") {
     const numbers two{0, 1};
     const auto planned = [&](const auto& owners, const auto& destinations, const auto& sizes, u64 ranks,
                              const exchange_options& options = {}) {
@@ -361,7 +360,7 @@ TEST_CASE("T8 Exchange: bad input has a name and an index") {
     CHECK(planned(two, two, two, 0) == "ranks: must be at least 1, got 0");
     CHECK(planned(two, two, two, 2, {.window = 0}) == "window: must be at least 1, got 0");
     CHECK(planned(two, two, two, 2, {.bytes_per_element = 0}) == "bytes_per_element: must be at least 1, got 0");
-    CHECK(planned(two, two, two, u64{1} << 31) == "ranks: times window must be at most 2147483647, got 2147483648");
+    CHECK(planned(two, two, two, u64{1} << 31) == "ranks: ranks x window must be at most 2147483647, got 2147483648");
     CHECK(planned(two, two, two, u64{1} << 40, {.window = u64{1} << 40}) ==
           "window: 1099511627776 x 1099511627776 does not fit 64 bits");
     CHECK(planned(two, two, two, 1) == "owners[1]: must be below ranks = 1, got 1");
@@ -383,36 +382,41 @@ TEST_CASE("T8 Exchange: bad input has a name and an index") {
     CHECK(error_of([&] { static_cast<void>(plan.for_rank(0, 2)); }) == "microbatch: must be below window = 2, got 2");
     const rank_exchange mine = exchange_plan(two, two, numbers{4, 4}, 2).for_rank(1);
     const exchange_buffer& send = mine.send;
-    CHECK(error_of([&] { static_cast<void>(floptally::filled(send, [](u64) { return bytes(3); })); }) ==
+    CHECK(error_of([&] { static_cast<void>(floptally::filled_buffer(send, [](u64) { return bytes(3); })); }) ==
           "bytes[1]: must be as many as planned (4), got 3");
-    std::vector<std::uint64_t> words(2);
-    const std::span<const std::byte> memory = std::as_bytes(std::span(words));
+    std::vector<std::uint64_t> accumulators(2);
+    const std::span<const std::byte> memory = std::as_bytes(std::span(accumulators));
     const auto carried = [&](u64 rank, u64 ranks, std::size_t first, std::size_t sent, std::size_t received) {
         return error_of([&] {
             floptally::require_exchange(mine, rank, ranks, memory.subspan(first, sent), memory.first(received));
         });
     };
     CHECK(carried(1, 2, 8, 8, 8) == "no error");
-    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be that of this process, 0, got an exchange of 1");
+    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be the rank of this process, 0, got an exchange of 1");
     CHECK(carried(1, 3, 0, 8, 8) == "ranks: must be as many as ranks of the communicator (3), got 2");
     CHECK(carried(1, 2, 0, 7, 8) == "send: must have 8 bytes, got 7");
     CHECK(carried(1, 2, 0, 8, 16) == "receive: must have 8 bytes, got 16");
     CHECK(carried(1, 2, 4, 8, 8) == "send: must begin at a multiple of 8 bytes");
 }
 
-TEST_CASE("T8 Exchange: a buffer that no int reaches is an error on every rank alike") {
+TEST_CASE("send and receive buffers above MPI's int range are an error on every rank") {
     constexpr u64 gib = u64{1} << 30;
     CHECK(floptally::max_mpi_bytes == 16 * gib - 8);
     // Rank 1 alone sends and receives too much: whoever makes the plan learns of it.
     CHECK(error_of([] {
               exchange_plan(numbers{1, 1}, numbers{0, 1}, numbers{8 * gib, 8 * gib}, 2);
-          }) == "sizes: rank 1 sends more than max_buffer_bytes = 17179869176 in microbatch 0: 17179869184");
+          }) ==
+          "sizes: rank 1 sends more than max_buffer_bytes = 17179869176 in microbatch 0: 17179869184; use smaller "
+          "microbatches or raise the limit");
     CHECK(error_of([] {
               exchange_plan(numbers{0, 1}, numbers{3, 3}, numbers{8 * gib, 8 * gib}, 2, {.window = 2});
-          }) == "sizes: rank 1 receives more than max_buffer_bytes = 17179869176 in microbatch 1: 17179869184");
+          }) ==
+          "sizes: rank 1 receives more than max_buffer_bytes = 17179869176 in microbatch 1: 17179869184; use smaller "
+          "microbatches or raise the limit");
     // Padding counts.
     CHECK(error_of([] { exchange_plan(numbers{0}, numbers{0}, numbers{1}, 1, {.max_buffer_bytes = 7}); }) ==
-          "sizes: rank 0 sends more than max_buffer_bytes = 7 in microbatch 0: 8");
+          "sizes: rank 0 sends more than max_buffer_bytes = 7 in microbatch 0: 8; use smaller microbatches or raise "
+          "the limit");
     const exchange_plan largest(numbers{1, 1}, numbers{0, 1}, numbers{8 * gib, 8 * gib - 8}, 2);
     CHECK(largest.for_rank(1).send.bytes() == floptally::max_mpi_bytes);
     CHECK(floptally::mpi_counts(largest.for_rank(1).send.counts, "send_counts") ==
@@ -427,10 +431,12 @@ TEST_CASE("T8 Exchange: a buffer that no int reaches is an error on every rank a
           }) == "receive_counts[1]: must be at most 17179869176 bytes for MPI's ints, got 17179869184");
     CHECK(error_of([&] {
               static_cast<void>(largest.with_sizes(numbers{1, 2}, 4, 11));
-          }) == "sizes: rank 1 sends more than max_buffer_bytes = 11 in microbatch 0: 16");
+          }) ==
+          "sizes: rank 1 sends more than max_buffer_bytes = 11 in microbatch 0: 16; use smaller microbatches or raise "
+          "the limit");
 }
 
-TEST_CASE("T8 Exchange: ranks that did not make the same plan all learn of it, and what differs") {
+TEST_CASE("every rank reports the difference if ranks made different exchange plans") {
     struct planned {
         numbers owners{0, 1, 2};
         numbers destinations{1, 1, 0};
@@ -451,20 +457,24 @@ TEST_CASE("T8 Exchange: ranks that did not make the same plan all learn of it, a
         return ends[0];
     };
     CHECK(seen({}) == "no error");
-    CHECK(seen({.ranks = 4}) == "ranks: the ranks do not agree on it, so nothing was sent");
-    CHECK(seen({.window = 2}) == "window: the ranks do not agree on it, so nothing was sent");
-    CHECK(seen({.owners = {0, 2, 1}}) == "owners: the ranks do not agree on it, so nothing was sent");
-    CHECK(seen({.destinations = {1, 1, 1}}) == "destinations: the ranks do not agree on it, so nothing was sent");
-    CHECK(seen({.sizes = {8, 9, 11}}) == "sizes: the ranks do not agree on it, so nothing was sent");
+    CHECK(seen({.ranks = 4}) == "ranks: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+    CHECK(seen({.window = 2}) ==
+          "window: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+    CHECK(seen({.owners = {0, 2, 1}}) ==
+          "owners: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+    CHECK(seen({.destinations = {1, 1, 1}}) ==
+          "destinations: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+    CHECK(seen({.sizes = {8, 9, 11}}) ==
+          "sizes: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
     CHECK(seen({.owners = {0}, .destinations = {1}, .sizes = {8}}) ==
-          "owners: the ranks do not agree on it, so nothing was sent");
+          "owners: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
     const exchange_plan window(numbers{0, 1}, numbers{3, 0}, numbers{5, 6}, 2, {.bytes_per_element = 2, .window = 2});
     CHECK(window.owners() == numbers{0, 1});
     CHECK(window.destinations() == numbers{3, 0});
     CHECK(window.sizes() == numbers{10, 12});
 }
 
-TEST_CASE("F14 Exchange: a size that cannot be filled up to a multiple of 8 is named, whatever the limit") {
+TEST_CASE("a sample size that overflows when rounded up to a multiple of 8 is an error under any buffer limit") {
     constexpr u64 largest = std::numeric_limits<u64>::max();
     for (const u64 size : {largest, largest - 6}) {
         CHECK(error_of([&] {
@@ -482,12 +492,13 @@ TEST_CASE("F14 Exchange: a size that cannot be filled up to a multiple of 8 is n
           }).starts_with("sizes: "));
 }
 
-TEST_CASE("F14 Exchange: what one rank alone cannot do all ranks throw, and nobody waits") {
+TEST_CASE("an exchange that fails on one rank throws on all ranks and no rank hangs") {
     constexpr u64 ranks = 4;
     const exchange_plan plan(numbers{0, 1, 2, 3}, numbers{3, 2, 1, 0}, numbers{5, 6, 7, 8}, ranks);
     const floptally::parallel_layout layout({.dp = ranks}, ranks, 0);
     const auto others = [](u64 rank) {
-        return "exchange: rank " + std::to_string(rank) + " cannot take part, and has thrown why, so nothing was sent";
+        return "exchange: rank " + std::to_string(rank) +
+               " cannot take part, so nothing was sent; its own error says why";
     };
     // Each rank looks at its own buffers; on `wrong` something is not as planned.
     const auto ends = [&](u64 wrong, const auto& spoil) {
@@ -522,7 +533,7 @@ TEST_CASE("F14 Exchange: what one rank alone cannot do all ranks throw, and nobo
     CHECK(ends(ranks, [](auto&) {}) == std::vector<std::string>(ranks, "no error"));
 }
 
-TEST_CASE("T8 Exchange: the worked example of docs/balance.md is what the plan says") {
+TEST_CASE("the exchange plan matches the worked example of docs/balance.md") {
     const numbers owners{0, 0, 0, 1, 1};
     const numbers destinations{1, 0, 1, 0, 1};
     const exchange_plan plan(owners, destinations, numbers{5, 3, 2, 4, 0}, 2, {.bytes_per_element = 4});
@@ -548,22 +559,23 @@ TEST_CASE("T8 Exchange: the worked example of docs/balance.md is what the plan s
     }
 }
 
-TEST_CASE("T11 Packing: the rows of a partition, slots aligned, and what a tally takes") {
+TEST_CASE("packs made by partition() have aligned slots and can be added to a tally") {
     const numbers lengths{5, 0, 9, 3, 8, 1};
-    const packing made = pack_into_rows(lengths, std::vector<int>{1, 0, 1, 3, 0, 1}, 4, floptally::cp_alignment(1, 2));
+    const packing made =
+        pack_by_assignment(lengths, std::vector<int>{1, 0, 1, 3, 0, 1}, 4, floptally::cp_alignment(1, 2));
     check_packing(made, lengths, 4);
     CHECK(made.offset_of == numbers{0, 0, 8, 0, 0, 20});
-    CHECK(made.rows[1].samples == numbers{0, 2, 5});
-    CHECK(made.rows[1].cu_seqlens == numbers{0, 5, 14, 15});
-    CHECK(made.rows[1].cu_seqlens_padded == numbers{0, 8, 20, 24});
-    CHECK(made.rows[1].cu_seqlens_padded == floptally::aligned_cu_seqlens(made.rows[1].cu_seqlens, 4));
-    CHECK(made.rows[0].samples == numbers{1, 4});
-    CHECK(made.rows[2] == floptally::pack{});
-    CHECK(made.rows[3].tokens() == 4);
+    CHECK(made.packs[1].samples == numbers{0, 2, 5});
+    CHECK(made.packs[1].cu_seqlens == numbers{0, 5, 14, 15});
+    CHECK(made.packs[1].cu_seqlens_padded == numbers{0, 8, 20, 24});
+    CHECK(made.packs[1].cu_seqlens_padded == floptally::aligned_cu_seqlens(made.packs[1].cu_seqlens, 4));
+    CHECK(made.packs[0].samples == numbers{1, 4});
+    CHECK(made.packs[2] == floptally::pack{});
+    CHECK(made.packs[3].tokens() == 4);
 
     floptally::tally packed;
-    floptally::packed_row row;
-    for (const floptally::pack& one : made.rows) {
+    floptally::placed_sequences row;
+    for (const floptally::pack& one : made.packs) {
         packed.add_cu_seqlens(one.cu_seqlens, one.cu_seqlens_padded);
         row.add_cu_seqlens(one.cu_seqlens, one.cu_seqlens_padded);
     }
@@ -576,20 +588,20 @@ TEST_CASE("T11 Packing: the rows of a partition, slots aligned, and what a tally
     CHECK(row.tokens() == 8 + 24 + 4);
 }
 
-TEST_CASE("T11 Packing: first-fit decreasing in a tree is what the words say, and no sample is lost") {
+TEST_CASE("first-fit-decreasing packing with a search tree equals the linear search and loses no sample") {
     std::mt19937 random(11);
     for (int round = 0; round < 200; ++round) {
         const std::size_t n = random() % 40;
         const u64 capacity = 20 + random() % 40;
         const numbers lengths = random_numbers(random, n, 21);
-        // The words: from the longest to the shortest, by index, each into the first row that has room.
+        // The accumulators: from the longest to the shortest, by index, each into the first row that has room.
         std::vector<std::size_t> order(n);
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
             return lengths[a] != lengths[b] ? lengths[a] > lengths[b] : a < b;
         });
         numbers rows;
-        numbers row_of(n);
+        numbers pack_of(n);
         for (const std::size_t sample : order) {
             u64 row = 0;
             while (row < rows.size() && rows[row] + lengths[sample] > capacity) {
@@ -599,28 +611,28 @@ TEST_CASE("T11 Packing: first-fit decreasing in a tree is what the words say, an
                 rows.push_back(0);
             }
             rows[row] += lengths[sample];
-            row_of[sample] = row;
+            pack_of[sample] = row;
         }
         const packing made = pack_by_capacity(lengths, capacity);
-        CHECK(made.row_of == row_of);
-        CHECK(made.rows.size() == rows.size());
+        CHECK(made.pack_of == pack_of);
+        CHECK(made.packs.size() == rows.size());
         check_capacity_packing(lengths, capacity, {});
         check_capacity_packing(lengths, capacity + 4, {.alignment = 8});
     }
-    CHECK(pack_by_capacity(numbers{}, 10).rows.empty());
+    CHECK(pack_by_capacity(numbers{}, 10).packs.empty());
     // A tree: nobody waits for a list of rows to be searched for each sample.
     const packing many = pack_by_capacity(random_numbers(random, 100'000, 4000), 4000);
-    CHECK(many.rows.size() > 40'000);
+    CHECK(many.packs.size() > 40'000);
 }
 
-TEST_CASE("T11 Packing: at most 11/9 of the fewest possible rows and one") {
+TEST_CASE("packing uses at most 11/9 of the minimum number of packs plus one") {
     std::mt19937 random(119);
     std::size_t worse = 0;
     for (int round = 0; round < 400; ++round) {
         const numbers lengths = random_numbers(random, 1 + random() % 9, 50);
         const u64 capacity = 50 + random() % 40;
-        const std::size_t rows = pack_by_capacity(lengths, capacity).rows.size();
-        const std::size_t fewest = fewest_rows(lengths, capacity);
+        const std::size_t rows = pack_by_capacity(lengths, capacity).packs.size();
+        const std::size_t fewest = fewest_packs(lengths, capacity);
         CHECK(rows >= fewest);
         CHECK(9 * rows <= 11 * fewest + 9);
         worse += rows > fewest ? 1U : 0U;
@@ -628,29 +640,29 @@ TEST_CASE("T11 Packing: at most 11/9 of the fewest possible rows and one") {
     CHECK(worse < 40);
     // Where first-fit decreasing is not the best: 3 rows for 2.
     const numbers hard{4, 3, 3, 2, 2, 2};
-    CHECK(fewest_rows(hard, 8) == 2);
-    CHECK(pack_by_capacity(hard, 8).rows.size() == 3);
+    CHECK(fewest_packs(hard, 8) == 2);
+    CHECK(pack_by_capacity(hard, 8).packs.size() == 3);
 }
 
-TEST_CASE("T11 Packing: at least min_rows, a multiple of the divisor, and none of them empty") {
+TEST_CASE("packing makes at least min_rows packs, a multiple of the divisor, and no empty pack") {
     std::mt19937 random(12);
     for (int round = 0; round < 200; ++round) {
         const numbers lengths = random_numbers(random, 12 + random() % 20, 30);
-        check_capacity_packing(lengths, 40 + random() % 200, {.min_rows = random() % 6, .divisor = 1 + random() % 4});
-        check_capacity_packing(lengths, 400, {.alignment = 4, .min_rows = lengths.size()});
+        check_capacity_packing(lengths, 40 + random() % 200, {.min_packs = random() % 6, .divisor = 1 + random() % 4});
+        check_capacity_packing(lengths, 400, {.alignment = 4, .min_packs = lengths.size()});
     }
     // The fullest row gives up its largest sample, and again.
-    const packing three = pack_by_capacity(numbers{1, 6, 2, 4, 3}, 10, {.min_rows = 2, .divisor = 3});
-    CHECK(three.rows[0].samples == numbers{3});
-    CHECK(three.rows[1].samples == numbers{0, 2, 4});
-    CHECK(three.rows[2].samples == numbers{1});
-    CHECK(pack_by_capacity(numbers{1, 6, 2, 4, 3}, 10, {.divisor = 2}).rows.size() == 2);
-    CHECK(pack_by_capacity(numbers{5, 5, 5, 5}, 10, {.min_rows = 3}).row_of ==
+    const packing three = pack_by_capacity(numbers{1, 6, 2, 4, 3}, 10, {.min_packs = 2, .divisor = 3});
+    CHECK(three.packs[0].samples == numbers{3});
+    CHECK(three.packs[1].samples == numbers{0, 2, 4});
+    CHECK(three.packs[2].samples == numbers{1});
+    CHECK(pack_by_capacity(numbers{1, 6, 2, 4, 3}, 10, {.divisor = 2}).packs.size() == 2);
+    CHECK(pack_by_capacity(numbers{5, 5, 5, 5}, 10, {.min_packs = 3}).pack_of ==
           numbers{2, 0, 1, 1});  // the first of equals
-    CHECK(pack_by_capacity(numbers{0, 0, 0}, 0, {.min_rows = 3}).row_of == numbers{1, 2, 0});
+    CHECK(pack_by_capacity(numbers{0, 0, 0}, 0, {.min_packs = 3}).pack_of == numbers{1, 2, 0});
 }
 
-TEST_CASE("T11 Packing: bad input has a name") {
+TEST_CASE("bad input for packing is an error that names the field") {
     const auto packed = [](const auto& lengths, u64 capacity, const packing_options& options = {}) {
         return error_of([&] { static_cast<void>(pack_by_capacity(lengths, capacity, options)); });
     };
@@ -661,22 +673,22 @@ TEST_CASE("T11 Packing: bad input has a name") {
     CHECK(packed(std::vector<int>{3, -1}, 8) == "lengths[1]: must be at least 0, got -1");
     CHECK(packed(numbers{u64{1} << 32}, u64{1} << 40) == "lengths[0]: must be at most 4294967295, got 4294967296");
     CHECK(packed(numbers{0xFFFF'FFFFU}, u64{1} << 40, {.alignment = 4}) ==
-          "lengths[0]: must leave a slot of at most 4294967295 tokens, got one of 4294967296");
+          "lengths[0]: must fit a slot of at most 4294967295 tokens, got one of 4294967296");
     CHECK(packed(lengths, 9, {.alignment = 0}) == "alignment: must be at least 1, got 0");
     CHECK(packed(lengths, 9, {.divisor = 0}) == "divisor: must be at least 1, got 0");
-    CHECK(packed(lengths, 9, {.min_rows = 4}) == "min_rows: needs a sample for each of 4 rows, got 3");
-    CHECK(packed(lengths, 9, {.divisor = 4}) == "divisor: needs a sample for each of 4 rows, got 3");
+    CHECK(packed(lengths, 9, {.min_packs = 4}) == "min_packs: needs a sample for each of 4 packs, got 3");
+    CHECK(packed(lengths, 9, {.divisor = 4}) == "divisor: needs a sample for each of 4 packs, got 3");
 
-    const auto placed = [&](const auto& row_of, u64 rows) {
-        return error_of([&] { static_cast<void>(pack_into_rows(lengths, row_of, rows)); });
+    const auto placed = [&](const auto& pack_of, u64 rows) {
+        return error_of([&] { static_cast<void>(pack_by_assignment(lengths, pack_of, rows)); });
     };
     CHECK(placed(numbers{0, 1, 1}, 2) == "no error");
-    CHECK(placed(numbers{0, 2, 1}, 2) == "row_of[1]: must be below rows = 2, got 2");
-    CHECK(placed(std::vector<int>{0, 1, -1}, 2) == "row_of[2]: must be at least 0, got -1");
-    CHECK(placed(numbers{0, 1}, 2) == "row_of: must be as many as lengths (3), got 2");
+    CHECK(placed(numbers{0, 2, 1}, 2) == "pack_of[1]: must be below packs = 2, got 2");
+    CHECK(placed(std::vector<int>{0, 1, -1}, 2) == "pack_of[2]: must be at least 0, got -1");
+    CHECK(placed(numbers{0, 1}, 2) == "pack_of: must be as many as lengths (3), got 2");
 }
 
-TEST_CASE("a sample may have as many bytes as still round up to a multiple of 8, whatever limit is asked for") {
+TEST_CASE("the largest possible sample size is the largest 64-bit multiple of 8") {
     const std::vector<std::uint64_t> one{0};
     const std::vector<std::uint64_t> most{18446744073709551608U};
     const std::vector<std::uint64_t> more{18446744073709551609U};

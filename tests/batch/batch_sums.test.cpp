@@ -6,11 +6,11 @@
 
 #include <floptally/batch/batch_sums.hpp>
 #include <floptally/batch/decoding.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/integer_view.hpp>
-#include <floptally/batch/lengths.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/sequence.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -50,23 +50,23 @@ batch_sums counted(const std::vector<int>& lengths) {
 
 }  // namespace
 
-TEST_CASE("every sum beside a tally grows by every slot, and by every sum of another batch", "[batch_sums]") {
+TEST_CASE("batch sums add each sequence and can be added to the sums of another batch", "[batch_sums]") {
     batch_sums both = counted({3, 5});
     CHECK(sums_of(both) == std::vector<std::uint64_t>{2, 3 + 5, 9 + 25});
     both += counted({2, 7, 1});
     CHECK(sums_of(both) == std::vector<std::uint64_t>{5, 8 + 10, 34 + 4 + 49 + 1});
-    CHECK(both.batch().get(floptally::view::useful, floptally::statistic::tokens) == 18);
+    CHECK(both.batch().get(floptally::view::useful, floptally::accumulator::tokens) == 18);
     both.clear();
     CHECK(sums_of(both) == std::vector<std::uint64_t>(three));
 }
 
-TEST_CASE("a source's slots are summed one by one, and runs of passes each at once", "[batch_sums]") {
+TEST_CASE("adding a run of decoding passes at once gives the sums of adding each pass", "[batch_sums]") {
     const std::vector<int> lengths{3, 5};
     batch_sums all(mask_set{}, "sums");
     all.resize(three);
     all.add(floptally::padded_rows<int>(lengths, 6), power_of_length);
     CHECK(sums_of(all) == std::vector<std::uint64_t>{2, 12, 72});
-    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::tokens) == 8);
+    CHECK(all.batch().get(floptally::view::useful, floptally::accumulator::tokens) == 8);
     const std::vector<floptally::pass_run> runs{{.past = 4, .tokens = 2, .passes = 3},
                                                 {.past = 1, .tokens = 1, .passes = 2}};
     struct by_run {
@@ -77,11 +77,11 @@ TEST_CASE("a source's slots are summed one by one, and runs of passes each at on
     };
     all.add(floptally::pass_runs(runs), by_run{});
     CHECK(sums_of(all) == std::vector<std::uint64_t>{4, 17, 77});
-    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::tokens) == 8 + 6 + 2);
-    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::count) == 2 + 5);
+    CHECK(all.batch().get(floptally::view::useful, floptally::accumulator::tokens) == 8 + 6 + 2);
+    CHECK(all.batch().get(floptally::view::useful, floptally::accumulator::count) == 2 + 5);
 }
 
-TEST_CASE("a number that is not below its bound is named, the first and the last too", "[batch_sums]") {
+TEST_CASE("an index out of range is an error that names its position", "[batch_sums]") {
     const auto problem = [](const std::vector<int>& numbers) {
         return error_of([&] { return floptally::detail::nonnegative_below(3, "rows", numbers, "row_of"); });
     };
@@ -91,7 +91,7 @@ TEST_CASE("a number that is not below its bound is named, the first and the last
     CHECK(problem({-1, 0}) == "row_of[0]: must be at least 0, got -1");
 }
 
-TEST_CASE("a batch that one of its sums refuses is in none", "[batch_sums]") {
+TEST_CASE("a batch that overflows a batch sum changes no sum", "[batch_sums]") {
     batch_sums all = counted({3});
     const auto huge = [](const sequence& /*slot*/, std::size_t i) { return i == 2 ? ~std::uint64_t{0} : 1; };
     const std::array<sequence, 1> slots{sequence{.length = 4}};
@@ -99,7 +99,7 @@ TEST_CASE("a batch that one of its sums refuses is in none", "[batch_sums]") {
     batch.add(slots[0]);
     CHECK_THROWS_AS(all.add_counted(batch, slots, huge), floptally::overflow);
     CHECK(sums_of(all) == std::vector<std::uint64_t>{1, 3, 9});
-    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::tokens) == 3);
+    CHECK(all.batch().get(floptally::view::useful, floptally::accumulator::tokens) == 3);
 }
 
 }  // namespace batch_sums_test

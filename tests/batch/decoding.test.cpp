@@ -2,6 +2,7 @@
 //
 // Requests in closed form against their passes one by one, and speculative steps against a cache that is kept by hand.
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -11,6 +12,7 @@
 #include <floptally/batch/decoding.hpp>
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/floptally.hpp>
+#include <floptally/statistics/statistic_text.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -27,14 +29,16 @@ struct dice {
     std::uint32_t operator()(std::uint32_t below) { return static_cast<std::uint32_t>(engine() % below); }
 };
 
-/// Every kind of mask of text, causal or not, and measured words.
+/// Every kind of mask of text, causal or not, and measured accumulators.
 mask_set all_masks() {
     mask_set all;
-    for (const rule& m : {rule(mask_rules::band{-1, 0}), rule(mask_rules::band{-1, -1}), rule(mask_rules::band{6, 0}),
-                          rule(mask_rules::band{3, 2}), rule(mask_rules::chunked{5}), rule(mask_rules::top_k{7}),
-                          rule(mask_rules::compressed_keys{4}), rule(mask_rules::best_compressed_keys{4, 3}),
-                          rule(mask_rules::best_blocks{4, 3}), rule(mask_rules::best_pools{4, 2}),
-                          rule(mask_rules::prefix_lm{9}), rule(mask_rules::box{{5}}), measured("logits")}) {
+    for (const statistic& m :
+         {statistic(mask_statistics::band{-1, 0}), statistic(mask_statistics::band{-1, -1}),
+          statistic(mask_statistics::band{6, 0}), statistic(mask_statistics::band{3, 2}),
+          statistic(mask_statistics::chunked{5}), statistic(mask_statistics::top_k{7}),
+          statistic(mask_statistics::compressed_keys{4}), statistic(mask_statistics::best_compressed_keys{4, 3}),
+          statistic(mask_statistics::best_blocks{4, 3}), statistic(mask_statistics::best_pools{4, 2}),
+          statistic(mask_statistics::prefix_lm{9}), statistic(mask_statistics::box{{5}}), measured("logits")}) {
         all.find_or_add(m, "masks");
     }
     return all;
@@ -76,7 +80,7 @@ tally one_by_one(const std::vector<request>& requests, std::uint32_t chunk, cons
 
 }  // namespace
 
-TEST_CASE("a request's closed form is the sum over its passes") {
+TEST_CASE("the closed form of a decoding request equals the sum over its engine passes") {
     dice random{std::mt19937(7)};
     const mask_set masks = all_masks();
     for (int round = 0; round < 400; ++round) {
@@ -95,7 +99,7 @@ TEST_CASE("a request's closed form is the sum over its passes") {
     }
 }
 
-TEST_CASE("a prompt in any chunks attends the same pairs") {
+TEST_CASE("a prompt has the same attended pairs with every prefill chunk size") {
     const mask_set masks = all_masks();
     const std::vector<request> one{{1000, 1}};
     tally whole{masks};
@@ -103,17 +107,80 @@ TEST_CASE("a prompt in any chunks attends the same pairs") {
     for (const std::uint32_t chunk : {1U, 7U, 256U, 999U, 1000U, 4096U}) {
         tally cut{masks};
         cut.add(request_passes(one, chunk));
-        CHECK(cut.get(view::useful, statistic::tokens) == 1000);
-        CHECK(cut.get(view::useful, statistic::count) == (1000 + chunk - 1) / chunk);
-        for (const rule& m : {rule(mask_rules::band{-1, 0}), rule(mask_rules::band{6, 0}), rule(mask_rules::chunked{5}),
-                              rule(mask_rules::top_k{7}), rule(mask_rules::best_blocks{4, 3}),
-                              rule(mask_rules::best_pools{4, 2}), rule(mask_rules::best_compressed_keys{4, 3})}) {
+        CHECK(cut.get(view::useful, accumulator::tokens) == 1000);
+        CHECK(cut.get(view::useful, accumulator::count) == (1000 + chunk - 1) / chunk);
+        for (const statistic& m :
+             {statistic(mask_statistics::band{-1, 0}), statistic(mask_statistics::band{6, 0}),
+              statistic(mask_statistics::chunked{5}), statistic(mask_statistics::top_k{7}),
+              statistic(mask_statistics::best_blocks{4, 3}), statistic(mask_statistics::best_pools{4, 2}),
+              statistic(mask_statistics::best_compressed_keys{4, 3})}) {
             CHECK(cut.pairs(view::useful, m) == whole.pairs(view::useful, m));
         }
     }
 }
 
-TEST_CASE("a shared prefix that is cached is counted once") {
+TEST_CASE("a mask whose pairs depend on where a pass ends is counted pass by pass") {
+    const full_last_queries mask{3, 1};
+    CHECK(statistic(mask).shape() == pair_shape::causal);
+    CHECK(!statistic(mask).counts_by_position());
+    const mask_set masks{statistic(mask), statistic(dilated_window{3, 2})};
+    // A prompt of 10 tokens in one pass, then 4 passes of one token: 3 keys for each of the first 9 queries, but 1 and
+    // 2 for the first two, then 10, 11, 12, 13 and 14 keys.
+    const std::vector<request> one{{10, 5}};
+    tally sum{masks};
+    sum.add(request_passes(one));
+    CHECK(sum.pairs(view::useful, mask) == 1 + 2 + 7 * 3 + 10 + 11 + 12 + 13 + 14);
+    dice random{std::mt19937(11)};
+    for (int round = 0; round < 100; ++round) {
+        const std::uint32_t prompt = 1 + random(30);
+        const std::vector<request> requests{{prompt, random(20), random(prompt)}};
+        const std::uint32_t chunk = 1 + random(9);
+        tally closed{masks};
+        closed.add(request_passes(requests, chunk));
+        CHECK(closed == one_by_one(requests, chunk, masks));
+    }
+}
+
+TEST_CASE("a mask that counts by query position has the same pairs however a prompt is split into passes") {
+    std::vector<std::string> by_position;
+    const auto check = [&](const statistic& which) {
+        if (!which.counts_by_position()) {
+            return;
+        }
+        by_position.push_back(which.name());
+        INFO(which.name());
+        for (std::uint32_t past = 0; past < 12; ++past) {
+            for (std::uint32_t length = 1; length < 14; ++length) {
+                for (std::uint32_t first = 0; first <= length; ++first) {
+                    REQUIRE(which({.length = length, .past = past}) ==
+                            which({.length = first, .past = past}) +
+                                which({.length = length - first, .past = past + first}));
+                }
+            }
+        }
+    };
+    for (const statistic& which : all_masks()) {
+        check(which);
+    }
+    check(statistic(dilated_window{3, 2}));
+    for (const detail::statistic_table* table : detail::tables_in(library_statistics{})) {
+        for (const std::int32_t a : {-1, 0, 1, 2, 3, 5}) {
+            for (const std::int32_t b : {0, 1, 2}) {
+                try {
+                    check(statistic(*table, {{a, b, 0, 0}}));
+                } catch (const error&) {  // not in the range of its parameters
+                }
+            }
+        }
+    }
+    for (const char* const causal : {"causal", "sliding_window(4)", "chunked(5)", "top_k(5)", "compressed_keys(5)",
+                                     "best_compressed_keys(5,2)", "best_blocks(5,2)", "best_pools(5,2)"}) {
+        INFO(causal);
+        CHECK(std::find(by_position.begin(), by_position.end(), causal) != by_position.end());
+    }
+}
+
+TEST_CASE("a shared prefix that is already cached is counted once") {
     // Eight rollouts of one prompt: an engine with a prefix cache computes it once, but for its last token.
     const mask_set masks = all_masks();
     std::vector<request> shared{{100, 50}};
@@ -126,11 +193,11 @@ TEST_CASE("a shared prefix that is cached is counted once") {
     with.add(request_passes(shared));
     tally without{masks};
     without.add(request_passes(alone));
-    CHECK(without.get(view::useful, statistic::tokens) - with.get(view::useful, statistic::tokens) == 7 * 99);
+    CHECK(without.get(view::useful, accumulator::tokens) - with.get(view::useful, accumulator::tokens) == 7 * 99);
     CHECK(without.pairs(view::useful, mask::causal()) - with.pairs(view::useful, mask::causal()) == 7 * (99 * 100 / 2));
 }
 
-TEST_CASE("requests that no engine can run are errors") {
+TEST_CASE("an invalid decoding request is an error that names the field") {
     const auto problem = [](const request& bad, std::uint32_t chunk = whole_prompt) {
         return error_of([&] {
             const std::vector<request> all{{5, 5}, bad};
@@ -143,7 +210,7 @@ TEST_CASE("requests that no engine can run are errors") {
           "requests[1]: must compute at least the last token of its prompt: 4 cached tokens of a prompt of 4");
     CHECK(problem({4'294'967'295U, 1}) == "requests[1]: prompt + generated must be at most 4294967295, got 4294967296");
     CHECK(problem({4, 4}, 0) == "prefill_chunk: must be at least 1, got 0");
-    tally images{mask_set{rule(unit::clips())}};
+    tally images{mask_set{statistic(unit::clips())}};
     CHECK(error_of([&] {
               images.add(request_passes(std::vector<request>{{5, 5}}));
           }) == "requests: this model has no text: build the tally with the masks() of one that has");
@@ -156,7 +223,7 @@ TEST_CASE("requests that no engine can run are errors") {
     CHECK(sum.pairs(view::useful, mask::causal()) == 3'999'999'999ULL * 2'000'000'000ULL);
 }
 
-TEST_CASE("requests are counted at compile time") {
+TEST_CASE("decoding requests can be counted at compile time") {
     constexpr std::uint64_t pairs = [] {
         const request one[] = {{2000, 38}};
         tally sum;
@@ -188,7 +255,7 @@ struct cache {
 
 }  // namespace
 
-TEST_CASE("speculative steps are the passes of a draft and of a target with a cache each") {
+TEST_CASE("speculative decoding counts the passes of draft and target model, each with its own cache") {
     dice random{std::mt19937(11)};
     const mask_set masks = all_masks();
     for (int round = 0; round < 200; ++round) {
@@ -208,7 +275,6 @@ TEST_CASE("speculative steps are the passes of a draft and of a target with a ca
         target.read = draft.read = text;  // both prefilled it
         text.push_back(next++);           // the first token, which the prefill gave
         std::uint64_t verified = 0;
-        std::uint64_t drafts = 0;
         for (const speculation& step : steps) {
             std::vector<std::uint64_t> proposed;
             for (std::uint32_t n = 0; n < step.drafted; ++n) {
@@ -222,7 +288,6 @@ TEST_CASE("speculative steps are the passes of a draft and of a target with a ca
                                   : std::vector<std::uint64_t>{proposed[n - 1]},
                            kept);
             }
-            drafts += step.drafted;
             std::vector<std::uint64_t> checked_tokens{text.back()};
             checked_tokens.insert(checked_tokens.end(), proposed.begin(), proposed.end());
             target.pass(checked_tokens, kept);
@@ -241,26 +306,21 @@ TEST_CASE("speculative steps are the passes of a draft and of a target with a ca
         tally of_draft{masks};
         of_draft.add(speculative_passes(prompt, steps, speculating::draft));
         CHECK(of_draft == draft.work);
-        const speculation_counts counts = counts_of(steps);
-        CHECK(counts.drafted == drafts);
-        CHECK(counts.verified == verified);
-        CHECK(counts.generated == text.size() - prompt - 1);
-        CHECK(counts.accepted == counts.generated - steps.size());
-        CHECK(of_target.get(view::useful, statistic::tokens) == counts.generated);
-        CHECK(of_target.get(view::padded, statistic::tokens) == counts.verified);
+        CHECK(of_target.get(view::useful, accumulator::tokens) == text.size() - prompt - 1);
+        CHECK(of_target.get(view::padded, accumulator::tokens) == verified);
     }
 }
 
-TEST_CASE("more accepted than drafted tokens are an error") {
+TEST_CASE("accepting more tokens than were drafted is an error") {
     const std::vector<speculation> steps{{3, 1}, {2, 3}};
     CHECK(error_of([&] { static_cast<void>(speculative_passes(10, steps)); }) ==
-          "steps[1]: 3 accepted tokens are more than the 2 drafted");
+          "steps[1]: accepted tokens must be at most the 2 drafted, got 3");
     const std::vector<speculation> first{{2, 3}, {3, 1}};
     CHECK(error_of([&] { static_cast<void>(speculative_passes(10, first)); }) ==
-          "steps[0]: 3 accepted tokens are more than the 2 drafted");
+          "steps[0]: accepted tokens must be at most the 2 drafted, got 3");
 }
 
-TEST_CASE("a request and its speculative steps may end at the longest sequence, and no later") {
+TEST_CASE("a request or a speculative step may end exactly at the longest sequence length") {
     constexpr std::uint32_t longest = 0xFFFF'FFFF;
     const auto problem = [](std::uint32_t prompt, std::uint32_t generated) {
         const std::vector<request> one{{prompt, generated}};
@@ -271,9 +331,9 @@ TEST_CASE("a request and its speculative steps may end at the longest sequence, 
     const std::vector<speculation> steps{{2, 0}, {1, 1}, {0, 0}};  // one token, then two, then one
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 4, steps)); }) == "no error");
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 3, steps)); }) ==
-          "steps[2]: ends above 4294967295 tokens");
+          "steps[2]: must end at or below 4294967295 tokens");
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 2, steps)); }) ==
-          "steps[0]: ends above 4294967295 tokens");
+          "steps[0]: must end at or below 4294967295 tokens");
 }
 
 }  // namespace decoding_test

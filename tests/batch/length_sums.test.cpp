@@ -13,9 +13,8 @@
 
 #include <floptally/batch/length_sums.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/conventions/maxtext.hpp>
-#include <floptally/conventions/megatron.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/conventions/all.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "catch2.hpp"
 #include "sanitized.hpp"
@@ -25,7 +24,7 @@ namespace length_sums_test {
 namespace {
 
 using floptally::error;
-using floptally::make_rule;
+using floptally::make_statistic;
 using floptally::mask;
 namespace maxtext = floptally::maxtext;
 namespace megatron_bridge = floptally::megatron_bridge;
@@ -37,7 +36,7 @@ using namespace whole_sums;
 
 mask_set set_of(const std::vector<mask>& masks) {
     mask_set set;
-    for (const floptally::rule& m : masks) {
+    for (const floptally::statistic& m : masks) {
         set.find_or_add(m, "masks");
     }
     return set;
@@ -58,10 +57,10 @@ std::vector<mask> every_mask() {
         masks.push_back(mask::top_k(p));
         masks.push_back(mask::compressed_keys(p));
         masks.push_back(mask::box(p));
-        masks.push_back(make_rule<maxtext::window_squares>(p));
-        masks.push_back(make_rule<maxtext::chunk_squares>(p));
-        masks.push_back(make_rule<megatron_bridge::within_window>(p));
-        masks.push_back(make_rule<megatron_bridge::limited_by_window>(p));
+        masks.push_back(make_statistic<maxtext::window_squares>(p));
+        masks.push_back(make_statistic<maxtext::chunk_squares>(p));
+        masks.push_back(make_statistic<megatron_bridge::within_window>(p));
+        masks.push_back(make_statistic<megatron_bridge::limited_by_window>(p));
         masks.push_back(mask::prefix_lm(p));
         masks.push_back(mask::window(p, p / 2));
         masks.push_back(mask::window(-1, p));
@@ -74,7 +73,7 @@ std::vector<mask> every_mask() {
 /// The masks in sets as large as they get.
 std::vector<mask_set> every_mask_in_sets() {
     std::vector<mask_set> sets(1);
-    for (const floptally::rule& m : every_mask()) {
+    for (const floptally::statistic& m : every_mask()) {
         if (sets.back().size() == 16) {
             sets.emplace_back();
         }
@@ -169,7 +168,7 @@ void require_same(const std::vector<std::uint64_t>& lengths, const mask_set& mas
             outcome_of([&] { return sum_cu_seqlens_plainly(boundaries.data(), boundaries.size(), masks); }));
 }
 
-/// A user's rule whose sum does not fit after a few lengths, and which refuses one length.
+/// A user's statistic whose sum does not fit after a few lengths, and which refuses one length.
 struct heavy {
     std::int32_t power;
     std::int32_t refused;
@@ -199,7 +198,7 @@ static_assert(three_sums == sum_cu_seqlens(three_boundaries, 4, {}));
 
 }  // namespace
 
-TEST_CASE("length sums of a few lengths, by hand", "[length_sums]") {
+TEST_CASE("sums over a few lengths match a hand calculation", "[length_sums]") {
     const mask_set masks =
         set_of({mask::causal(), mask::sliding_window(2), mask::chunked(2), mask::compressed_keys(2)});
     const length_sums sums = sum_lengths(three, 3, masks);
@@ -215,8 +214,8 @@ TEST_CASE("length sums of a few lengths, by hand", "[length_sums]") {
     CHECK(sum_cu_seqlens(three_boundaries, 1, masks) == length_sums{masks});
 }
 
-TEMPLATE_TEST_CASE("the block form equals the plain form", "[length_sums]", std::int32_t, std::uint32_t, std::int64_t,
-                   std::uint64_t, long long, unsigned long long) {
+TEMPLATE_TEST_CASE("summing lengths in blocks equals the plain sum", "[length_sums]", std::int32_t, std::uint32_t,
+                   std::int64_t, std::uint64_t, long long, unsigned long long) {
     random_engine random(1);
     const std::vector<mask> masks = every_mask();
     for (const std::size_t n : sizes) {
@@ -231,7 +230,7 @@ TEMPLATE_TEST_CASE("the block form equals the plain form", "[length_sums]", std:
     }
 }
 
-TEST_CASE("the block form equals the plain form under every mask", "[length_sums]") {
+TEST_CASE("summing lengths block by block equals a plain loop under every mask", "[length_sums]") {
     random_engine random(2);
     std::size_t number = 0;
     for (const mask_set& masks : every_mask_in_sets()) {
@@ -247,7 +246,7 @@ TEST_CASE("the block form equals the plain form under every mask", "[length_sums
     }
 }
 
-TEST_CASE("blocks of different ranges follow each other", "[length_sums]") {
+TEST_CASE("consecutive blocks with small and large lengths are summed correctly", "[length_sums]") {
     random_engine random(3);
     const std::vector<mask> masks = every_mask();
     for (int repeat = 0; repeat < (is_sanitized ? 60 : 300); ++repeat) {
@@ -268,7 +267,7 @@ TEST_CASE("blocks of different ranges follow each other", "[length_sums]") {
     }
 }
 
-TEST_CASE("the largest blocks keep their sums apart", "[length_sums]") {
+TEST_CASE("the packed sums of a block do not overflow into each other at the largest lengths", "[length_sums]") {
     for (const std::uint64_t length : {32766U, 32767U, 32768U, 4'194'302U, 4'194'303U, 4'194'304U, 4'194'305U}) {
         for (const mask_set& masks : every_mask_in_sets()) {
             CAPTURE(length, masks[0].name());
@@ -277,42 +276,7 @@ TEST_CASE("the largest blocks keep their sums apart", "[length_sums]") {
     }
 }
 
-TEST_CASE("16-bit remainders, all of them", "[length_sums]") {
-    std::uint64_t wrong = 0;
-    for (std::int32_t divisor = 1; divisor <= 0x7FFF; divisor += is_sanitized ? 7 : 1) {
-        const modulus<std::int16_t> remainder(static_cast<std::int16_t>(divisor));
-        for (std::int32_t first = 0; first <= 0x7FFF; first += divisor) {
-            const std::int32_t end = std::min(first + divisor, 0x8000);
-            for (std::int32_t x = first; x < end; ++x) {
-                wrong += remainder(static_cast<std::int16_t>(x)) != x - first ? 1U : 0U;
-            }
-        }
-    }
-    CHECK(wrong == 0);
-}
-
-TEST_CASE("32-bit remainders around multiples", "[length_sums]") {
-    const auto top = static_cast<std::uint64_t>(longest<std::int32_t>);
-    std::uint64_t wrong = 0;
-    random_engine random(4);
-    for (std::uint64_t repeat = 1; repeat < 20'000; ++repeat) {
-        const std::uint64_t divisor = repeat < 1000 ? repeat : 1 + below(random, repeat % 2 == 0 ? top : 5000);
-        const modulus<std::int32_t> remainder(static_cast<std::int32_t>(divisor));
-        for (int i = 0; i < 100; ++i) {
-            const std::uint64_t any = i == 0 ? top : below(random, top);
-            const std::uint64_t multiple = any / divisor * divisor;
-            for (const std::uint64_t x : {any, multiple, multiple + 1, multiple + divisor - 1}) {
-                if (x <= top) {
-                    const auto r = remainder(static_cast<std::int32_t>(x));
-                    wrong += static_cast<std::uint64_t>(r) != x % divisor ? 1U : 0U;
-                }
-            }
-        }
-    }
-    CHECK(wrong == 0);
-}
-
-TEST_CASE("chunks of every size up to the change of form", "[length_sums]") {
+TEST_CASE("the pairs of a block of lengths are correct for every chunk and window size", "[length_sums]") {
     random_engine random(5);
     const std::vector<std::uint64_t> lengths = random_lengths(random, 130, 0x8000);
     const std::vector<std::int32_t> narrow(lengths.begin(), lengths.end());
@@ -320,9 +284,10 @@ TEST_CASE("chunks of every size up to the change of form", "[length_sums]") {
     for (std::int64_t parameter = 1; parameter < 0x8000 + 100; parameter += is_sanitized ? 5 : 1) {
         const mask_set masks =
             set_of({mask::chunked(parameter), mask::compressed_keys(parameter), mask::sliding_window(parameter),
-                    mask::box(parameter), make_rule<maxtext::window_squares>(parameter),
-                    make_rule<maxtext::chunk_squares>(parameter), make_rule<megatron_bridge::within_window>(parameter),
-                    make_rule<megatron_bridge::limited_by_window>(parameter)});
+                    mask::box(parameter), make_statistic<maxtext::window_squares>(parameter),
+                    make_statistic<maxtext::chunk_squares>(parameter),
+                    make_statistic<megatron_bridge::within_window>(parameter),
+                    make_statistic<megatron_bridge::limited_by_window>(parameter)});
         wrong +=
             sum_lengths(narrow.data(), narrow.size(), masks) == sum_lengths_plainly(narrow.data(), narrow.size(), masks)
                 ? 0U
@@ -331,8 +296,9 @@ TEST_CASE("chunks of every size up to the change of form", "[length_sums]") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("no mask attends more than L squared pairs, so that squares are the first to overflow", "[length_sums]") {
-    for (const floptally::rule& m : every_mask()) {
+TEST_CASE("no mask has more than L^2 pairs, so a sum of pairs cannot overflow before the sum of squares",
+          "[length_sums]") {
+    for (const floptally::statistic& m : every_mask()) {
         for (const std::uint64_t length : {0ULL, 1ULL, 2ULL, 3ULL, 5000ULL, 65537ULL, 0xFFFF'FFFEULL, 0xFFFF'FFFFULL}) {
             CAPTURE(m.name(), length);
             CHECK(m.pairs({.length = static_cast<std::uint32_t>(length)}) <= length * length);
@@ -340,7 +306,7 @@ TEST_CASE("no mask attends more than L squared pairs, so that squares are the fi
     }
 }
 
-TEST_CASE("a bad length is named, wherever it stands", "[length_sums]") {
+TEST_CASE("an invalid length is reported by index at every position", "[length_sums]") {
     for (const std::size_t n : {3U, 40U, 1100U}) {
         for (std::size_t i = 0; i < n; ++i) {
             CAPTURE(n, i);
@@ -370,7 +336,8 @@ TEST_CASE("a bad length is named, wherever it stands", "[length_sums]") {
           "batch[1]: must be at least 0, got -1");
 }
 
-TEST_CASE("a user's rule that overflows or refuses says the same in a block", "[length_sums]") {
+TEST_CASE("a user's statistic that overflows or throws in a block reports the same error as for single lengths",
+          "[length_sums]") {
     mask_set masks;
     for (const heavy& one : {heavy{59, 77}, heavy{61, 0x7FFF'FFFF}, heavy{0, 55}}) {
         masks.find_or_add(one, "masks");
@@ -390,17 +357,17 @@ TEST_CASE("a user's rule that overflows or refuses says the same in a block", "[
         return fast.problem;
     };
     for (const std::size_t n : {2U, 7U, 8U, 16U, 512U, 513U, 1100U}) {
-        for (const std::int32_t length : {5, 40'000}) {  // in blocks of either width
+        for (const std::int32_t length : {5, 5'000'000}) {  // in blocks, and too long for one
             CAPTURE(n, length);
             std::vector<std::int32_t> lengths(n, length);
-            // Eight sums of the second rule are 2^64; the first rule has not yet overflowed then.
+            // Eight sums of the second statistic are 2^64; the first statistic has not yet overflowed then.
             const std::string overflows = "overflow heavy(61,2147483647): the sum does not fit 64 bits";
             CHECK(same(lengths) == (n < 8 ? "" : overflows));
             std::fill(lengths.begin(), lengths.end() - 1, 0);
             CHECK(same(lengths).empty());
             lengths[n - 1] = 77;
             CHECK(same(lengths) == "heavy: has no 77");
-            lengths[n - 2] = 55;  // of the last rule, but before it
+            lengths[n - 2] = 55;  // of the last statistic, but before it
             CHECK(same(lengths) == "heavy: has no 55");
             lengths[n - 2] = -1;
             CHECK(same(lengths) == "lengths[" + std::to_string(n - 2) + "]: must be at least 0, got -1");
@@ -408,7 +375,7 @@ TEST_CASE("a user's rule that overflows or refuses says the same in a block", "[
     }
 }
 
-TEST_CASE("a bad boundary is named, wherever it stands", "[length_sums]") {
+TEST_CASE("a decreasing boundary is reported by index at every position", "[length_sums]") {
     for (const std::size_t n : {3U, 40U, 1100U}) {
         for (std::size_t i = 1; i < n; ++i) {
             CAPTURE(n, i);
@@ -445,7 +412,7 @@ TEST_CASE("a bad boundary is named, wherever it stands", "[length_sums]") {
     }
 }
 
-TEST_CASE("boundaries start at 0, and there is one", "[length_sums]") {
+TEST_CASE("an empty list of boundaries or a first boundary other than 0 is an error", "[length_sums]") {
     const std::vector<std::int32_t> none;
     CHECK(problem_of_boundaries(none) == "cu_seqlens: needs at least one boundary");
     CHECK(problem_of_boundaries(std::vector<std::int32_t>{3, 5}) == "cu_seqlens[0]: must be 0, got 3");
@@ -455,7 +422,7 @@ TEST_CASE("boundaries start at 0, and there is one", "[length_sums]") {
           "cu_seqlens_padded: needs at least one boundary");
 }
 
-TEST_CASE("boundaries that wrap are seen", "[length_sums]") {
+TEST_CASE("boundaries that wrapped around at 2^31 or 2^32 are detected", "[length_sums]") {
     for (const std::uint32_t length : {1000U, 32767U, 32768U, 4'194'303U, 4'194'304U, 1'000'000'000U}) {
         // From close below the wrap in one step where that is a length of its own, so that every place is tried.
         for (const std::size_t gap : {1U, 2U, 100U, 511U, 512U, 513U, 600U}) {
@@ -491,7 +458,7 @@ TEST_CASE("boundaries that wrap are seen", "[length_sums]") {
     }
 }
 
-TEST_CASE("a sum of squares that does not fit names itself", "[length_sums]") {
+TEST_CASE("an overflow of the sum of squared lengths names that sum", "[length_sums]") {
     // (2^32 − 1)² leaves 2^33 − 2, which these squares fill.
     const std::vector<std::uint32_t> filling{32767, 32767, 32767, 32767, 32767, 32767, 32767, 32767, 724, 10, 1, 1};
     for (const std::size_t apart : {0U, 40U, 600U, 2000U}) {

@@ -14,10 +14,9 @@
 
 #include <floptally/batch/tree.hpp>
 #include <floptally/input/add_input.hpp>
-#include <floptally/parallel/packed_row.hpp>
 #include <floptally/parallel/packing.hpp>
+#include <floptally/parallel/placed_sequences.hpp>
 #include <floptally/step/meter.hpp>
-#include <floptally/step/meter_worker.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -26,6 +25,7 @@ namespace source_test {
 namespace {
 
 namespace unit = floptally::unit;
+using floptally::accumulator;
 using floptally::adds_batches;
 using floptally::audio_clip;
 using floptally::batch_source;
@@ -36,11 +36,10 @@ using floptally::mask_set;
 using floptally::meter;
 using floptally::modality;
 using floptally::model_input;
-using floptally::packed_row;
+using floptally::placed_sequences;
 using floptally::sequence;
 using floptally::slotted_sequence;
 using floptally::split_tally;
-using floptally::statistic;
 using floptally::summed_source;
 using floptally::tally;
 using floptally::view;
@@ -65,37 +64,37 @@ const mask_set& masks() {
 
 /// count, tokens, keys, squares, cached, crossed, routed, and pairs under the window and the chunks.
 std::vector<u64> enumerated(const sequence& s) {
-    std::vector<u64> words(9, 0);
-    words[0] = s.length != 0 ? 1 : 0;
-    words[2] = s.keys;
+    std::vector<u64> accumulators(9, 0);
+    accumulators[0] = s.length != 0 ? 1 : 0;
+    accumulators[2] = s.keys;
     for (u64 query = s.past; query < u64{s.past} + s.length; ++query) {
-        ++words[1];
-        words[3] += s.length;
-        words[4] += s.past;
-        words[5] += s.keys;
+        ++accumulators[1];
+        accumulators[3] += s.length;
+        accumulators[4] += s.past;
+        accumulators[5] += s.keys;
         for (u64 key = 0; key <= query; ++key) {
-            words[7] += query - key < window ? 1U : 0U;
-            words[8] += query / chunk == key / chunk ? 1U : 0U;
+            accumulators[7] += query - key < window ? 1U : 0U;
+            accumulators[8] += query / chunk == key / chunk ? 1U : 0U;
         }
     }
-    return words;
+    return accumulators;
 }
 
-/// Useful and then padded, as `tally::words` has them.
+/// Useful and then padded, as `tally::accumulators` has them.
 std::vector<u64> enumerated(const slot_list& samples) {
-    std::vector<u64> words(18, 0);
+    std::vector<u64> accumulators(18, 0);
     for (const slotted_sequence& one : samples) {
         const std::vector<u64> useful = enumerated(one.real);
         const std::vector<u64> padded = enumerated(one.slot);
         for (std::size_t i = 0; i < 9; ++i) {
-            words[i] += useful[i];
-            words[9 + i] += padded[i];
+            accumulators[i] += useful[i];
+            accumulators[9 + i] += padded[i];
         }
     }
-    return words;
+    return accumulators;
 }
 
-std::vector<u64> words_of(const tally& t) { return {t.words().begin(), t.words().end()}; }
+std::vector<u64> accumulators_of(const tally& t) { return {t.accumulators().begin(), t.accumulators().end()}; }
 
 slot_list twice(slot_list samples) {
     const slot_list once = samples;
@@ -133,7 +132,7 @@ slot_list slotted(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& le
 floptally::flop_counter small_model() {
     floptally::cost model;
     const floptally::attention_core core{.num_heads = 2, .qk_head_dim = 4, .v_head_dim = 4};
-    for (const floptally::rule& m : masks()) {
+    for (const floptally::statistic& m : masks()) {
         model.add("attention.core", core, m);
     }
     return floptally::flop_counter(model);
@@ -141,22 +140,22 @@ floptally::flop_counter small_model() {
 
 // ---- every receiver ----
 
-/// `add(receiver)` adds `samples`, to a tally, a split tally, a packed row and a meter, twice.
+/// `add(receiver)` adds `samples`, to a tally, a split tally, a packed sequence and a meter, twice.
 template <class Add>
 void is_added(Add add, const slot_list& samples) {
     tally sum{masks()};
     add(sum);
-    CHECK(words_of(sum) == enumerated(samples));
+    CHECK(accumulators_of(sum) == enumerated(samples));
     add(sum);
-    CHECK(words_of(sum) == enumerated(twice(samples)));
+    CHECK(accumulators_of(sum) == enumerated(twice(samples)));
 
     split_tally split{masks()};
     add(split);
     add(split);
-    CHECK(words_of(split.real()) == enumerated(twice(part_of(samples, true))));
-    CHECK(words_of(split.mock()) == enumerated(twice(part_of(samples, false))));
+    CHECK(accumulators_of(split.real()) == enumerated(twice(part_of(samples, true))));
+    CHECK(accumulators_of(split.mock()) == enumerated(twice(part_of(samples, false))));
 
-    packed_row row;
+    placed_sequences row;
     add(row);
     add(row);
     CHECK(row.sequences() == twice(samples));
@@ -173,9 +172,7 @@ void is_added(Add add, const slot_list& samples) {
     meter steps(small_model(), {.gpus = 1, .peak_tflops = 1});
     steps.begin_step();
     add(steps.microbatch());
-    floptally::meter_worker worker(steps);
-    add(worker.microbatch());
-    worker.publish();
+    add(steps.microbatch());
     steps.end_step(1.0);
     CHECK(steps.last_step().batch == sum);
 }
@@ -207,7 +204,7 @@ void is_refused(Add add, const std::string& expected) {
     CHECK(error_of([&] { add(split); }) == expected);
     CHECK(split == same_split);
 
-    packed_row row;
+    placed_sequences row;
     row.add_cu_seqlens(before);
     CHECK(error_of([&] { add(row); }) == expected);
     CHECK(row.sequences() == filled({4, 2}));
@@ -262,9 +259,9 @@ struct jagged_without_holes {
     constexpr void each(Visit visit) const {
         floptally::packed_sequences(offsets).each(visit);
     }
-    template <class Commit>
-    constexpr void sum(const floptally::detail::sum_space& of, Commit commit) const {
-        floptally::packed_sequences(offsets).sum(of, commit);
+    template <class Words>
+    constexpr void add_to(Words& accumulators) const {
+        floptally::packed_sequences(offsets).add_to(accumulators);
     }
 };
 
@@ -320,7 +317,8 @@ struct of_integers {
 struct without_each {
     using sample = sequence;
 };
-static_assert(batch_source<linked_lengths> && batch_source<jagged> && batch_source<videos> && batch_source<packed_row>);
+static_assert(batch_source<linked_lengths> && batch_source<jagged> && batch_source<videos> &&
+              batch_source<placed_sequences>);
 static_assert(summed_source<jagged_without_holes> && !summed_source<jagged>);
 static_assert(!batch_source<without_samples> && !batch_source<of_integers> && !batch_source<without_each>);
 static_assert(!batch_source<tally> && !batch_source<sequence> && !batch_source<std::vector<int>>);
@@ -330,7 +328,7 @@ const std::array<std::int64_t, 5> slots{0, 8, 16, 20, 24};
 
 }  // namespace
 
-TEST_CASE("Lengths are a source for every receiver") {
+TEST_CASE("tallies, counters and packs count sequence lengths alike") {
     const std::vector<std::uint32_t> few{5, 0, 17, 1};
     std::vector<std::uint32_t> many;
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -340,31 +338,31 @@ TEST_CASE("Lengths are a source for every receiver") {
         is_source_of(floptally::sequence_lengths(lengths), filled(lengths));
         is_added([&](auto& to) { to.add_lengths(lengths); }, filled(lengths));
         const std::vector<std::int64_t> wide(lengths.begin(), lengths.end());
-        is_added([&](auto& to) { to.add_lengths(wide, "mine"); }, filled(lengths));
+        is_added([&](auto& to) { to.add_lengths(wide); }, filled(lengths));
     }
 }
 
-TEST_CASE("Padded rows and shapes are sources for every receiver") {
+TEST_CASE("tallies, counters and packs count padded rows and batch shapes alike") {
     const std::array<std::int32_t, 4> lengths{5, 0, 9, 2};
     const slot_list rows = slotted({{5, 9}, {0, 9}, {9, 9}, {2, 9}});
     is_source_of(floptally::padded_rows(lengths, 9), rows);
     is_added([&](auto& to) { to.add_padded(lengths, 9); }, rows);
-    is_source_of(floptally::full_rows(3, 7), filled({7, 7, 7}));
-    is_added([&](auto& to) { to.add_shape(3, 7); }, filled({7, 7, 7}));
-    is_added([&](auto& to) { to.add_shape(0, 7); }, {});
-    is_added([&](auto& to) { to.add_shape(3, 0); }, filled({0, 0, 0}));
+    is_source_of(floptally::full_rows({.rows = 3, .columns = 7}), filled({7, 7, 7}));
+    is_added([&](auto& to) { to.add_shape({.rows = 3, .columns = 7}); }, filled({7, 7, 7}));
+    is_added([&](auto& to) { to.add_shape({.rows = 0, .columns = 7}); }, {});
+    is_added([&](auto& to) { to.add_shape({.rows = 3, .columns = 0}); }, filled({0, 0, 0}));
 }
 
-TEST_CASE("Attention masks are a source for every receiver") {
+TEST_CASE("tallies, counters and packs count attention masks alike") {
     const std::array<std::uint8_t, 15> flags{1, 1, 1, 0, 0,   //
                                              0, 0, 0, 0, 0,   //
                                              0, 1, 1, 1, 1};  //
     const slot_list rows = slotted({{3, 5}, {0, 5}, {4, 5}});
-    is_source_of(floptally::attention_mask_rows(flags, 3, 5), rows);
-    is_added([&](auto& to) { to.add_attention_mask(flags, 3, 5); }, rows);
+    is_source_of(floptally::attention_mask_rows(flags, {.rows = 3, .columns = 5}), rows);
+    is_added([&](auto& to) { to.add_attention_mask(flags, {.rows = 3, .columns = 5}); }, rows);
 }
 
-TEST_CASE("Both sides of an encoder-decoder are a source for every receiver") {
+TEST_CASE("tallies, counters and packs count both sides of an encoder-decoder alike") {
     const std::array<std::int32_t, 3> lengths{5, 0, 9};
     const std::array<std::uint64_t, 3> encoder{7, 3, 1};
     const slot_list both{{{5, 0, 7}, {5, 0, 7}}, {{0, 0, 3}, {0, 0, 3}}, {{9, 0, 1}, {9, 0, 1}}};
@@ -372,7 +370,7 @@ TEST_CASE("Both sides of an encoder-decoder are a source for every receiver") {
     is_added([&](auto& to) { to.add_encoder_decoder(lengths, encoder); }, both);
 }
 
-TEST_CASE("New tokens after cached ones and samples of HSTU are sources for every receiver") {
+TEST_CASE("tallies, counters and packs count cached tokens and HSTU samples alike") {
     const std::array<std::int32_t, 3> lengths{5, 0, 9};
     const std::array<std::int64_t, 3> past{7, 3, 0};
     const slot_list cached{{{5, 7}, {5, 7}}, {{0, 3}, {0, 3}}, {{9}, {9}}};
@@ -389,7 +387,7 @@ TEST_CASE("New tokens after cached ones and samples of HSTU are sources for ever
     is_refused([&](auto& to) { to.add_new_tokens(lengths, none); }, "past: must be as many as lengths (3), got 0");
 }
 
-TEST_CASE("Packed rows with slots and mock sequences are sources for every receiver") {
+TEST_CASE("tallies, counters and packs count packs with slots and mock sequences alike") {
     is_source_of(floptally::packed_sequences(cu_seqlens), filled({5, 6, 3, 2}));
     is_added([&](auto& to) { to.add_cu_seqlens(cu_seqlens); }, filled({5, 6, 3, 2}));
     const slot_list all = slotted({{5, 8}, {6, 8}, {3, 4}, {2, 4}});
@@ -410,7 +408,7 @@ TEST_CASE("Packed rows with slots and mock sequences are sources for every recei
         slotted({{5, 8}, {0, 1}}));
 }
 
-TEST_CASE("F13: boundaries of the real sequences alone say what num_real_seqs says") {
+TEST_CASE("boundaries of only the real sequences count the same as num_real_seqs") {
     const slot_list two = slotted({{5, 8}, {6, 8}, {0, 4}, {0, 4}});
     const std::span<const std::int32_t> real = std::span(cu_seqlens).first(3);
     is_source_of(floptally::packed_real(real, slots), two);
@@ -421,7 +419,8 @@ TEST_CASE("F13: boundaries of the real sequences alone say what num_real_seqs sa
     is_added([&](auto& to) { to.add_packed(cu_seqlens, cu_seqlens); }, filled({5, 6, 3, 2}));
     is_added([&](auto& to) { to.add_packed(std::array{0}, cu_seqlens); }, slotted({{0, 5}, {0, 6}, {0, 3}, {0, 2}}));
 
-    is_refused([&](auto& to) { to.add_packed(slots, real); }, "cu_seqlens_real: has 5 boundaries, cu_seqlens has 3");
+    is_refused([&](auto& to) { to.add_packed(slots, real); },
+               "cu_seqlens_real: must have as many boundaries as cu_seqlens, 3, got 5");
     is_refused([&](auto& to) { to.add_packed(std::vector<int>{}, slots); },
                "cu_seqlens_real: needs at least one boundary");
     is_refused([&](auto& to) { to.add_packed(std::array{1, 5}, slots); }, "cu_seqlens_real[0]: must be 0, got 1");
@@ -432,14 +431,14 @@ TEST_CASE("F13: boundaries of the real sequences alone say what num_real_seqs sa
         "cu_seqlens_real[2]: must be at least the boundary before it, 5, got 3");
     is_refused(
         [&](auto& to) {
-            to.add_packed(std::array{0, 5, 14}, slots, "cu_seqlens_padded");
+            to.add_packed(std::array{0, 5, 14}, slots);
         },
-        "cu_seqlens_padded[2]: leaves a slot of 8 tokens for a sequence of 9");
+        "cu_seqlens[2]: leaves a slot of 8 tokens for a sequence of 9: a slot must hold its sequence");
     is_refused(
         [&](auto& to) {
             to.add_packed(std::array{0, 9}, slots);
         },
-        "cu_seqlens[1]: leaves a slot of 8 tokens for a sequence of 9");
+        "cu_seqlens[1]: leaves a slot of 8 tokens for a sequence of 9: a slot must hold its sequence");
     is_refused(
         [&](auto& to) {
             to.add_packed(std::array{0, 1}, std::array{0, 8, 7});
@@ -447,17 +446,17 @@ TEST_CASE("F13: boundaries of the real sequences alone say what num_real_seqs sa
         "cu_seqlens[2]: must be at least the boundary before it, 8, got 7");
 }
 
-TEST_CASE("F13: a batch as a user names it takes the boundaries of the real sequences") {
+TEST_CASE("the boundaries passed to flops() may end with the last real sequence") {
     floptally::model_config model;
     model.model_type = "own";
-    for (const floptally::rule& m : masks()) {
+    for (const floptally::statistic& m : masks()) {
         model.cost.add("attention.core", floptally::attention_core{.num_heads = 1, .qk_head_dim = 1, .v_head_dim = 1},
                        m);
     }
     const auto counted = [&](const model_input::packed& row) {
         tally sum{masks()};
         floptally::add_input({.boundaries = row}, model, sum);
-        return words_of(sum);
+        return accumulators_of(sum);
     };
     const std::span<const std::int32_t> real = std::span(cu_seqlens).first(3);
     CHECK(counted({.cu_seqlens = cu_seqlens, .cu_seqlens_real = real}) ==
@@ -474,16 +473,50 @@ TEST_CASE("F13: a batch as a user names it takes the boundaries of the real sequ
     CHECK(refusal({.cu_seqlens = cu_seqlens, .num_real_seqs = 3, .cu_seqlens_real = real}) ==
           "num_real_seqs: must be the 2 sequences of cu_seqlens_real, got 3");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = other}) ==
-          "cu_seqlens_real[2]: must be as in cu_seqlens, 11, got 10");
+          "cu_seqlens_real[2]: must equal the boundary of cu_seqlens, 11, got 10");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = more}) ==
-          "cu_seqlens_real: has 6 boundaries, cu_seqlens has 5");
+          "cu_seqlens_real: must have as many boundaries as cu_seqlens, 5, got 6");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = more}) ==
-          "cu_seqlens_real: has 6 boundaries, cu_seqlens has 5");
+          "cu_seqlens_real: must have as many boundaries as cu_seqlens, 5, got 6");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = none}) ==
           "cu_seqlens_real: needs at least one boundary");
 }
 
-TEST_CASE("Trees, packs and rows are sources for every receiver") {
+TEST_CASE("add_lengths and the other add functions accept lists in braces") {
+    const std::size_t three = 3;
+    is_added([&](auto& to) { to.add_lengths({5, 0, 17, 1}); }, filled({5, 0, 17, 1}));
+    is_added([&](auto& to) { to.add_lengths({5, static_cast<std::int64_t>(three)}); }, filled({5, 3}));
+    is_added([&](auto& to) { to.add_lengths({}); }, {});
+    is_added([&](auto& to) { to.add_padded({5, 0}, 9); }, slotted({{5, 9}, {0, 9}}));
+    is_added([&](auto& to) { to.add_cu_seqlens({0, 5, 9}); }, filled({5, 4}));
+    is_added([&](auto& to) { to.add_cu_seqlens({0, 5, 9}, {0, 8, 16}, 1); }, slotted({{5, 8}, {0, 8}}));
+    is_added(
+        [&](auto& to) {
+            to.add_cu_seqlens(cu_seqlens, {0, 8, 16, 20, 24}, 4);
+        },
+        slotted({{5, 8}, {6, 8}, {3, 4}, {2, 4}}));
+    is_added([&](auto& to) { to.add_packed({0, 5}, {0, 8, 16}); }, slotted({{5, 8}, {0, 8}}));
+    is_added(
+        [&](auto& to) {
+            to.add_attention_mask({1, 1, 0, 0, 1, 1}, {.rows = 2, .columns = 3});
+        },
+        slotted({{2, 3}, {2, 3}}));
+    is_added([&](auto& to) { to.add_encoder_decoder({5}, {7}); }, {{{5, 0, 7}, {5, 0, 7}}});
+    is_added([&](auto& to) { to.add_new_tokens({5}, {7}); }, {{{5, 7}, {5, 7}}});
+    is_refused(
+        [&](auto& to) {
+            to.add_cu_seqlens({0, 5, 3});
+        },
+        "cu_seqlens[2]: must be at least the boundary before it, 5, got 3");
+
+    tally towers{mask_set::of_towers()};
+    towers.add_grid_thw({1, 2, 3});
+    towers.add_audio_frames({7, 9});
+    CHECK(towers.get(view::useful, accumulator::tokens, modality::vision) == 6);
+    CHECK(towers.get(view::useful, accumulator::tokens, modality::audio) == 16);
+}
+
+TEST_CASE("tallies, counters and packs count prefix trees and other packs alike") {
     const std::array<int, 4> parents{-1, 0, 0, 2};
     const std::array<int, 4> lengths{4, 3, 2, 5};
     const slot_list nodes{{{4}, {4}}, {{3, 4}, {3, 4}}, {{2, 4}, {2, 4}}, {{5, 6}, {5, 6}}};
@@ -491,9 +524,9 @@ TEST_CASE("Trees, packs and rows are sources for every receiver") {
     is_added([&](auto& to) { floptally::add_tree(to, parents, lengths); }, nodes);
 
     const floptally::packing rows = floptally::pack_by_capacity(std::array{5, 3}, 16, {.alignment = 4});
-    is_source_of(rows.rows.at(0).source(), slotted({{5, 8}, {3, 4}}));
+    is_source_of(rows.packs.at(0).source(), slotted({{5, 8}, {3, 4}}));
 
-    packed_row row;
+    placed_sequences row;
     row.add_cu_seqlens(cu_seqlens, slots, 3);
     const slot_list three = slotted({{5, 8}, {6, 8}, {3, 4}, {0, 4}});
     is_source_of(row, three);
@@ -504,7 +537,7 @@ TEST_CASE("Trees, packs and rows are sources for every receiver") {
     is_source_of(floptally::listed_samples(plain), {{plain[0], plain[0]}, {plain[1], plain[1]}});
 }
 
-TEST_CASE("A source of one's own goes into every receiver") {
+TEST_CASE("tallies, counters and packs count a user-defined batch source alike") {
     const std::list<std::pair<std::uint32_t, std::uint32_t>> nodes{{5, 8}, {0, 4}, {7, 7}};
     is_source_of(linked_lengths{&nodes}, slotted({{5, 8}, {0, 4}, {7, 7}}));
     const std::array<std::int64_t, 4> offsets{0, 6, 6, 11};
@@ -531,12 +564,13 @@ constexpr auto constant_split = [] {
     sum.add_cu_seqlens(constant_offsets, constant_offsets, 1);
     sum.add_packed(std::array{0, 6}, constant_offsets);
     sum.add_padded(constant_lengths, 9);
-    sum.add_shape(2, 3);
-    sum.add_attention_mask(std::array{true, false, true, true}, 2, 2);
+    sum.add_shape({.rows = 2, .columns = 3});
+    sum.add_attention_mask(std::array{true, false, true, true}, {.rows = 2, .columns = 2});
     sum.add_encoder_decoder(constant_lengths, constant_lengths);
     sum.add_lengths(constant_lengths);
-    return std::array{sum.real().get(view::useful, statistic::tokens), sum.real().get(view::padded, statistic::tokens),
-                      sum.mock().get(view::padded, statistic::tokens)};
+    return std::array{sum.real().get(view::useful, accumulator::tokens),
+                      sum.real().get(view::padded, accumulator::tokens),
+                      sum.mock().get(view::padded, accumulator::tokens)};
 }();
 static_assert(constant_split[0] == 9 + 6 + 6 + 9 + 6 + 3 + 9 + 9);
 static_assert(constant_split[1] == 11 + 6 + 6 + 18 + 6 + 4 + 9 + 9);
@@ -544,13 +578,13 @@ static_assert(constant_split[2] == 5 + 5);
 
 }  // namespace
 
-TEST_CASE("What is wrong with a format is one error for every receiver, and none of them changes") {
+TEST_CASE("an invalid batch gives the same error in tallies, counters and packs and changes none of them") {
     is_refused([](auto& to) { to.add_lengths(std::array{5, -1}); }, "lengths[1]: must be at least 0, got -1");
     is_refused(
         [](auto& to) {
-            to.add_lengths(std::array<std::int64_t, 2>{5, 4294967296}, "mine");
+            to.add_lengths(std::array<std::int64_t, 2>{5, 4294967296});
         },
-        "mine[1]: must be at most 4294967295, got 4294967296");
+        "lengths[1]: must be at most 4294967295, got 4294967296");
     is_refused(
         [](auto& to) {
             to.add_lengths(std::array<u64, 2>{4294967295, 4294967295});
@@ -564,17 +598,19 @@ TEST_CASE("What is wrong with a format is one error for every receiver, and none
         "lengths[1]: must be at most the row_length, 8, got 9");
     is_refused([](auto& to) { to.add_padded(std::array{5}, 4294967296); },
                "row_length: must be at most 4294967295, got 4294967296");
-    is_refused([](auto& to) { to.add_shape(2, 4294967296); }, "row_length: must be at most 4294967295, got 4294967296");
-    is_refused([](auto& to) { to.add_shape(2, 4294967295); }, "squares: the sum does not fit 64 bits");
+    is_refused([](auto& to) { to.add_shape({.rows = 2, .columns = 4294967296}); },
+               "row_length: must be at most 4294967295, got 4294967296");
+    is_refused([](auto& to) { to.add_shape({.rows = 2, .columns = 4294967295}); },
+               "squares: the sum does not fit 64 bits");
     const std::array<int, 6> hole{1, 0, 1, 1, 1, 1};
-    is_refused([&](auto& to) { to.add_attention_mask(hole, 2, 2); },
+    is_refused([&](auto& to) { to.add_attention_mask(hole, {.rows = 2, .columns = 2}); },
                "attention_mask: must have 2 x 2 = 4 entries, got 6");
-    is_refused([&](auto& to) { to.add_attention_mask(hole, 2, 3); },
+    is_refused([&](auto& to) { to.add_attention_mask(hole, {.rows = 2, .columns = 3}); },
                "attention_mask[2]: is 1 after the real tokens of row 0 have ended: they must stand together, with "
                "padding before or after them");
     is_refused(
         [](auto& to) {
-            to.add_attention_mask(std::array{1, 1, 1, 7}, 2, 2);
+            to.add_attention_mask(std::array{1, 1, 1, 7}, {.rows = 2, .columns = 2});
         },
         "attention_mask[3]: must be 0 or 1, got 7");
     is_refused(
@@ -603,12 +639,12 @@ TEST_CASE("What is wrong with a format is one error for every receiver, and none
         [](auto& to) {
             to.add_cu_seqlens(std::array{0, 5}, std::array{0, 8, 9});
         },
-        "cu_seqlens_padded: has 3 boundaries, cu_seqlens has 2");
+        "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 2, got 3");
     is_refused(
         [](auto& to) {
             to.add_cu_seqlens(std::array{0, 5}, std::array{0, 4});
         },
-        "cu_seqlens_padded[1]: leaves a slot of 4 tokens for a sequence of 5");
+        "cu_seqlens_padded[1]: leaves a slot of 4 tokens for a sequence of 5: a slot must hold its sequence");
     is_refused(
         [](auto& to) {
             to.add_cu_seqlens(std::array{0, 5}, std::array{0, 8}, 2);
@@ -621,16 +657,17 @@ TEST_CASE("What is wrong with a format is one error for every receiver, and none
         "parents[1]: must be -1 (a root) or the index of an earlier node, got 5");
 }
 
-TEST_CASE("What is wrong with a source of one's own leaves every receiver as it was") {
+TEST_CASE("an invalid user-defined batch source leaves tallies, counters and packs unchanged") {
     is_refused([](auto& to) { to.add(broken_reader{}); }, "reader: ended early");
     const std::list<std::pair<std::uint32_t, std::uint32_t>> nodes{{5, 8}, {4, 3}};
-    is_refused([&](auto& to) { to.add(linked_lengths{&nodes}); }, "length: a slot of 3 has no room for 4");
+    is_refused([&](auto& to) { to.add(linked_lengths{&nodes}); },
+               "length: a slot of 3 has no room for 4: enlarge the slot");
     const std::vector<sequence> long_past{{.length = 5}, {.length = 1, .past = 4294967295}};
     is_refused([&](auto& to) { to.add(floptally::listed_samples(long_past)); },
                "past: past + length must be at most 4294967295, got 4294967295 + 1");
 }
 
-TEST_CASE("Grids and clips of sound are sources, in slots too, and a split tally tells their mocks apart") {
+TEST_CASE("images and audio clips can have slots, and a split_tally separates padding by mock samples") {
     mask_set every = mask_set::of_towers();
     const mask frames = mask::bidirectional().in(modality::vision);
     const std::array<int, 6> thw{1, 2, 3, 4, 2, 3};
@@ -644,22 +681,22 @@ TEST_CASE("Grids and clips of sound are sources, in slots too, and a split tally
     one_by_one.add(audio_clip{7});
     one_by_one.add(audio_clip{9});
     CHECK(sum == one_by_one);
-    CHECK(sum.get(view::useful, statistic::count, modality::vision) == 5);
-    CHECK(sum.get(view::useful, statistic::tokens, modality::vision) == 5 * 6);
+    CHECK(sum.get(view::useful, accumulator::count, modality::vision) == 5);
+    CHECK(sum.get(view::useful, accumulator::tokens, modality::vision) == 5 * 6);
     CHECK(sum.pairs(view::useful, frames) == 5 * 6 * 6);
-    CHECK(sum.get(view::useful, statistic::squares, modality::audio) == 7 * 7 + 9 * 9);
+    CHECK(sum.get(view::useful, accumulator::squares, modality::audio) == 7 * 7 + 9 * 9);
 
     split_tally split{every};
     split.add(videos{{3, 0, 4}, 4});
     split.add(audio_clip{}, audio_clip{9});
     split.add(audio_clip{7}, audio_clip{9});
-    CHECK(split.real().get(view::useful, statistic::tokens, modality::vision) == 7 * 6);
-    CHECK(split.real().get(view::padded, statistic::tokens, modality::vision) == 8 * 6);
-    CHECK(split.mock().get(view::padded, statistic::tokens, modality::vision) == 0);
-    CHECK(split.mock().get(view::padded, statistic::tokens, modality::audio) == 9);
-    CHECK(split.real().get(view::padded, statistic::tokens, modality::audio) == 9);
+    CHECK(split.real().get(view::useful, accumulator::tokens, modality::vision) == 7 * 6);
+    CHECK(split.real().get(view::padded, accumulator::tokens, modality::vision) == 8 * 6);
+    CHECK(split.mock().get(view::padded, accumulator::tokens, modality::vision) == 0);
+    CHECK(split.mock().get(view::padded, accumulator::tokens, modality::audio) == 9);
+    CHECK(split.real().get(view::padded, accumulator::tokens, modality::audio) == 9);
     split.add(grid{0, 2, 3}, grid{4, 2, 3});
-    CHECK(split.mock().get(view::padded, statistic::tokens, modality::vision) == 4 * 6);
+    CHECK(split.mock().get(view::padded, accumulator::tokens, modality::vision) == 4 * 6);
 
     CHECK(error_of([&] {
               sum.add_grid_thw(std::array{1, 2, 3, 4});
@@ -676,7 +713,7 @@ TEST_CASE("Grids and clips of sound are sources, in slots too, and a split tally
     CHECK(sum == one_by_one);
 }
 
-TEST_CASE("Equal samples are counted in one step, as if they were added one by one") {
+TEST_CASE("adding n equal samples at once gives the result of n single adds") {
     mask_set every = mask_set::of_towers();
     every.find_or_add(mask::sliding_window(3), "masks");
     every.find_or_add(unit::merged_patches(2), "masks");
@@ -697,7 +734,7 @@ TEST_CASE("Equal samples are counted in one step, as if they were added one by o
     CHECK(at_once == singly);
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{1, 3, 6}, 1));
-          }) == "grid: 1 x 3 x 6 patches do not divide by the spatial_merge_size 2");
+          }) == "grid: 1 x 3 x 6 patches do not divide by the spatial_merge_size 2: resize the image to a multiple");
     const u64 most = 0xFFFF'FFFF'FFFF'FFFF;
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{1, 2, 2}, most));

@@ -13,11 +13,11 @@ namespace {
 
 using namespace floptally;
 
-std::vector<std::uint64_t> words(const tally& t) { return {t.words().begin(), t.words().end()}; }
+std::vector<std::uint64_t> accumulators(const tally& t) { return {t.accumulators().begin(), t.accumulators().end()}; }
 
 }  // namespace
 
-TEST_CASE("a picture, a clip or a sound without a patch or a frame is nothing but padding", "[split_tally]") {
+TEST_CASE("an image, video or audio clip of size zero counts only its slot as padding", "[split_tally]") {
     const mask_set towers = mask_set::of_towers();
     // Pictures and clips, each beside what is real of it.
     for (const std::uint32_t t : {0U, 1U, 2U}) {
@@ -36,17 +36,17 @@ TEST_CASE("a picture, a clip or a sound without a patch or a frame is nothing bu
                 tally alone{towers};
                 alone.add(real, slot);
                 CAPTURE(t, h, w);
-                CHECK(words(split.real()) == (patches != 0 ? words(alone) : words(tally{towers})));
-                CHECK(words(split.mock()) == (patches == 0 ? words(alone) : words(tally{towers})));
-                CHECK(words(split.total()) == words(alone));
+                CHECK(accumulators(split.real()) == (patches != 0 ? accumulators(alone) : accumulators(tally{towers})));
+                CHECK(accumulators(split.mock()) == (patches == 0 ? accumulators(alone) : accumulators(tally{towers})));
+                CHECK(accumulators(split.total()) == accumulators(alone));
             }
         }
     }
     for (const std::uint32_t frames : {0U, 1U, 7U}) {
         split_tally split{towers};
         split.add(audio_clip{frames}, audio_clip{9});
-        CHECK(split.real().get(view::padded, statistic::tokens, modality::audio) == (frames == 0 ? 0 : 9));
-        CHECK(split.mock().get(view::padded, statistic::tokens, modality::audio) == (frames == 0 ? 9 : 0));
+        CHECK(split.real().get(view::padded, accumulator::tokens, modality::audio) == (frames == 0 ? 0 : 9));
+        CHECK(split.mock().get(view::padded, accumulator::tokens, modality::audio) == (frames == 0 ? 9 : 0));
     }
 }
 

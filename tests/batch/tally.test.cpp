@@ -14,7 +14,7 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -22,12 +22,12 @@
 namespace tally_test {
 namespace {
 
+using floptally::accumulator;
 using floptally::error;
 using floptally::mask;
 using floptally::mask_set;
 using floptally::overflow;
 using floptally::sequence;
-using floptally::statistic;
 using floptally::tally;
 using floptally::uint128;
 using floptally::view;
@@ -37,7 +37,7 @@ constexpr std::uint32_t max32 = std::numeric_limits<std::uint32_t>::max();
 
 constexpr mask_set set_of(std::initializer_list<mask> masks) {
     mask_set set;
-    for (const floptally::rule& m : masks) {
+    for (const floptally::statistic& m : masks) {
         set.push_back(m, "masks");
     }
     return set;
@@ -45,11 +45,11 @@ constexpr mask_set set_of(std::initializer_list<mask> masks) {
 
 const mask_set no_masks;
 
-/// One of each kind that needs a word.
+/// One of each kind that needs an accumulator.
 const mask_set kept = set_of({mask::sliding_window(5), mask::window(3, 4), mask::chunked(6), mask::top_k(4),
                               mask::compressed_keys(3), mask::box(7), mask::encoder(), mask::prefix_lm(2)});
 
-std::vector<std::uint64_t> words(const tally& t) { return {t.words().begin(), t.words().end()}; }
+std::vector<std::uint64_t> accumulators(const tally& t) { return {t.accumulators().begin(), t.accumulators().end()}; }
 
 /// A sequence and its slot.
 struct slotted {
@@ -61,7 +61,7 @@ struct slotted {
 std::vector<std::uint64_t> added_up(const std::vector<slotted>& batch, const mask_set& masks) {
     std::vector<std::uint64_t> all;
     for (const bool padded : {false, true}) {
-        std::vector<uint128> sums(tally::fixed_words + masks.size(), 0);
+        std::vector<uint128> sums(tally::fixed_accumulators + masks.size(), 0);
         for (const slotted& one : batch) {
             const sequence& s = padded ? one.slot : one.real;
             const uint128 n = s.length;
@@ -72,7 +72,7 @@ std::vector<std::uint64_t> added_up(const std::vector<slotted>& batch, const mas
             sums[4] += n * s.past;
             sums[5] += n * s.keys;
             for (std::size_t m = 0; m < masks.size(); ++m) {
-                sums[tally::fixed_words + m] += masks[m].pairs(s);
+                sums[tally::fixed_accumulators + m] += masks[m].pairs(s);
             }
         }
         for (const uint128 sum : sums) {
@@ -155,7 +155,7 @@ std::string refusal(tally& t, F&& change) {
     } catch (const E& e) {
         text = e.what();
     }
-    CHECK(words(t) == words(before));
+    CHECK(accumulators(t) == accumulators(before));
     CHECK(t == before);
     return text;
 }
@@ -166,7 +166,7 @@ std::string field_of_refusal(tally& t, F&& change) {
     return text.substr(0, text.find(": "));
 }
 
-/// A tally that holds something in every word.
+/// A tally that holds something in every accumulator.
 tally something() { return tally_of({{{5, 2, 3}, {8, 2, 4}}, {{9, 0, 1}, {9, 1, 1}}}, kept); }
 
 // ---- tallies are constant expressions ----
@@ -182,17 +182,17 @@ constexpr tally of_constants() {
     return t;
 }
 
-static_assert(of_constants().get(view::useful, statistic::count) == 9);
-static_assert(of_constants().get(view::useful, statistic::tokens) == 1200 + 1200 + 200 + 3);
-static_assert(of_constants().get(view::padded, statistic::tokens) == 1200 + 1200 + 200 + 4);
-static_assert(of_constants().get(view::useful, statistic::squares) == 620'000 + 620'000 + 20'000 + 9);
-static_assert(of_constants().get(view::useful, statistic::cached) == 12);
-static_assert(of_constants().get(view::padded, statistic::crossed) == 20);
+static_assert(of_constants().get(view::useful, accumulator::count) == 9);
+static_assert(of_constants().get(view::useful, accumulator::tokens) == 1200 + 1200 + 200 + 3);
+static_assert(of_constants().get(view::padded, accumulator::tokens) == 1200 + 1200 + 200 + 4);
+static_assert(of_constants().get(view::useful, accumulator::squares) == 620'000 + 620'000 + 20'000 + 9);
+static_assert(of_constants().get(view::useful, accumulator::cached) == 12);
+static_assert(of_constants().get(view::padded, accumulator::crossed) == 20);
 // 3 tokens after 4 see 5, 6 and 7 keys; two sequences of 100 see 5050 each.
 static_assert(of_constants().pairs(view::useful, mask::sliding_window(400)) == 285'450 + 265'450 + 10'100 + 18);
 static_assert(of_constants().pairs(view::useful, mask::causal()) == 310'600 + 310'600 + 10'100 + 18);
-static_assert(tally::from_words(of_constants().masks(), of_constants().words()) == of_constants());
-static_assert(sizeof(tally) <= 64 && std::is_nothrow_move_constructible_v<tally>);
+static_assert(tally::from_accumulators(of_constants().masks(), of_constants().accumulators()) == of_constants());
+static_assert(sizeof(tally) <= 72 && std::is_nothrow_move_constructible_v<tally>);
 
 constexpr tally padded_constants() {
     const std::array<std::uint32_t, 4> cu_seqlens{0, 3, 5, 9};
@@ -202,35 +202,35 @@ constexpr tally padded_constants() {
     return t += t;
 }
 
-static_assert(padded_constants().get(view::useful, statistic::squares) == 2 * (9 + 4));
-static_assert(padded_constants().get(view::padded, statistic::squares) == 2 * (16 + 16 + 64));
+static_assert(padded_constants().get(view::useful, accumulator::squares) == 2 * (9 + 4));
+static_assert(padded_constants().get(view::padded, accumulator::squares) == 2 * (16 + 16 + 64));
 
 }  // namespace
 
 // ---- sums ----
 
-TEST_CASE("a tally has the sums of a plain loop over its sequences") {
+TEST_CASE("the sums of a tally equal a plain loop over its sequences") {
     random_batches random;
-    CHECK(words(tally{}) == std::vector<std::uint64_t>(14, 0));
+    CHECK(accumulators(tally{}) == std::vector<std::uint64_t>(14, 0));
     for (int round = 0; round < 200; ++round) {
         const std::vector<slotted> batch = random.batch(random.upto(40));
-        REQUIRE(words(tally_of(batch, kept)) == added_up(batch, kept));
-        REQUIRE(words(tally_of(batch, no_masks)) == added_up(batch, no_masks));
+        REQUIRE(accumulators(tally_of(batch, kept)) == added_up(batch, kept));
+        REQUIRE(accumulators(tally_of(batch, no_masks)) == added_up(batch, no_masks));
     }
 }
 
-TEST_CASE("one sequence fills its slot unless it has one of its own") {
+TEST_CASE("a sequence without an explicit slot has a slot of its own length") {
     tally t{kept};
     t.add(sequence{5, 2, 3});
-    CHECK(words(t) == added_up({{{5, 2, 3}, {5, 2, 3}}}, kept));
+    CHECK(accumulators(t) == added_up({{{5, 2, 3}, {5, 2, 3}}}, kept));
     t.add(sequence{5, 2, 3}, sequence{8, 2, 3});
     t.add(sequence{}, sequence{8});
-    CHECK(words(t) == added_up({{{5, 2, 3}, {5, 2, 3}}, {{5, 2, 3}, {8, 2, 3}}, {{}, {8}}}, kept));
-    CHECK(t.get(view::useful, statistic::count) == 2);
-    CHECK(t.get(view::padded, statistic::count) == 3);
+    CHECK(accumulators(t) == added_up({{{5, 2, 3}, {5, 2, 3}}, {{5, 2, 3}, {8, 2, 3}}, {{}, {8}}}, kept));
+    CHECK(t.get(view::useful, accumulator::count) == 2);
+    CHECK(t.get(view::padded, accumulator::count) == 3);
 }
 
-TEST_CASE("lengths and boundaries give the sums of a plain loop") {
+TEST_CASE("lengths and cumulative boundaries give the sums of a plain loop") {
     random_batches random;
     // Short inputs, and long ones that are added up in blocks.
     for (int round = 0; round < 200; ++round) {
@@ -239,25 +239,25 @@ TEST_CASE("lengths and boundaries give the sums of a plain loop") {
         const std::vector<std::uint64_t> expected = added_up(of_lengths(lengths), kept);
         tally by_lengths{kept};
         by_lengths.add_lengths(lengths);
-        REQUIRE(words(by_lengths) == expected);
+        REQUIRE(accumulators(by_lengths) == expected);
         tally by_boundaries{kept};
         by_boundaries.add_cu_seqlens(boundaries(lengths));
-        REQUIRE(words(by_boundaries) == expected);
+        REQUIRE(accumulators(by_boundaries) == expected);
         tally one_by_one{kept};
         for (const std::uint32_t length : lengths) {
             one_by_one.add(sequence{length});
         }
-        REQUIRE(words(one_by_one) == expected);
+        REQUIRE(accumulators(one_by_one) == expected);
     }
 }
 
-TEST_CASE("a batch in any order, split into microbatches and merged in any order, is the same words") {
+TEST_CASE("the order of microbatches and how they are split or merged do not change a tally") {
     random_batches random;
     for (int round = 0; round < 50; ++round) {
         std::vector<slotted> batch = random.batch(60);
-        const std::vector<std::uint64_t> expected = words(tally_of(batch, kept));
+        const std::vector<std::uint64_t> expected = accumulators(tally_of(batch, kept));
         random.shuffle(batch);
-        REQUIRE(words(tally_of(batch, kept)) == expected);
+        REQUIRE(accumulators(tally_of(batch, kept)) == expected);
 
         std::vector<tally> microbatches(1 + random.upto(9), tally{kept});
         for (const slotted& one : batch) {
@@ -267,7 +267,7 @@ TEST_CASE("a batch in any order, split into microbatches and merged in any order
         for (const tally& microbatch : microbatches) {
             merged += microbatch;
         }
-        REQUIRE(words(merged) == expected);
+        REQUIRE(accumulators(merged) == expected);
 
         // In pairs, as a tree of ranks would.
         random.shuffle(microbatches);
@@ -278,27 +278,28 @@ TEST_CASE("a batch in any order, split into microbatches and merged in any order
         }
         REQUIRE(microbatches.front() == merged);
 
-        // Word by word, as an all-reduce would.
-        std::vector<std::uint64_t> reduced(merged.words().size(), 0);
+        // Word by accumulator, as an all-reduce would.
+        std::vector<std::uint64_t> reduced(merged.accumulators().size(), 0);
         for (const slotted& one : batch) {
-            const std::vector<std::uint64_t> rank = words(tally_of({one}, kept));
+            const std::vector<std::uint64_t> rank = accumulators(tally_of({one}, kept));
             std::transform(rank.begin(), rank.end(), reduced.begin(), reduced.begin(), std::plus<>{});
         }
-        REQUIRE(tally::from_words(kept, reduced) == merged);
+        REQUIRE(tally::from_accumulators(kept, reduced) == merged);
     }
 }
 
 TEST_CASE("adding a tally to itself doubles it") {
     tally t = something();
-    std::vector<std::uint64_t> expected = words(t);
-    std::transform(expected.begin(), expected.end(), expected.begin(), [](std::uint64_t word) { return 2 * word; });
+    std::vector<std::uint64_t> expected = accumulators(t);
+    std::transform(expected.begin(), expected.end(), expected.begin(),
+                   [](std::uint64_t accumulator) { return 2 * accumulator; });
     t += t;
-    CHECK(words(t) == expected);
+    CHECK(accumulators(t) == expected);
 }
 
 // ---- integers ----
 
-TEMPLATE_TEST_CASE("lengths are squared in 64 bits whatever integers they come in", "", std::int32_t, std::uint32_t,
+TEMPLATE_TEST_CASE("lengths of every integer type are squared in 64 bits", "", std::int32_t, std::uint32_t,
                    std::int64_t, std::uint64_t) {
     // 46341 is the first whose square passes 2^31, 65536 the first whose square passes 2^32.
     const auto add = [](std::size_t copies, std::uint64_t length) {
@@ -315,28 +316,28 @@ TEMPLATE_TEST_CASE("lengths are squared in 64 bits whatever integers they come i
     };
     for (const std::size_t copies : {1U, 3U, 40U}) {
         const auto n = static_cast<std::uint64_t>(copies);
-        CHECK(add(copies, 46341).get(view::useful, statistic::squares) == n * 2147488281U);
-        CHECK(add(copies, 65536).get(view::useful, statistic::squares) == n * 4294967296U);
+        CHECK(add(copies, 46341).get(view::useful, accumulator::squares) == n * 2147488281U);
+        CHECK(add(copies, 65536).get(view::useful, accumulator::squares) == n * 4294967296U);
         CHECK(add(copies, 65537).pairs(view::padded, mask::bidirectional()) == n * 4295098369U);
         CHECK(add(copies, 131072).pairs(view::padded, mask::causal()) == n * 8590000128U);
-        CHECK(add(copies, 131072).get(view::padded, statistic::tokens) == n * 131072U);
+        CHECK(add(copies, 131072).get(view::padded, accumulator::tokens) == n * 131072U);
     }
-    CHECK(add(1, 2147483647).get(view::useful, statistic::squares) == 4611686014132420609U);
-    CHECK(add(3, 2147483647).get(view::useful, statistic::squares) == 13835058042397261827U);
+    CHECK(add(1, 2147483647).get(view::useful, accumulator::squares) == 4611686014132420609U);
+    CHECK(add(3, 2147483647).get(view::useful, accumulator::squares) == 13835058042397261827U);
     if constexpr (sizeof(TestType) == 8) {
-        CHECK(add(1, max32).get(view::useful, statistic::squares) == 18446744065119617025U);
+        CHECK(add(1, max32).get(view::useful, accumulator::squares) == 18446744065119617025U);
     }
 }
 
-TEST_CASE("a uint32 length can be the longest one") {
+TEST_CASE("the longest sequence length is 2^32 - 1") {
     tally t{kept};
     t.add_lengths(std::vector<std::uint32_t>{max32});
-    CHECK(t.get(view::useful, statistic::squares) == 18446744065119617025U);
+    CHECK(t.get(view::useful, accumulator::squares) == 18446744065119617025U);
     CHECK(t.pairs(view::useful, mask::causal()) == 9223372034707292160U);
-    CHECK(t.get(view::useful, statistic::tokens) == 4294967295U);
+    CHECK(t.get(view::useful, accumulator::tokens) == 4294967295U);
 }
 
-TEST_CASE("any contiguous range of integers can be added") {
+TEST_CASE("add_lengths accepts every contiguous range of integers") {
     const std::vector<std::int32_t> in_vector{3, 0, 5};
     const std::array<std::uint64_t, 3> in_array{3, 0, 5};
     const std::int64_t in_c_array[] = {3, 0, 5};
@@ -375,7 +376,7 @@ TEST_CASE("any contiguous range of integers can be added") {
 
 // ---- overflow ----
 
-TEST_CASE("a word that overflows is named and the whole addition is left out") {
+TEST_CASE("an overflow names the accumulator and leaves the tally unchanged") {
     const std::vector<std::string> names{"count",
                                          "tokens",
                                          "keys",
@@ -392,21 +393,21 @@ TEST_CASE("a word that overflows is named and the whole addition is left out") {
                                          "encoder",
                                          "prefix_lm(2)"};
     tally one = tally_of({{{3, 2, 4}, {3, 2, 4}}}, kept);
-    one.add_routed(5, 7);
-    for (std::size_t word = 0; word < 2 * names.size(); ++word) {
-        // One below what overflows is accepted, in every word at once.
-        std::vector<std::uint64_t> sums = words(one);
+    one.add_routed({.useful = 5, .padded = 7});
+    for (std::size_t accumulator = 0; accumulator < 2 * names.size(); ++accumulator) {
+        // One below what overflows is accepted, in every accumulator at once.
+        std::vector<std::uint64_t> sums = accumulators(one);
         std::transform(sums.begin(), sums.end(), sums.begin(), [](std::uint64_t added) { return max64 - added; });
-        tally brim = tally::from_words(kept, sums);
+        tally brim = tally::from_accumulators(kept, sums);
         brim += one;
-        CHECK(words(brim) == std::vector<std::uint64_t>(2 * names.size(), max64));
+        CHECK(accumulators(brim) == std::vector<std::uint64_t>(2 * names.size(), max64));
 
-        ++sums[word];
-        tally full = tally::from_words(kept, sums);
-        const std::string expected = names[word % names.size()] + ": the sum does not fit 64 bits";
-        INFO(word);
-        if (names[word % names.size()] == "routed") {
-            CHECK(refusal<overflow>(full, [](tally& t) { t.add_routed(5, 7); }) == expected);
+        ++sums[accumulator];
+        tally full = tally::from_accumulators(kept, sums);
+        const std::string expected = names[accumulator % names.size()] + ": the sum does not fit 64 bits";
+        INFO(accumulator);
+        if (names[accumulator % names.size()] == "routed") {
+            CHECK(refusal<overflow>(full, [](tally& t) { t.add_routed({.useful = 5, .padded = 7}); }) == expected);
         } else {
             CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}); }) == expected);
             CHECK(refusal<overflow>(full, [](tally& t) { t.add(sequence{3, 2, 4}, sequence{3, 2, 4}); }) == expected);
@@ -415,16 +416,16 @@ TEST_CASE("a word that overflows is named and the whole addition is left out") {
     }
 }
 
-TEST_CASE("lengths and boundaries that overflow a sum are left out as a whole") {
+TEST_CASE("a list of lengths or boundaries that overflows a sum adds nothing to the tally") {
     const std::vector<std::string> names{"count",  "tokens",  "keys",   "squares",
                                          "cached", "crossed", "routed", "sliding_window(5)"};
     const mask_set masks = set_of({mask::sliding_window(5)});
-    for (const std::size_t word : {0U, 1U, 3U, 7U, 8U, 9U, 11U, 15U}) {
+    for (const std::size_t accumulator : {0U, 1U, 3U, 7U, 8U, 9U, 11U, 15U}) {
         std::vector<std::uint64_t> sums(16, 5);
-        sums[word] = max64;
-        tally full = tally::from_words(masks, sums);
-        const std::string expected = names[word % 8] + ": the sum does not fit 64 bits";
-        INFO(word);
+        sums[accumulator] = max64;
+        tally full = tally::from_accumulators(masks, sums);
+        const std::string expected = names[accumulator % 8] + ": the sum does not fit 64 bits";
+        INFO(accumulator);
         for (const std::size_t n : {1U, 2U, 600U}) {
             const std::vector<std::uint32_t> lengths(n, 9);
             CHECK(refusal<overflow>(full, [&](tally& t) { t.add_lengths(lengths); }) == expected);
@@ -434,11 +435,11 @@ TEST_CASE("lengths and boundaries that overflow a sum are left out as a whole") 
         }
         full.add_lengths(std::vector<int>{0, 0});
         full.add(sequence{});
-        CHECK(words(full) == sums);
+        CHECK(accumulators(full) == sums);
     }
 }
 
-TEST_CASE("two of the longest sequences overflow the squares") {
+TEST_CASE("two sequences of the longest length overflow the sum of squared lengths") {
     tally t{kept};
     t.add(sequence{max32});
     CHECK(refusal<overflow>(t, [](tally& full) { full.add(sequence{max32}); }) ==
@@ -466,7 +467,7 @@ TEST_CASE("two of the longest sequences overflow the squares") {
 
 // ---- boundaries ----
 
-TEST_CASE("boundaries that are no boundaries name the index and leave the tally") {
+TEST_CASE("an invalid boundary is reported by index and leaves the tally unchanged") {
     tally t = something();
     const auto add = [&t](const std::vector<std::int64_t>& cu_seqlens) {
         return field_of_refusal(t, [&](tally& unchanged) { unchanged.add_cu_seqlens(cu_seqlens); });
@@ -500,7 +501,7 @@ TEST_CASE("boundaries that are no boundaries name the index and leave the tally"
           }) == "cu_seqlens[2]: must be at least the boundary before it, 100, got 50");
 }
 
-TEST_CASE("boundaries that were added up in 32 bits and wrapped are refused where they wrap") {
+TEST_CASE("boundaries that wrapped around in a 32-bit cumulative sum are an error at the wrapped element") {
     tally t = something();
     // Each difference, taken in 32 bits, looks like a length.
     for (const std::uint32_t length : {4'000'000U, 32'000U}) {
@@ -516,7 +517,7 @@ TEST_CASE("boundaries that were added up in 32 bits and wrapped are refused wher
     }
 }
 
-TEST_CASE("lengths that are no lengths name the index and leave the tally") {
+TEST_CASE("an invalid length is reported by index and leaves the tally unchanged") {
     tally t = something();
     const auto add = [&t](const std::vector<std::int64_t>& lengths) {
         return field_of_refusal(t, [&](tally& unchanged) { unchanged.add_lengths(lengths); });
@@ -542,7 +543,7 @@ TEST_CASE("repeated boundaries are empty sequences and count nothing") {
         twice.add_cu_seqlens(cu_seqlens, cu_seqlens);
         CHECK(twice == expected);
     }
-    CHECK(expected.get(view::useful, statistic::count) == 2);
+    CHECK(expected.get(view::useful, accumulator::count) == 2);
 
     std::vector<int> padded_to_500{0, 3};
     padded_to_500.resize(500, 8);
@@ -558,7 +559,7 @@ TEST_CASE("repeated boundaries are empty sequences and count nothing") {
 
 // ---- slots ----
 
-TEST_CASE("useful counts the real sequences and padded counts every slot") {
+TEST_CASE("the useful view counts real sequences and the padded view counts whole slots") {
     random_batches random;
     for (int round = 0; round < 200; ++round) {
         const std::size_t n = round % 10 == 0 ? 700 : random.upto(40);
@@ -574,41 +575,43 @@ TEST_CASE("useful counts the real sequences and padded counts every slot") {
         }
         tally t{kept};
         t.add_cu_seqlens(boundaries(lengths), boundaries(slots), real);
-        REQUIRE(words(t) == added_up(batch, kept));
+        REQUIRE(accumulators(t) == added_up(batch, kept));
     }
 }
 
-TEST_CASE("a batch of mock sequences only is all padding") {
+TEST_CASE("a batch of only mock sequences is all padding") {
     tally t{kept};
     t.add_cu_seqlens(std::vector<int>{0, 4, 8}, std::vector<int>{0, 4, 8}, 0);
-    CHECK(t.get(view::useful, statistic::count) == 0);
-    CHECK(t.get(view::useful, statistic::squares) == 0);
+    CHECK(t.get(view::useful, accumulator::count) == 0);
+    CHECK(t.get(view::useful, accumulator::squares) == 0);
     CHECK(t.pairs(view::useful, mask::box(7)) == 0);
-    CHECK(t.get(view::padded, statistic::count) == 2);
-    CHECK(t.get(view::padded, statistic::squares) == 32);
+    CHECK(t.get(view::padded, accumulator::count) == 2);
+    CHECK(t.get(view::padded, accumulator::squares) == 32);
     CHECK(t.pairs(view::padded, mask::sliding_window(5)) == 20);
     tally none{kept};
     none.add_cu_seqlens(std::vector<int>{0}, std::vector<int>{0}, 0);
     CHECK(none == tally{kept});
 }
 
-TEST_CASE("a mock sequence may have more tokens than its slot, for they are not counted") {
+TEST_CASE("a mock sequence longer than its slot is not refused") {
     tally t;
     t.add_cu_seqlens(std::vector<int>{0, 4, 14}, std::vector<int>{0, 4, 8}, 1);
-    CHECK(t.get(view::useful, statistic::tokens) == 4);
-    CHECK(t.get(view::padded, statistic::tokens) == 8);
+    CHECK(t.get(view::useful, accumulator::tokens) == 4);
+    CHECK(t.get(view::padded, accumulator::tokens) == 8);
 }
 
-TEST_CASE("slots that do not fit their sequences are refused") {
+TEST_CASE("slot boundaries that do not match the sequences are an error") {
     tally t = something();
     const auto add = [&t](const std::vector<int>& real, const std::vector<int>& slots, std::size_t num_real_seqs) {
         return refusal(t, [&](tally& unchanged) { unchanged.add_cu_seqlens(real, slots, num_real_seqs); });
     };
     constexpr std::size_t all = floptally::all_sequences;
-    CHECK(add({0, 4, 9}, {0, 4, 8}, all) == "cu_seqlens_padded[2]: leaves a slot of 4 tokens for a sequence of 5");
-    CHECK(add({0, 4, 9}, {0, 3, 16}, all) == "cu_seqlens_padded[1]: leaves a slot of 3 tokens for a sequence of 4");
-    CHECK(add({0, 4, 9}, {0, 8}, all) == "cu_seqlens_padded: has 2 boundaries, cu_seqlens has 3");
-    CHECK(add({0, 4}, {0, 8, 16}, 1) == "cu_seqlens_padded: has 3 boundaries, cu_seqlens has 2");
+    CHECK(add({0, 4, 9}, {0, 4, 8}, all) ==
+          "cu_seqlens_padded[2]: leaves a slot of 4 tokens for a sequence of 5: a slot must hold its sequence");
+    CHECK(add({0, 4, 9}, {0, 3, 16}, all) ==
+          "cu_seqlens_padded[1]: leaves a slot of 3 tokens for a sequence of 4: a slot must hold its sequence");
+    CHECK(add({0, 4, 9}, {0, 8}, all) == "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 3, got 2");
+    CHECK(add({0, 4}, {0, 8, 16}, 1) == "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 2, got 3");
     CHECK(add({0, 4, 9}, {0, 8, 16}, 3) == "num_real_seqs: must be at most the 2 sequences of cu_seqlens, got 3");
     CHECK(add({0}, {0}, 1) == "num_real_seqs: must be at most the 0 sequences of cu_seqlens, got 1");
     CHECK(add({0, 4, 3}, {0, 8, 16}, all).starts_with("cu_seqlens[2]: "));
@@ -621,15 +624,15 @@ TEST_CASE("slots that do not fit their sequences are refused") {
     CHECK(add({}, {}, 0) != "no error");
 }
 
-TEST_CASE("a sequence longer than its slot, or past the longest position, is refused") {
+TEST_CASE("a sequence longer than its slot or than the longest sequence length is an error") {
     tally t = something();
     const auto add = [&t](const sequence& real, const sequence& slot) {
         return refusal(t, [&](tally& unchanged) { unchanged.add(real, slot); });
     };
-    CHECK(add({5}, {4}) == "length: a slot of 4 has no room for 5");
-    CHECK(add({5, 3}, {5, 2}) == "past: a slot of 2 has no room for 3");
-    CHECK(add({5, 0, 3}, {5, 0, 2}) == "keys: a slot of 2 has no room for 3");
-    CHECK(add({5}, {}) == "length: a slot of 0 has no room for 5");
+    CHECK(add({5}, {4}) == "length: a slot of 4 has no room for 5: enlarge the slot");
+    CHECK(add({5, 3}, {5, 2}) == "past: a slot of 2 has no room for 3: enlarge the slot");
+    CHECK(add({5, 0, 3}, {5, 0, 2}) == "keys: a slot of 2 has no room for 3: enlarge the slot");
+    CHECK(add({5}, {}) == "length: a slot of 0 has no room for 5: enlarge the slot");
     CHECK(add({max32, 1}, {max32, 1}) == "past: past + length must be at most 4294967295, got 1 + 4294967295");
     CHECK(add({1, 5}, {1, max32}).starts_with("past: "));
     CHECK(refusal(t, [](tally& unchanged) {
@@ -638,8 +641,8 @@ TEST_CASE("a sequence longer than its slot, or past the longest position, is ref
 
     tally longest{kept};
     longest.add(sequence{2147483647, 2147483648, max32});
-    CHECK(longest.get(view::useful, statistic::cached) == 4611686016279904256U);
-    CHECK(longest.get(view::useful, statistic::crossed) == 9223372030412324865U);
+    CHECK(longest.get(view::useful, accumulator::cached) == 4611686016279904256U);
+    CHECK(longest.get(view::useful, accumulator::crossed) == 9223372030412324865U);
     CHECK(longest.pairs(view::useful, mask::bidirectional()) == 9223372030412324865U);
 }
 
@@ -653,7 +656,7 @@ TEST_CASE("both sides of an encoder-decoder are added together or not at all") {
     one_by_one.add({.length = 0, .keys = 3});
     one_by_one.add({.length = 2, .keys = 4});
     CHECK(both == one_by_one);
-    CHECK(both.get(view::useful, statistic::crossed) == 5 * 9 + 2 * 4);
+    CHECK(both.get(view::useful, accumulator::crossed) == 5 * 9 + 2 * 4);
     CHECK(both.pairs(view::padded, mask::encoder()) == 9 * 9 + 3 * 3 + 4 * 4);
 
     const auto refused = [&](const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& encoder) {
@@ -671,7 +674,7 @@ TEST_CASE("both sides of an encoder-decoder are added together or not at all") {
     CHECK(refused({5, 6}, {5, 4294967296}) == "encoder_lengths[1]: must be at most 4294967295, got 4294967296");
 }
 
-TEST_CASE("pairs of causal, bidirectional and cross attention follow from the fixed statistics") {
+TEST_CASE("pairs of causal, bidirectional and cross attention are computed from sums of L and L^2") {
     random_batches random;
     for (int round = 0; round < 100; ++round) {
         const std::vector<slotted> batch = random.batch(20);
@@ -701,37 +704,37 @@ TEST_CASE("pairs of causal, bidirectional and cross attention follow from the fi
     }
 }
 
-TEST_CASE("pairs that follow from the fixed statistics do not wrap on the way") {
+TEST_CASE("computing pairs from sums of L and L^2 does not overflow in between") {
     // Σn² + Σn passes 64 bits; half of it does not.
     std::vector<std::uint64_t> sums(14, 0);
     sums[1] = sums[3] = max64;
-    tally t = tally::from_words(no_masks, sums);
+    tally t = tally::from_accumulators(no_masks, sums);
     CHECK(t.pairs(view::useful, mask::causal()) == max64);
     CHECK(t.pairs(view::useful, mask::bidirectional()) == max64);
     sums[4] = 1;
-    t = tally::from_words(no_masks, sums);
+    t = tally::from_accumulators(no_masks, sums);
     CHECK_THROWS_AS(t.pairs(view::useful, mask::causal()), overflow);
     CHECK_THROWS_AS(t.pairs(view::useful, mask::bidirectional()), overflow);
     CHECK(t.pairs(view::padded, mask::bidirectional()) == 0);
 }
 
-TEST_CASE("one pair of batches with equal sums attends differently under a window") {
+TEST_CASE("batches with equal counts, sums and squares of lengths can differ in the pairs of a sliding window") {
     const mask_set window = set_of({mask::sliding_window(400)});
     tally a{window};
     a.add_lengths(std::array{100, 500, 600});
     tally b{window};
     b.add_lengths(std::array{200, 300, 700});
-    for (const statistic s : {statistic::count, statistic::tokens, statistic::squares}) {
+    for (const accumulator s : {accumulator::count, accumulator::tokens, accumulator::squares}) {
         CHECK(a.get(view::useful, s) == b.get(view::useful, s));
     }
-    CHECK(a.get(view::useful, statistic::count) == 3);
-    CHECK(a.get(view::useful, statistic::tokens) == 1200);
-    CHECK(a.get(view::useful, statistic::squares) == 620'000);
+    CHECK(a.get(view::useful, accumulator::count) == 3);
+    CHECK(a.get(view::useful, accumulator::tokens) == 1200);
+    CHECK(a.get(view::useful, accumulator::squares) == 620'000);
     CHECK(a.pairs(view::useful, mask::sliding_window(400)) == 285'450);
     CHECK(b.pairs(view::useful, mask::sliding_window(400)) == 265'450);
 }
 
-TEST_CASE("pairs of a mask that the tally was not built with are an error that names it") {
+TEST_CASE("asking for the pairs of a mask that the tally does not count is an error that names the mask") {
     const auto refused = [](const tally& t, const mask& m) -> std::string {
         try {
             static_cast<void>(t.pairs(view::useful, m));
@@ -751,63 +754,63 @@ TEST_CASE("pairs of a mask that the tally was not built with are an error that n
     CHECK(refused(tally{}, mask::causal()) == "no error");
 }
 
-TEST_CASE("a tally keeps one word per different mask that needs one") {
+TEST_CASE("a tally has an accumulator for each distinct mask except those computed from sums of L and L^2") {
     const tally t{set_of({mask::causal(), mask::sliding_window(5), mask::bidirectional(), mask::sliding_window(5),
                           mask::cross_attention(), mask::window(4, 0), mask::top_k(5)})};
     CHECK(t.masks() == set_of({mask::sliding_window(5)}));
-    CHECK(t.words().size() == 2 * (7 + 1));
-    CHECK(tally{}.words().size() == 2 * 7);
+    CHECK(t.accumulators().size() == 2 * (7 + 1));
+    CHECK(tally{}.accumulators().size() == 2 * 7);
     CHECK(tally{}.masks().empty());
 }
 
-TEST_CASE("a tally of many masks keeps them apart") {
+TEST_CASE("the accumulators of 40 masks do not mix") {
     mask_set most;
     for (std::int64_t w = 1; w <= 40; ++w) {
         most.push_back(mask::sliding_window(w), "masks");
     }
     const std::vector<slotted> batch{{{20, 3}, {24, 3}}, {{}, {11}}};
     tally t = tally_of(batch, most);
-    CHECK(words(t) == added_up(batch, most));
+    CHECK(accumulators(t) == added_up(batch, most));
     CHECK(t.pairs(view::useful, most[15]) == most[15].pairs(sequence{20, 3}));
     CHECK(t.pairs(view::padded, most[39]) == most[39].pairs(sequence{24, 3}) + most[39].pairs(sequence{11}));
-    CHECK(tally::from_words(most, t.words()) == t);
+    CHECK(tally::from_accumulators(most, t.accumulators()) == t);
     t.clear();
     CHECK(t == tally{most});
 }
 
-// ---- words and merging ----
+// ---- accumulators and merging ----
 
-TEST_CASE("words round trip, and a wrong number of them is refused") {
+TEST_CASE("a tally can be rebuilt from its accumulators, and a list of the wrong size is an error") {
     const tally t = something();
-    CHECK(t.words().size() == 2 * (7 + 8));
-    CHECK(tally::from_words(kept, t.words()) == t);
-    CHECK(tally::from_words(tally{kept}.masks(), words(t)) == t);
+    CHECK(t.accumulators().size() == 2 * (7 + 8));
+    CHECK(tally::from_accumulators(kept, t.accumulators()) == t);
+    CHECK(tally::from_accumulators(tally{kept}.masks(), accumulators(t)) == t);
 
     const auto refused = [](const mask_set& masks, std::size_t n) -> std::string {
         try {
-            static_cast<void>(tally::from_words(masks, std::vector<std::uint64_t>(n)));
+            static_cast<void>(tally::from_accumulators(masks, std::vector<std::uint64_t>(n)));
             return "no error";
         } catch (const error& e) {
             return e.what();
         }
     };
-    CHECK(refused(kept, 29) == "words: must be 30 for these masks, got 29");
-    CHECK(refused(kept, 31) == "words: must be 30 for these masks, got 31");
-    CHECK(refused(kept, 0) == "words: must be 30 for these masks, got 0");
-    CHECK(refused(no_masks, 30) == "words: must be 14 for these masks, got 30");
+    CHECK(refused(kept, 29) == "accumulators: must be 30 for these masks, got 29");
+    CHECK(refused(kept, 31) == "accumulators: must be 30 for these masks, got 31");
+    CHECK(refused(kept, 0) == "accumulators: must be 30 for these masks, got 0");
+    CHECK(refused(no_masks, 30) == "accumulators: must be 14 for these masks, got 30");
     CHECK(refused(set_of({mask::causal()}), 14) == "no error");
 }
 
-TEST_CASE("words are useful and then padded, in the order of the statistics and then of the masks") {
+TEST_CASE("accumulators are ordered useful before padded, and sums over lengths before pairs of masks") {
     tally t{set_of({mask::sliding_window(2)})};
     t.add(sequence{3, 1, 5}, sequence{4, 1, 6});
-    t.add_routed(7, 11);
-    CHECK(words(t) == std::vector<std::uint64_t>{1, 3, 5, 9, 3, 15, 7, 6, 1, 4, 6, 16, 4, 24, 11, 8});
+    t.add_routed({.useful = 7, .padded = 11});
+    CHECK(accumulators(t) == std::vector<std::uint64_t>{1, 3, 5, 9, 3, 15, 7, 6, 1, 4, 6, 16, 4, 24, 11, 8});
 }
 
-TEST_CASE("tallies of different masks are not added and not equal") {
+TEST_CASE("tallies with different masks compare unequal and cannot be added") {
     tally t = something();
-    const std::string text = "masks: two tallies of different masks cannot be added";
+    const std::string text = "masks: two tallies of different masks cannot be added: build both with the same masks";
     CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{}; }) == text);
     CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{set_of({mask::sliding_window(5)})}; }) == text);
     CHECK_FALSE(tally{} == tally{kept});
@@ -817,45 +820,46 @@ TEST_CASE("tallies of different masks are not added and not equal") {
 
 // ---- routed visits ----
 
-TEST_CASE("visits to experts are added as they were measured, and to nothing else") {
+TEST_CASE("add_routed changes only the accumulator of expert visits") {
     tally t = something();
     const tally before = t;
-    t.add_routed(7, 11);
-    t.add_routed(1, 1);
-    t.add_routed(0, 5);
-    CHECK(t.get(view::useful, statistic::routed) == 8);
-    CHECK(t.get(view::padded, statistic::routed) == 17);
-    std::vector<std::uint64_t> expected = words(before);
-    expected[static_cast<std::size_t>(statistic::routed)] = 8;
-    expected[expected.size() / 2 + static_cast<std::size_t>(statistic::routed)] = 17;
-    CHECK(words(t) == expected);
+    t.add_routed({.useful = 7, .padded = 11});
+    t.add_routed({.useful = 1});
+    t.add_routed({.useful = 0, .padded = 5});
+    CHECK(t.get(view::useful, accumulator::routed) == 8);
+    CHECK(t.get(view::padded, accumulator::routed) == 17);
+    std::vector<std::uint64_t> expected = accumulators(before);
+    expected[static_cast<std::size_t>(accumulator::routed)] = 8;
+    expected[expected.size() / 2 + static_cast<std::size_t>(accumulator::routed)] = 17;
+    CHECK(accumulators(t) == expected);
 
     tally sum = t;
     sum += t;
-    CHECK(sum.get(view::useful, statistic::routed) == 16);
-    CHECK(sum.get(view::padded, statistic::routed) == 34);
-    CHECK(refusal(t, [](tally& unchanged) { unchanged.add_routed(3, 2); }) ==
-          "routed: 2 padded visits are fewer than 3");
+    CHECK(sum.get(view::useful, accumulator::routed) == 16);
+    CHECK(sum.get(view::padded, accumulator::routed) == 34);
+    CHECK(refusal(t, [](tally& unchanged) { unchanged.add_routed({.useful = 3, .padded = 2}); }) ==
+          "routed: 2 padded visits are fewer than 3 useful: padded visits include the useful ones");
 }
 
 static_assert([] {
     tally t;
-    t.add_routed(2, 3);
-    return t.get(view::useful, statistic::routed) == 2 && t.get(view::padded, statistic::routed) == 3;
+    t.add_routed({.useful = 2, .padded = 3});
+    return t.get(view::useful, accumulator::routed) == 2 && t.get(view::padded, accumulator::routed) == 3;
 }());
 
-TEST_CASE("A shape is its rows, one by one, and they fill their slots") {
+TEST_CASE("a padded shape counts the same as its rows added one by one") {
     const floptally::mask_set masks{mask::sliding_window(400), mask::chunked(7)};
     tally shape{masks};
-    shape.add_shape(3, 1000);
+    shape.add_shape({.rows = 3, .columns = 1000});
     tally rows{masks};
     for (int row = 0; row < 3; ++row) {
         rows.add({.length = 1000});
     }
     CHECK(shape == rows);
-    CHECK(error_of([&] { shape.add_shape(1, 4294967296); }) ==
+    CHECK(error_of([&] { shape.add_shape({.rows = 1, .columns = 4294967296}); }) ==
           "row_length: must be at most 4294967295, got 4294967296");
-    CHECK(error_of([&] { shape.add_shape(2, 4294967295); }) == "squares: the sum does not fit 64 bits");
+    CHECK(error_of([&] { shape.add_shape({.rows = 2, .columns = 4294967295}); }) ==
+          "squares: the sum does not fit 64 bits");
     CHECK(shape == rows);
 }
 

@@ -15,10 +15,10 @@
 namespace tree_test {
 namespace {
 
+using floptally::accumulator;
 using floptally::add_tree;
 using floptally::mask;
 using floptally::mask_set;
-using floptally::statistic;
 using floptally::tally;
 using floptally::view;
 
@@ -77,7 +77,7 @@ std::uint64_t enumerated_pairs(const tree& t, std::uint64_t window) {
 
 }  // namespace
 
-TEST_CASE("A10: tokens and pairs of a tree are those of every query and key, one by one", "[tree]") {
+TEST_CASE("tokens and attended pairs of a prefix tree equal an enumeration of queries and keys", "[tree]") {
     std::mt19937 random(20'261'121);
     const auto upto = [&](std::size_t most) { return static_cast<std::uint32_t>(random() % (most + 1)); };
     mask_set masks;
@@ -93,27 +93,28 @@ TEST_CASE("A10: tokens and pairs of a tree are those of every query and key, one
         }
         tally batch{masks};
         add_tree(batch, t.parents, t.lengths);
-        CHECK(batch.get(view::useful, statistic::tokens) == tokens);
+        CHECK(batch.get(view::useful, accumulator::tokens) == tokens);
         CHECK(batch.pairs(view::useful, mask::causal()) == enumerated_pairs(t, 1000));
         CHECK(batch.pairs(view::padded, mask::causal()) == enumerated_pairs(t, 1000));
         CHECK(batch.pairs(view::useful, mask::sliding_window(4)) == enumerated_pairs(t, 4));
     }
 }
 
-TEST_CASE("A10: a chain is one sequence, and rollouts of a prompt store it once", "[tree]") {
+TEST_CASE("a prefix tree without branches counts as one sequence, and rollouts count their shared prompt once",
+          "[tree]") {
     tally chain;
     add_tree(chain, std::array{-1, 0, 1}, std::array{5, 0, 7});
     tally whole;
     whole.add({.length = 12});
-    CHECK(chain.get(view::useful, statistic::tokens) == 12);
+    CHECK(chain.get(view::useful, accumulator::tokens) == 12);
     CHECK(chain.pairs(view::useful, mask::causal()) == whole.pairs(view::useful, mask::causal()));
 
     // A prompt of 1000 with four answers of 50: Σ (n·depth + tri(n)).
     tally shared;
     add_tree(shared, std::array<std::int64_t, 5>{-1, 0, 0, 0, 0}, std::array<std::int64_t, 5>{1000, 50, 50, 50, 50});
-    CHECK(shared.get(view::useful, statistic::tokens) == 1200);
+    CHECK(shared.get(view::useful, accumulator::tokens) == 1200);
     CHECK(shared.pairs(view::useful, mask::causal()) == 500'500 + 4 * (50 * 1000 + 1275));
-    CHECK(shared.get(view::useful, statistic::count) == 5);
+    CHECK(shared.get(view::useful, accumulator::count) == 5);
     // Four answers of the same lengths, each with a prompt of its own.
     tally apart;
     apart.add_lengths(std::array{1050, 1050, 1050, 1050});
@@ -122,15 +123,15 @@ TEST_CASE("A10: a chain is one sequence, and rollouts of a prompt store it once"
     // A tree is added to what is there.
     tally both = whole;
     add_tree(both, std::array{-1, 0, 1}, std::array{5, 0, 7});
-    CHECK(both.get(view::useful, statistic::tokens) == 24);
-    CHECK(both.get(view::padded, statistic::count) == 3);
+    CHECK(both.get(view::useful, accumulator::tokens) == 24);
+    CHECK(both.get(view::padded, accumulator::count) == 3);
 
     tally empty;
     add_tree(empty, std::vector<int>{}, std::vector<int>{});
     CHECK(empty == tally{});
 }
 
-TEST_CASE("A10: what is no tree is refused by its place and leaves the tally", "[tree]") {
+TEST_CASE("an invalid prefix tree is reported by index and leaves the tally unchanged", "[tree]") {
     tally batch;
     batch.add({.length = 3});
     const tally before = batch;

@@ -1,22 +1,55 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints what compile time is (docs/contributing.md has some rows): of the umbrella and of a unit that reads a config, beside
-# nlohmann_json's own. User and system seconds, the least of RUNS (5), in turn, so that a machine that slows down slows all
-# of them; the compiler's memory, the most of them; and the lines of the reader of configs.
+# Prints what each use of the library costs to compile, as a ratio to <nlohmann/json.hpp> in the same run (docs/contributing.md
+# has some rows). User seconds, the median of RUNS (5). Units take turns, so that a slow minute slows all of them.
 #   tests/benchmark/compile_time.sh [compiler ...]        (g++ and clang++)
-# INCLUDE is another commit's include/, to compare with.
+# OPTIONS are the options of the compiler (-O0). INCLUDE is another commit's include/, to compare with. UNITS are the units
+# to measure, such as "core.hpp umbrella" (all). The last two rows have <nlohmann/json.hpp> in them.
 set -euo pipefail
-include=$(cd "${INCLUDE:-$(dirname "$0")/../../include}" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
+include=$(cd "${INCLUDE:-$root/include}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-echo '#include <floptally/floptally.hpp>' >umbrella.cpp
 echo '#include <nlohmann/json.hpp>' >json.cpp
-printf '#include <array>\n#include <cstdint>\n#include <optional>\n#include <span>\n#include <string>\n#include <vector>\n' \
-    >standard.cpp
-# What only parses and searches, what reads a config with all that it takes, and what has declarations of the reader only.
-cat >search.cpp <<'UNIT'
+echo '#include <string>' >string.cpp
+echo '#include <floptally/core.hpp>' >core.hpp.cpp
+echo '#include <floptally/floptally.hpp>' >umbrella.cpp
+echo '#include <floptally/meter.hpp>' >meter.hpp.cpp
+cp "$root/examples/count_one_step.cpp" count_one_step.cpp
+cat >tally.cpp <<'UNIT'
+#include <cstdint>
+#include <floptally/core.hpp>
+double mfu(const floptally::flop_counter& model, floptally::array_view<std::int32_t> cu_seqlens, double seconds) {
+    floptally::tally step{model.masks()};
+    step.add_cu_seqlens(cu_seqlens);
+    return floptally::utilize(model.evaluate(step), step, {.seconds = seconds, .gpus = 8, .peak_tflops = 989.4}).mfu;
+}
+UNIT
+cat >meter_loop.cpp <<'UNIT'
+#include <cstdint>
+#include <cstdio>
+#include <floptally/floptally.hpp>
+#include <floptally/meter.hpp>
+void train(floptally::array_view<std::int32_t> cu_seqlens) {
+    floptally::meter meter(floptally::presets::mistral_7b, {}, floptally::accelerator_named("H100 SXM"));
+    for (int step = 0; step < 1000; ++step) {
+        meter.begin_step();
+        meter.microbatch().add_cu_seqlens(cu_seqlens);
+        meter.end_step();
+        for (const floptally::metric& entry : floptally::metrics(meter, meter.last_step(), "train/")) {
+            std::printf("%s %g\n", entry.name.c_str(), entry.value);
+        }
+    }
+}
+UNIT
+cat >load_header_only.cpp <<'UNIT'
+#include <floptally/json.hpp>
+int main(int, char** arguments) { return floptally::load_config(arguments[1]).cost.parameters() > 0 ? 0 : 1; }
+UNIT
+{ echo '#define FLOPTALLY_SEPARATE_COMPILATION' && cat load_header_only.cpp; } >load_linked.cpp
+cat >parse.cpp <<'UNIT'
 #include <fstream>
 #include <nlohmann/json.hpp>
 int main(int, char** arguments) {
@@ -25,59 +58,42 @@ int main(int, char** arguments) {
     return config.value("hidden_size", 0) + (config.find("num_layers") != config.end() ? 1 : 0);
 }
 UNIT
-cat >load.cpp <<'UNIT'
-#include <floptally/json.hpp>
-int main(int, char** arguments) { return floptally::load_config(arguments[1]).cost.parameters() > 0 ? 0 : 1; }
-UNIT
-{ echo '#define FLOPTALLY_SEPARATE_COMPILATION' && cat load.cpp; } >declared.cpp
 
 cat >measure.py <<'MEASURE'
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], check=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+import resource, statistics, subprocess, sys
+
+compiler, options, include, runs, units = sys.argv[1], sys.argv[2].split(), sys.argv[3], int(sys.argv[4]), sys.argv[5:]
+seconds = {unit: [] for unit in units}
+for _ in range(runs):
+    for unit in units:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        command = [compiler, "-std=c++20", *options, "-I" + include, "-c", unit + ".cpp", "-o", "unit.o"]
+        subprocess.run(command, check=True)
+        seconds[unit].append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+json = statistics.median(seconds["json"])
+USES = {
+    "json": "`<nlohmann/json.hpp>`",
+    "string": "`<string>`, which `core.hpp` includes",
+    "core.hpp": "`core.hpp`",
+    "tally": "`core.hpp`, and a tally to an MFU",
+    "umbrella": "`floptally.hpp`",
+    "count_one_step": "`examples/count_one_step.cpp`",
+    "meter.hpp": "`meter.hpp`",
+    "meter_loop": "`meter.hpp`, and a meter in a loop",
+    "load_linked": "`load_config` by the linked reader",
+    "parse": "JSON that is parsed, for comparison",
+    "load_header_only": "`load_config`, header-only",
+}
+print(f"| {compiler} {' '.join(options)} | seconds | of json.hpp |\n| --- | ---: | ---: |")
+for unit in units:
+    median = statistics.median(seconds[unit])
+    print(f"| {USES[unit]} | {median:.2f} | {median / json:.2f} |")
 MEASURE
 
-# compile COMPILER OPTION UNIT...: the least time of each unit in the file UNIT.least, its memory in UNIT.memory
-compile() {
-    local compiler=$1 option=$2
-    shift 2
-    rm -f ./*.times
-    for _ in $(seq "${RUNS:-5}"); do
-        for unit in "$@"; do
-            python3 measure.py "$compiler" -std=c++20 "$option" -I"$include" -c "$unit.cpp" -o "$unit.o" >>"$unit.times"
-        done
-    done
-    for unit in "$@"; do
-        awk 'NR == 1 || $1 < least { least = $1 } END { printf "%.2f", least }' "$unit.times" >"$unit.least"
-        awk '$2 > most { most = $2 } END { printf "%.2f GB", most * 1024 / 1e9 }' "$unit.times" >"$unit.memory"
-    done
-}
-ratio() { awk -v a="$(cat "$1.least")" -v b="$(cat "$2.least")" 'BEGIN { printf "%.2f", a / b }'; }
-# headers UNIT: ours that it includes
-headers() { "$1" -std=c++20 -I"$include" -MM "$2.cpp" | tr ' ' '\n' | grep "^$include" | sort; }
-lines() { xargs -r cat | wc -l; }
-megabytes() { awk -v bytes="$(stat -c %s "$1.o")" 'BEGIN { printf "%.2f MB", bytes / 1e6 }'; }
-
 [ $# -gt 0 ] || set -- g++ clang++
+read -ra units <<<"${UNITS:-string core.hpp tally umbrella count_one_step meter.hpp meter_loop load_linked parse load_header_only}"
 echo "Commit $(git -C "$include" rev-parse --short HEAD)."
-rows=()
 for compiler in "$@"; do
-    compile "$compiler" -O0 umbrella json standard
-    echo "$compiler -O0: umbrella $(cat umbrella.least) s, json.hpp $(cat json.least) s, standard headers alone" \
-        "$(cat standard.least) s: umbrella is $(ratio umbrella json) x json.hpp"
-    for option in -O0 -O3; do
-        compile "$compiler" "$option" search load declared
-        rows+=("| $compiler $("$compiler" -dumpversion), $option | $(cat search.least) s | $(cat load.least) s, $(ratio load search) x |\
- $(megabytes load) | $(cat load.memory) | $(cat declared.least) s, $(ratio declared search) x |")
-    done
+    echo
+    python3 measure.py "$compiler" "${OPTIONS:--O0}" "$include" "${RUNS:-5}" json "${units[@]}"
 done
-echo
-echo '| `compile_time.sh` | parses JSON | `load_config`, header-only | object | memory | declared only |'
-echo '| --- | ---: | ---: | ---: | ---: | ---: |'
-printf '%s\n' "${rows[@]}"
-echo
-headers "$1" umbrella >umbrella.headers
-headers "$1" load | comm -13 umbrella.headers - >reader.headers
-echo "What load_config includes beside the umbrella: $(lines <reader.headers) lines in $(wc -l <reader.headers) headers," \
-    "$(grep /models/ reader.headers | lines) in $(grep -c /models/ reader.headers) of them in models/"

@@ -155,11 +155,11 @@ std::vector<std::int32_t> boundaries_of(const std::vector<std::int32_t>& lengths
 }
 
 void require_equal(const tally& counted, const tally& once, std::uint64_t times) {
-    const std::span<const std::uint64_t> got = counted.words();
+    const std::span<const std::uint64_t> got = counted.accumulators();
     for (std::size_t i = 0; i < got.size(); ++i) {
-        if (got[i] != times * once.words()[i]) {
+        if (got[i] != times * once.accumulators()[i]) {
             throw error(indexed("words", i), std::to_string(got[i]) + " on the device, " +
-                                                 std::to_string(times * once.words()[i]) + " on the host");
+                                                 std::to_string(times * once.accumulators()[i]) + " on the host");
         }
     }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the sums of a packed row cost on a GPU, beside the PyTorch operators that trainers use, in the same run.
+"""What the sums of a packed sequence cost on a GPU, beside the PyTorch operators that trainers use, in the same run.
 
     python tests/benchmark/device_tally.py build/.../libdevice_tally_c.so
 

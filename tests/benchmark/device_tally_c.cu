@@ -14,7 +14,7 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/device_tally.cuh>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 namespace {
 
@@ -37,7 +37,7 @@ int caught(const Call& call) {
 
 mask_set set_of(const std::vector<mask>& windows) {
     mask_set masks;
-    for (const rule& window : windows) {
+    for (const statistic& window : windows) {
         masks.find_or_add(window, "windows");
     }
     return masks;
@@ -87,9 +87,9 @@ int floptally_device_tally_read(void* handle, void* stream, std::uint64_t* sums)
     return caught([&] {
         const counted& from = *static_cast<counted*>(handle);
         const tally batch = from.sums.read(stream_of(stream));
-        *sums++ = batch.get(view::useful, statistic::tokens);
-        *sums++ = batch.get(view::useful, statistic::squares);
-        for (const rule& window : from.windows) {
+        *sums++ = batch.get(view::useful, accumulator::tokens);
+        *sums++ = batch.get(view::useful, accumulator::squares);
+        for (const statistic& window : from.windows) {
             *sums++ = batch.pairs(view::useful, window);
         }
     });

@@ -46,7 +46,7 @@ void one_total(benchmark::State& state) {
     tally batch = batch_of(model.masks());
     for (auto _ : state) {
         benchmark::DoNotOptimize(batch);
-        flops work = model.total(batch);
+        flops work = model.total_flops(batch);
         benchmark::DoNotOptimize(work);
     }
 }
@@ -58,7 +58,7 @@ void compile_time_constant(benchmark::State& state) {
         constexpr constant_cost model = presets::llama_3_8b.cost();
         tally batch{model.masks()};
         batch.add(sequence{.length = 8192});
-        return flop_counter(model).total(batch);
+        return flop_counter(model).total_flops(batch);
     }();
     for (auto _ : state) {
         flops copy = work;
@@ -81,7 +81,7 @@ void cost_of_one_sample(benchmark::State& state) {
     sequence sample{.length = 4096};
     for (auto _ : state) {
         benchmark::DoNotOptimize(sample);
-        flops work = model.total(sample);
+        flops work = model.total_flops(sample);
         benchmark::DoNotOptimize(work);
     }
 }

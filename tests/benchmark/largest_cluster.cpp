@@ -118,12 +118,12 @@ struct line {
 
 /// Adds messages up, as a collective would.
 struct adds_messages {
-    std::vector<std::uint64_t> words{};
+    std::vector<std::uint64_t> accumulators{};
     void sum(std::span<std::uint64_t> message) {
-        words.resize(message.size());
+        accumulators.resize(message.size());
         for (std::size_t i = 0; i < message.size(); ++i) {
-            words[i] += message[i];
-            message[i] = words[i];
+            accumulators[i] += message[i];
+            message[i] = accumulators[i];
         }
     }
     void max(std::span<std::uint64_t> /*message*/) const {}  // all ranks agree
@@ -158,17 +158,17 @@ line reduction(const flop_counter& model) {
     const double seconds = seconds_of([&] {
         for (std::uint64_t rank = 0; rank < world; ++rank) {
             const parallel_layout layout = first.at(rank);
-            const detail::witnessed_sum made(layout, detail::scoped_words(whole, scopes::microbatch));
+            const detail::verified_sum made(layout, detail::scoped_accumulators(whole, scopes::microbatch));
             std::vector<std::uint64_t> message =
-                made.message(of_replicas[layout.coordinate(parallel_axis::dp)].words());
+                made.message(of_replicas[layout.coordinate(parallel_axis::dp)].accumulators());
             over.sum(message);
         }
     });
     const kept_memory memory;
     const tally_reduction made(model, scopes::microbatch, first, over);
     const std::uint64_t kept = memory.of(made);
-    require(made.global(over.words) == whole, "sum over ranks");
-    return {"tally of a step, summed over all ranks", seconds, kept, over.words.size() * sizeof(std::uint64_t)};
+    require(made.global(over.accumulators) == whole, "sum over ranks");
+    return {"tally of a step, summed over all ranks", seconds, kept, over.accumulators.size() * sizeof(std::uint64_t)};
 }
 
 line work_of_ranks(const std::vector<model_part>& model, const flop_counter& whole) {
@@ -183,10 +183,10 @@ line work_of_ranks(const std::vector<model_part>& model, const flop_counter& who
             const kept_memory memory;
             const flop_counter mine(parts);
             kept = std::max(kept, memory.of(mine));
-            sum += mine.total(batch);
+            sum += mine.total_flops(batch);
         }
     });
-    require(sum == whole.total(batch), "work of ranks");
+    require(sum == whole.total_flops(batch), "work of ranks");
     return {"work of each of the 128 ranks that differ (tp x pp)", seconds, kept};
 }
 
@@ -236,7 +236,7 @@ line pipeline_clock(const std::vector<model_part>& model, const flop_counter& wh
     return {"512 pipelines of 16 ranks, 5 chunks and 512 microbatches", seconds, memory.of(made)};
 }
 
-line account_of_imbalance() {
+line time_breakdown_of_imbalance() {
     std::vector<std::uint64_t> loads(world);
     for (std::size_t rank = 0; rank < world; ++rank) {
         loads[rank] = 1'000'000 + rank % 1000;
@@ -292,7 +292,7 @@ int main() {
         lines.push_back(std::move(each));
     }
     lines.push_back(pipeline_clock(parts, model));
-    lines.push_back(account_of_imbalance());
+    lines.push_back(time_breakdown_of_imbalance());
     for (line& each : meter_of_a_year(model)) {
         lines.push_back(std::move(each));
     }

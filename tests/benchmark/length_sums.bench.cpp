@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "../whole_sums.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using floptally::mask;
 using floptally::mask_set;
-using floptally::rule;
+using floptally::statistic;
 
 template <class T>
 const std::vector<T>& lengths(std::size_t n) {
@@ -47,9 +47,9 @@ const std::vector<std::int32_t>& boundaries(std::size_t n) {
     return values;
 }
 
-mask_set set_of(std::initializer_list<rule> masks) {
+mask_set set_of(std::initializer_list<statistic> masks) {
     mask_set set;
-    for (const rule& m : masks) {
+    for (const statistic& m : masks) {
         set.push_back(m, "masks");
     }
     return set;

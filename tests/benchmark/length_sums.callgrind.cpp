@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "../whole_sums.hpp"
 
@@ -23,14 +23,14 @@ namespace {
 
 using floptally::mask;
 using floptally::mask_set;
-using floptally::rule;
+using floptally::statistic;
 using whole_sums::length_sums;
 
 constexpr std::size_t sequences = 4096;
 
-mask_set masks_of(std::initializer_list<rule> masks) {
+mask_set masks_of(std::initializer_list<statistic> masks) {
     mask_set set;
-    for (const rule& m : masks) {
+    for (const statistic& m : masks) {
         set.push_back(m, "masks");
     }
     return set;

@@ -50,7 +50,7 @@ TARGETS = {
     "cost.flops(lengths=list, plan=lora)": 2.3,
     "floptally.flops(cost, lengths=list)": 2.6,
     "floptally.flops(cost, lengths=list, plan=lora)": 2.6,
-    "cost.total(lengths=NumPy)": 1.2,
+    "cost.total_flops(lengths=NumPy)": 1.2,
     "meter.add(cu_seqlens=NumPy)": 1.5,
     "meter.add(cu_seqlens=torch)": 2.5,
     "breakdown.statistics": 5.0,
@@ -168,11 +168,11 @@ def calls() -> None:
     lengths, many = lengths_of(1), lengths_of(4096)
     array, bounds = numpy.array(lengths), numpy.array([0, *lengths], numpy.int32)
     work = cost.flops(lengths=lengths)
-    assert by_hand(lengths) == work.total == cost.total(lengths=array)
+    assert by_hand(lengths) == work.total == cost.total_flops(lengths=array)
     every: dict[str, Callable[[], Any]] = {
         "a formula by hand, of a list": lambda: by_hand(lengths),
-        "cost.total(lengths=list)": lambda: cost.total(lengths=lengths),
-        "cost.total(lengths=NumPy)": lambda: cost.total(lengths=array),
+        "cost.total_flops(lengths=list)": lambda: cost.total_flops(lengths=lengths),
+        "cost.total_flops(lengths=NumPy)": lambda: cost.total_flops(lengths=array),
         "cost.flops(lengths=list)": lambda: cost.flops(lengths=lengths),
         "cost.flops(lengths=NumPy)": lambda: cost.flops(lengths=array),
         "cost.flops(lengths=list, plan=lora)": lambda: cost.flops(lengths=lengths, plan=lora),

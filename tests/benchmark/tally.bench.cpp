@@ -35,7 +35,7 @@ void add_lengths(benchmark::State& state) {
 }
 BENCHMARK(add_lengths)->ArgsProduct({{1, 16, 64, 4096}, {0, 1, 4}});
 
-/// One line per microbatch: a packed row with its padding and one mock sequence.
+/// One line per microbatch: a packed sequence with its padding and one mock sequence.
 void add_padded_row(benchmark::State& state) {
     tally batch;
     std::vector<std::int32_t> cu_seqlens{0};
@@ -84,7 +84,7 @@ void one_step(benchmark::State& state) {
     const std::vector<std::int32_t> lengths = lengths_of(16);
     for (auto _ : state) {
         batch.add_lengths(lengths);
-        flops work = model.total(batch);
+        flops work = model.total_flops(batch);
         benchmark::DoNotOptimize(work);
         batch.clear();
     }

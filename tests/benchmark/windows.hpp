@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/mask_set.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/mask_set.hpp>
 
 /// The masks of a model with so many different windows.
 inline floptally::mask_set windows(std::int64_t count) {

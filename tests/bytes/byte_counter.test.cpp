@@ -90,12 +90,12 @@ class tensor_trace {
             put("norm", phase::backward_weights, byte_kind::gradients, weights);
         }
     }
-    void look_up(std::uint64_t rows, std::uint64_t words, std::uint64_t width) {
+    void look_up(std::uint64_t rows, std::uint64_t accumulators, std::uint64_t width) {
         put("embedding", phase::forward, byte_kind::weights, rows * width);
         put("embedding", phase::forward, byte_kind::activations, rows * width);
         if (trains && !frozen.contains("embedding")) {
             put("embedding", phase::backward_weights, byte_kind::activations, rows * width);
-            put("embedding", phase::backward_weights, byte_kind::gradients, words * width);
+            put("embedding", phase::backward_weights, byte_kind::gradients, accumulators * width);
         }
     }
     void put(const std::string& component, phase during, byte_kind kind, std::uint64_t elements) {
@@ -208,7 +208,7 @@ step_bytes decoded(const floptally::cost& layer, const std::vector<sequence>& ba
 
 }  // namespace
 
-TEST_CASE("Bytes of a training step are those of its tensors, listed one by one") {
+TEST_CASE("the bytes of a training step equal the sum over a list of its tensors") {
     for (const bool fused : {false, true}) {
         tensor_trace listed;
         list_small(listed, lengths, fused);
@@ -219,7 +219,7 @@ TEST_CASE("Bytes of a training step are those of its tensors, listed one by one"
     }
 }
 
-TEST_CASE("Bytes of a forward pass alone, with weights of four bits") {
+TEST_CASE("bytes of a forward pass with 4-bit weights match a hand calculation") {
     tensor_trace listed;
     listed.trains = false;
     list_small(listed, lengths);
@@ -228,7 +228,7 @@ TEST_CASE("Bytes of a forward pass alone, with weights of four bits") {
           std::vector<std::string>{});
 }
 
-TEST_CASE("Frozen weights write no gradient, and recompute moves the forward's bytes again") {
+TEST_CASE("frozen weights have no gradient bytes and recompute moves the forward bytes again") {
     training_plan plan;
     plan.weights.push_back({.weights = "mlp", .state = floptally::weight_state::frozen}, "weights");
     tensor_trace listed;
@@ -246,7 +246,7 @@ TEST_CASE("Frozen weights write no gradient, and recompute moves the forward's b
     CHECK(differences(listed, counted(small(), lengths, plan), {}) == std::vector<std::string>{});
 }
 
-TEST_CASE("LoRA's adapters are two products each, and nothing else has a gradient") {
+TEST_CASE("each LoRA adapter adds two products, and only adapters have gradient bytes") {
     constexpr std::uint64_t rank = 5;
     auto model = small();
     model.layer_elementwise = {};
@@ -278,7 +278,7 @@ TEST_CASE("LoRA's adapters are two products each, and nothing else has a gradien
     CHECK(differences(listed, counted(model, lengths, plan, bits), bits) == std::vector<std::string>{});
 }
 
-TEST_CASE("Weights are read once for each microbatch, experts as far as tokens visit them") {
+TEST_CASE("weights are read once a microbatch, expert weights once for each token routed to the expert") {
     constexpr std::uint64_t experts = 8;
     const transformer<floptally::gqa, floptally::moe> model{
         .hidden_size = hidden,
@@ -305,7 +305,7 @@ TEST_CASE("Weights are read once for each microbatch, experts as far as tokens v
     CHECK(all["moe.experts"].total(byte_kind::activations) == 2 * 50 * 2 * 3 * (hidden + inner));
 }
 
-TEST_CASE("F77: weights of experts are a bound, unless the distinct ones were measured") {
+TEST_CASE("expert weight bytes are an upper bound unless the number of visited experts is measured") {
     constexpr std::uint64_t experts = 8;
     constexpr std::uint64_t chosen = 2;
     const transformer<floptally::gqa, floptally::moe> model{
@@ -403,7 +403,7 @@ TEST_CASE("F77: weights of experts are a bound, unless the distinct ones were me
     CHECK_THROWS_AS(dense.count(), floptally::error);
 }
 
-TEST_CASE("New tokens read the keys of the past that their mask shows them, of as many heads as keys have") {
+TEST_CASE("new tokens read the cached keys that their mask attends, once for each key-value head") {
     const std::vector<sequence> batch = {{.length = 1, .past = 40},
                                          {.length = 3, .past = 7},
                                          {.length = 5},
@@ -438,7 +438,7 @@ TEST_CASE("New tokens read the keys of the past that their mask shows them, of a
     }
 }
 
-TEST_CASE("Latent attention keeps its latent, and reads its heads' keys and values where they are expanded") {
+TEST_CASE("latent attention moves its latents and the keys and values expanded for every head") {
     floptally::mla attention{.num_heads = 4,
                              .q_lora_rank = 24,
                              .kv_lora_rank = 16,
@@ -461,7 +461,7 @@ TEST_CASE("Latent attention keeps its latent, and reads its heads' keys and valu
     CHECK(latent.is_exact());
 }
 
-TEST_CASE("Stages of a pipeline move what the whole model moves") {
+TEST_CASE("pipeline stages together move the bytes of the whole model") {
     const floptally::listed_parts parts = parts_of(small());
     const std::vector<model_part> whole(parts.begin(), parts.end());
     const auto moved = [](const std::vector<model_part>& of) {
@@ -481,7 +481,7 @@ TEST_CASE("Stages of a pipeline move what the whole model moves") {
     CHECK(sum != 0);
 }
 
-TEST_CASE("Batches add up, and a cleared counter counts nothing") {
+TEST_CASE("bytes of batches add up and clearing a counter removes them") {
     const floptally::listed_parts parts = parts_of(small());
     byte_counter one({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
     byte_counter other = one;
@@ -505,11 +505,12 @@ TEST_CASE("Batches add up, and a cleared counter counts nothing") {
     CHECK(one.count()["attention.core"].total(byte_kind::cache) ==
           both.count()["attention.core"].total(byte_kind::cache));
     const floptally::tally others(floptally::mask_set{mask::bidirectional(), mask::sliding_window(3)});
-    CHECK(error_of([&] { one.add_counted(others); }) == "masks: two tallies of different masks cannot be added");
+    CHECK(error_of([&] { one.add_counted(others); }) ==
+          "masks: two tallies of different masks cannot be added: build both with the same masks");
     CHECK(one.count().total() == both.count().total());
 }
 
-TEST_CASE("A recurrent state is read and written once for each sequence with a past") {
+TEST_CASE("a recurrent state is read and written once for each sequence that continues from a cache") {
     const floptally::gated_delta_net mixer{
         .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 8, .value_head_dim = 6, .conv_kernel = 4};
     const std::vector<sequence> batch = {{.length = 2, .past = 9}, {.length = 7}, {.length = 1, .past = 1}};
@@ -517,7 +518,7 @@ TEST_CASE("A recurrent state is read and written once for each sequence with a p
     CHECK(made["mixer.state"].total(byte_kind::cache) == layers * 2 * 2 * (4 * 8 * 6));
 }
 
-TEST_CASE("Intensity, bandwidth utilization and the time that memory costs follow from bytes") {
+TEST_CASE("arithmetic intensity, MBU and memory-bound time are computed from bytes") {
     const auto model = small();
     const floptally::listed_parts parts = parts_of(model);
     byte_counter counter({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
@@ -551,14 +552,14 @@ TEST_CASE("Intensity, bandwidth utilization and the time that memory costs follo
     CHECK(floptally::memory_bound_seconds(moved, at, 1e-6, true) == Approx(slow - of_norms));
 }
 
-TEST_CASE("What cannot be counted is an error with its field, and what is not said is named") {
+TEST_CASE("a byte counter names the field of invalid input and lists its assumptions") {
     const floptally::listed_parts parts = parts_of(small());
     const std::span<const model_part> model(parts.begin(), parts.end());
     CHECK(error_of([&] { byte_counter(model, {}, {.weights = 0}); }) == "weights_bits: must be from 1 to 64, got 0");
     CHECK(error_of([&] { byte_counter(model, {}, {.cache = 65}); }) == "cache_bits: must be from 1 to 64, got 65");
     CHECK(error_of([&] { byte_counter(model, {}, {}, 0); }).starts_with("batches: must be at least 1"));
     CHECK(error_of([&] { static_cast<void>(step_bytes{}["mlp"]); }) ==
-          "component: this model moves no bytes of a component named \"mlp\"");
+          "component: must be one that moves bytes in this model, got \"mlp\"");
     CHECK(error_of([] {
               static_cast<void>(floptally::model_bandwidth_utilization({}, 0, 1, 1));
           }).starts_with("seconds: "));

@@ -28,7 +28,7 @@ floptally::byte_report by_hand() {
 
 }  // namespace
 
-TEST_CASE("A byte report as text: a line for each component, their sum, and what it rests on") {
+TEST_CASE("a byte report as text has a line for each component, the sum and the assumptions") {
     CHECK(to_table(by_hand()) ==
           "                               FLOPs      weights    gradients  activations        cache        bytes   "
           "FLOPs/byte\n"
@@ -39,12 +39,12 @@ TEST_CASE("A byte report as text: a line for each component, their sum, and what
           "total                          6e+06    2.001e+06            0        1e+06            0    3.001e+06   "
           "     1.999\n"
           "executed FLOPs; weights of 16 bits read 2 times a pass; attention and element-wise work are fused\n"
-          "activations are not said, and not counted, of: a, b\n"
+          "activations of unknown width are not counted: a, b\n"
           "MBU 41.25 %: weights and cache, of what the memory could move\n");
     CHECK(table_of(by_hand()).sections[0].rows[2][6].exact == "3001000");
 }
 
-TEST_CASE("A byte report as JSON has its integers as text") {
+TEST_CASE("a byte report as JSON writes integers as strings") {
     const nlohmann::ordered_json made = to_json(by_hand());
     CHECK(made["components"][1].dump() ==
           R"({"name":"mlp","flops":"6000000","bytes":{"weights":"2000000","gradients":"0","activations":"1000000",)"
@@ -56,7 +56,7 @@ TEST_CASE("A byte report as JSON has its integers as text") {
     CHECK_FALSE(made.contains("memory_tbps"));
 }
 
-TEST_CASE("F77: an MBU that is a bound is at most, in text, Markdown and JSON") {
+TEST_CASE("text, Markdown and JSON mark an MBU that is only an upper bound") {
     floptally::byte_report made = by_hand();
     made.mbu = floptally::bandwidth_utilization{.mbu = 1.398, .is_at_most = true, .uniform = 0.712};
     for (const std::string& text : {to_table(made), to_markdown(made)}) {

@@ -64,10 +64,10 @@ using sums = std::map<std::tuple<std::string, parallel_axis, collective, phase>,
 
 sums of(const communication& counted, const std::set<parallel_axis>& groups) {
     sums all;
-    for (const communicated_bytes& row : counted.rows) {
-        if (groups.contains(row.over)) {
-            all[{std::string(row.component.view()), row.over, row.how, row.during}] +=
-                static_cast<std::uint64_t>(row.expected());
+    for (const communicated_bytes& entry : counted.entries) {
+        if (groups.contains(entry.over)) {
+            all[{std::string(entry.component.view()), entry.over, entry.operation, entry.during}] +=
+                static_cast<std::uint64_t>(entry.expected());
         }
     }
     return all;
@@ -142,7 +142,7 @@ communication_options sequence_parallel() { return {.ranks = {.tensor = {.sequen
 
 constexpr std::uint64_t hidden_states = tokens * hidden;
 
-TEST_CASE("tensor parallel ranks send what a step over simulated ranks sends", "[bytes]") {
+TEST_CASE("the bytes that tp ranks send equal those of a step on simulated ranks", "[bytes]") {
     for (const std::uint64_t tp : {2U, 4U}) {
         for (const bool recomputes : {false, true}) {
             for (const bool fused : {false, true}) {
@@ -171,7 +171,7 @@ TEST_CASE("tensor parallel ranks send what a step over simulated ranks sends", "
     }
 }
 
-TEST_CASE("with sequence parallelism they gather and scatter, and gather again for the gradients of weights",
+TEST_CASE("sequence parallelism sends all-gathers, reduce-scatters and a second gather for weight gradients",
           "[bytes]") {
     constexpr std::uint64_t tp = 2;
     listed_step step(parallel_axis::tp, tp);
@@ -205,8 +205,8 @@ TEST_CASE("with sequence parallelism they gather and scatter, and gather again f
     const training_plan frozen{.weights = {{.weights = "*", .state = floptally::weight_state::frozen},
                                            {.weights = "norm", .state = floptally::weight_state::trainable}}};
     const communication of_norms = count(small(), {.tp = tp}, sequence_parallel(), frozen);
-    for (const communicated_bytes& row : of_norms.rows) {
-        CHECK((row.during != phase::backward_weights || row.component == "norm"));
+    for (const communicated_bytes& entry : of_norms.entries) {
+        CHECK((entry.during != phase::backward_weights || entry.component == "norm"));
     }
     // LoRA's A needs it again.
     const training_plan adapted{
@@ -217,7 +217,7 @@ TEST_CASE("with sequence parallelism they gather and scatter, and gather again f
           layers * hidden_states / tp * 2);
 }
 
-TEST_CASE("ranks of context parallelism send keys, values and gradients around", "[bytes]") {
+TEST_CASE("context-parallel ranks send keys, values and their gradients around a ring", "[bytes]") {
     const std::uint64_t keys = tokens * 2 * kv_heads * head_dim;
     for (const std::uint64_t cp : {2U, 3U}) {
         for (const std::uint64_t tp : {1U, 2U}) {
@@ -296,7 +296,7 @@ transformer<floptally::gqa, floptally::moe> sparse() {
             .vocab = {.size = vocabulary}};
 }
 
-TEST_CASE("copies of tokens go to their experts and back", "[bytes]") {
+TEST_CASE("expert parallelism sends each token to the ranks of its experts and back", "[bytes]") {
     for (const std::uint64_t ep : {2U, 3U}) {
         for (const std::uint64_t tp : {1U, 2U}) {
             // Token t of a rank chooses experts t, t + 1, …: each expert equally often.
@@ -321,9 +321,9 @@ TEST_CASE("copies of tokens go to their experts and back", "[bytes]") {
                          {parallel_axis::ep})[{"moe.experts", parallel_axis::ep, collective::all_to_all, during}] ==
                       2 * layers * (dispatch.sent[0] + combine.sent[0]));
             }
-            for (const communicated_bytes& row : counted.rows) {
-                if (row.over == parallel_axis::ep) {  // were all copies to leave the rank
-                    CHECK(row.bytes == 2 * layers * 2 * own * chosen * hidden);
+            for (const communicated_bytes& entry : counted.entries) {
+                if (entry.over == parallel_axis::ep) {  // were all copies to leave the rank
+                    CHECK(entry.bytes == 2 * layers * 2 * own * chosen * hidden);
                 }
             }
             if (tp > 1) {  // every tensor parallel rank has a share of an expert: it needs all copies
@@ -331,7 +331,7 @@ TEST_CASE("copies of tokens go to their experts and back", "[bytes]") {
                 gather.all_gather(std::vector<tensor>(tp, tensor(own * chosen * hidden, 1)));
                 for (const phase during : {phase::forward, phase::backward_data}) {
                     for (const collective one : {collective::all_gather, collective::reduce_scatter}) {
-                        CHECK(of(counted, {parallel_axis::tp})[{"moe.experts", parallel_axis::tp, one, during}] ==
+                        CHECK(of(counted, {parallel_axis::etp})[{"moe.experts", parallel_axis::etp, one, during}] ==
                               2 * layers * gather.sent[0]);
                     }
                 }
@@ -339,10 +339,11 @@ TEST_CASE("copies of tokens go to their experts and back", "[bytes]") {
         }
     }
     CHECK(error_of([] { static_cast<void>(count(sparse(), {.dp = 2, .tp = 2, .ep = 2})); }) ==
-          "sequence_parallel: must be on where tensor parallel ranks share experts: else each would send every token");
+          "sequence_parallel: is off while tensor parallel ranks share experts, so that each would send every token: "
+          "turn it on");
 }
 
-TEST_CASE("gradients and weights go over data parallel ranks as the stages of ZeRO say", "[bytes]") {
+TEST_CASE("data-parallel ranks send gradients and weights as their ZeRO stage requires", "[bytes]") {
     constexpr std::uint64_t dp = 4;
     const std::uint64_t attention = 2 * hidden * (heads + kv_heads) * head_dim;
     for (const zero_stage stage :
@@ -394,7 +395,31 @@ TEST_CASE("gradients and weights go over data parallel ranks as the stages of Ze
                 layers * 8 * (hidden + heads * head_dim) * 2}});
 }
 
-TEST_CASE("hidden states go along the pipeline and their gradients back", "[bytes]") {
+TEST_CASE("pipeline chunks without layers pass hidden states and gradients on", "[bytes]") {
+    // The embedding alone, one layer, none, three layers, none, the loss alone: six chunks on two ranks. Every chunk
+    // but the last sends forward, every chunk but the first sends back.
+    const std::vector<std::uint64_t> sizes{0, 1, 0, 3, 0, 0};
+    for (std::uint64_t rank = 0; rank < 2; ++rank) {
+        communication_options how;
+        how.ranks.layers_of_chunks = sizes;
+        const communication counted = count(small(), {.pp = 2, .vpp = 3}, how, {}, rank);
+        std::uint64_t sent[2] = {};
+        for (const communicated_bytes& entry : counted.entries) {
+            if (entry.over == parallel_axis::pp) {
+                sent[entry.during == phase::forward ? 0 : 1] += static_cast<std::uint64_t>(entry.bytes);
+            }
+        }
+        std::uint64_t expected[2] = {};
+        for (std::uint64_t chunk = rank; chunk < sizes.size(); chunk += 2) {
+            expected[0] += chunk + 1 != sizes.size() ? hidden_states * 2 : 0;
+            expected[1] += chunk != 0 ? hidden_states * 2 : 0;
+        }
+        CHECK(sent[0] == expected[0]);
+        CHECK(sent[1] == expected[1]);
+    }
+}
+
+TEST_CASE("pipeline stages send hidden states forward and their gradients backward", "[bytes]") {
     for (const std::uint64_t pp : {2U, 4U}) {
         for (const std::uint64_t vpp : {1U, 2U}) {
             if (layers % (pp * vpp) != 0) {
@@ -412,10 +437,10 @@ TEST_CASE("hidden states go along the pipeline and their gradients back", "[byte
                     const communication counted =
                         count(small(), {.tp = tp, .pp = pp, .vpp = vpp}, sequence_parallel(), {}, rank * tp);
                     std::uint64_t sent[2] = {};
-                    for (const communicated_bytes& row : counted.rows) {
-                        if (row.over == parallel_axis::pp) {
-                            CHECK(row.how == collective::send);
-                            sent[row.during == phase::forward ? 0 : 1] += static_cast<std::uint64_t>(row.bytes);
+                    for (const communicated_bytes& entry : counted.entries) {
+                        if (entry.over == parallel_axis::pp) {
+                            CHECK(entry.operation == collective::send);
+                            sent[entry.during == phase::forward ? 0 : 1] += static_cast<std::uint64_t>(entry.bytes);
                         }
                     }
                     CHECK(sent[0] == 2 * forward[rank]);
@@ -426,7 +451,7 @@ TEST_CASE("hidden states go along the pipeline and their gradients back", "[byte
     }
 }
 
-TEST_CASE("the first and the last stage add up the gradients of a tied table", "[bytes]") {
+TEST_CASE("the first and last pipeline stages all-reduce the gradient of a tied embedding", "[bytes]") {
     auto model = small();
     model.vocab.tied = true;
     const std::uint64_t table = vocabulary * hidden * 2;
@@ -442,7 +467,7 @@ TEST_CASE("the first and the last stage add up the gradients of a tied table", "
     CHECK(count(model, {.dp = 2}).total(parallel_axis::pp) == 0);
 }
 
-TEST_CASE("latent attention gathers its latents, with the keys' positions", "[bytes]") {
+TEST_CASE("latent attention gathers its latents and the positional part of its keys", "[bytes]") {
     const floptally::mla latent{.num_heads = heads,
                                 .q_lora_rank = 20,
                                 .kv_lora_rank = 16,

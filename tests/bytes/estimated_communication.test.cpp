@@ -41,7 +41,7 @@ const auto one_for_all = [](double gbps) {
 
 }  // namespace
 
-TEST_CASE("Gradients of data parallel ranks go round a ring, at the bandwidth that is given") {
+TEST_CASE("the estimated time of gradient communication is that of a ring at the given bandwidth") {
     const small_step step;
     // 8 030 261 248 parameters in 16 bits: a ring of four sends 2 x 3/4 of them.
     const double bytes = 2 * 3 * 2.0 * 8'030'261'248 / 4;
@@ -55,7 +55,7 @@ TEST_CASE("Gradients of data parallel ranks go round a ring, at the bandwidth th
     CHECK(unsaid.assumed == "estimated, were none of it hidden: dp 24.1 GB without a bandwidth");
 }
 
-TEST_CASE("Ranks of a pipeline send hidden states, and the one that needs most time is the step's") {
+TEST_CASE("the estimated time of pipeline communication is that of the slowest rank") {
     const small_step step;
     // Two ranks, one microbatch: 8192 tokens of 4096 in 16 bits go on, and as many gradients come back.
     const auto made = estimated_communication(step.model, step.batch, {.pp = 2}, 2, {}, {}, one_for_all(10));
@@ -68,6 +68,24 @@ TEST_CASE("Ranks of a pipeline send hidden states, and the one that needs most t
     CHECK(estimated_communication(step.model, step.batch, {}, 1, {}, {}, one_for_all(10)).assumed ==
           "estimated, were none of it hidden: nothing is sent");
     CHECK(error_of([] { static_cast<void>(one_for_all(0)); }).starts_with("bandwidth_tp: must be a finite number"));
+}
+
+TEST_CASE("links between nodes bound an estimate where they are slower than those within", "[bytes]") {
+    const small_step step;
+    // A ring of four over two nodes of two: two of its four edges leave a node, so that half of each rank's bytes do.
+    const double bytes = 2 * 3 * 2.0 * 8'030'261'248 / 4;
+    group_bandwidths links{.within_nodes = 400, .between_nodes = 50, .gpus_per_node = 2};
+    const auto apart = estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links);
+    CHECK(std::abs(apart.seconds / (bytes / 2 / 50e9) - 1) < 1e-6);
+    links.gpus_per_node = 72;  // one node has all of them
+    const auto within = estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links);
+    CHECK(std::abs(within.seconds / (bytes / 400e9) - 1) < 1e-6);
+    links.gpus_per_node = 0;
+    CHECK(error_of([&] { return estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links); }) ==
+          "gpus_per_node: is missing: bandwidths within and between nodes need it");
+    links.within_nodes.reset();
+    CHECK(error_of([&] { return estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, links); }) ==
+          "network_gbps: must give both within and between, or neither");
 }
 
 }  // namespace estimated_communication_test

@@ -21,7 +21,7 @@ using floptally::model_part;
 using floptally::parallel_axis;
 using floptally::tally;
 
-TEST_CASE("a fit is what each stage's first rank holds and sends, of so many microbatches", "[bytes]") {
+TEST_CASE("a fit report lists what the first rank of each pipeline stage stores and sends", "[bytes]") {
     const floptally::transformer<floptally::mha, floptally::gated_mlp> model{
         .hidden_size = 64,
         .num_layers = 4,

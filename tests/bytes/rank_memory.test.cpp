@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <floptally/bytes/optimizer_state.hpp>
 #include <floptally/bytes/rank_memory.hpp>
 #include <floptally/descriptors/attention.hpp>
 #include <floptally/descriptors/feed_forward.hpp>
@@ -66,7 +65,7 @@ memory_options as_published(bool sequence_parallel) {
             .kernels = {.flash_attention = false, .hidden_dropout = true, .attention_dropout = true}};
 }
 
-TEST_CASE("activations of a layer are those of Korthikanti et al., arXiv:2205.05198, table 2", "[bytes]") {
+TEST_CASE("activation bytes of a layer equal table 2 of arXiv:2205.05198", "[bytes]") {
     for (const std::uint64_t s : {16U, 64U}) {
         for (const std::uint64_t b : {1U, 4U}) {
             for (const std::uint64_t t : {1U, 2U, 4U}) {
@@ -89,7 +88,7 @@ TEST_CASE("activations of a layer are those of Korthikanti et al., arXiv:2205.05
     }
 }
 
-TEST_CASE("a fused attention keeps its operands, its result and a number a head and token", "[bytes]") {
+TEST_CASE("fused attention stores inputs, output and one number per head and token for the backward pass", "[bytes]") {
     const std::uint64_t sbh = 32 * 2 * h;
     const memory_options how{};
     // Input, q, k, v and the output of attention, of the MLP its input, 4h before and after the activation, two norms.
@@ -109,7 +108,7 @@ TEST_CASE("a fused attention keeps its operands, its result and a number a head 
     CHECK(held(gpt(), 32, 2, {}, how, {.counted = floptally::counted_passes::forward}).activations == 0);
 }
 
-TEST_CASE("logits are held of the tokens whose logits are computed", "[bytes]") {
+TEST_CASE("memory of logits counts only the tokens whose logits are computed", "[bytes]") {
     const std::uint64_t all = held(gpt(), 32, 2, {}).logits;
     CHECK(all == 32 * 2 * vocabulary * 2);
     const rank_memory last = held(gpt(), 32, 2, {}, {}, {.logits = floptally::logit_tokens::last});
@@ -117,7 +116,7 @@ TEST_CASE("logits are held of the tokens whose logits are computed", "[bytes]") 
     CHECK(last.weights == held(gpt(), 32, 2, {}).weights);
 }
 
-TEST_CASE("the first stages of a pipeline hold the activations of the microbatches that are under way", "[bytes]") {
+TEST_CASE("a pipeline stage stores the activations of every microbatch in flight", "[bytes]") {
     const std::uint64_t layer = held(gpt(), 16, 1, {.pp = 6}, {}, {}, 1).activations;
     REQUIRE(layer != 0);
     for (const std::uint64_t microbatches : {1U, 2U, 3U, 12U}) {
@@ -131,7 +130,7 @@ TEST_CASE("the first stages of a pipeline hold the activations of the microbatch
     }
 }
 
-TEST_CASE("states are ZeRO's sixteen bytes a parameter, and what its stages leave of them", "[bytes]") {
+TEST_CASE("model states take 16 bytes per parameter, less what each ZeRO stage shards", "[bytes]") {
     const std::uint64_t parameters = gpt().cost().parameters();
     const rank_memory whole = held(gpt(), 16, 1, {});
     CHECK(whole.parameters == parameters);
@@ -162,7 +161,7 @@ TEST_CASE("states are ZeRO's sixteen bytes a parameter, and what its stages leav
     CHECK(of_experts.optimizer == 12 * (others / 4 + experts / 2 / 2));
 }
 
-TEST_CASE("optimizers store and move what they are known for", "[bytes]") {
+TEST_CASE("each optimizer stores and moves its documented number of bytes", "[bytes]") {
     namespace states = floptally::optimizer_states;
     constexpr std::uint64_t n = 1'000'000;
     CHECK(states::adamw.bits_of(n, true) == 96 * n);
@@ -202,7 +201,7 @@ TEST_CASE("optimizers store and move what they are known for", "[bytes]") {
     CHECK(lora.optimizer_moved == lora.trainable * (2 + 24 + 2));
 }
 
-TEST_CASE("the cache holds keys and values of each layer, and a layout shares them", "[bytes]") {
+TEST_CASE("the KV cache stores keys and values of each layer, sharded by the parallel layout", "[bytes]") {
     const training_plan forward{.counted = floptally::counted_passes::forward};
     CHECK(held(gpt(), 1, 1, {}, {.cached_tokens = 1000}, forward).cache == 1000 * layers * 2 * h * 2);
     CHECK(held(gpt(), 1, 1, {.tp = 2, .pp = 3}, {.cached_tokens = 1000}, forward).cache == 1000 * layers / 3 * 2 * h);
@@ -227,7 +226,187 @@ TEST_CASE("the cache holds keys and values of each layer, and a layout shares th
                                                              .vocab = {.size = vocabulary}};
     CHECK(held(latent, 1, 1, {.tp = 4}, {.cached_tokens = 10}, forward).cache == 10 * (16 + 4) * 2);
     CHECK(error_of([&] { static_cast<void>(held(gpt(), 16, 1, {}, {}, {.recomputed_components = {"mlp"}})); }) ==
-          "recomputed_components: are not told apart by what they keep");
+          "recomputed_components: are not supported by memory counts: name modules in `kernels.recomputed` "
+          "(recompute_modules), or use `recomputed` for the whole layer");
+}
+
+TEST_CASE("keys and values with fewer heads than ranks are stored whole on each rank that uses them", "[bytes]") {
+    // Eight query heads and one key-value head, all of width 12: each of eight ranks keeps one query head, the one key
+    // and value head, its part of the output and one number a token.
+    const transformer<floptally::gqa, floptally::mlp> one_head{
+        .hidden_size = h,
+        .num_layers = layers,
+        .attention = {.num_heads = a, .num_kv_heads = 1, .head_dim = h / a},
+        .feed_forward = {.intermediate_size = 4 * h},
+        .vocab = {.size = vocabulary}};
+    const std::uint64_t n = 64;
+    const auto core = [&](std::uint64_t tp) {
+        memory_options how{.ranks = {.tensor = {.sequence_parallel = true}}};
+        const std::uint64_t all = held(one_head, n, 1, {.tp = tp}, how).activations;
+        how.kernels.recomputed = {floptally::layer_module::core_attn};
+        return all - held(one_head, n, 1, {.tp = tp}, how).activations;
+    };
+    for (const std::uint64_t tp : {1U, 2U, 8U}) {
+        const std::uint64_t queries = n * h / tp;
+        const std::uint64_t keys_and_values = 2 * n * h / a;
+        CHECK(core(tp) == layers * (2 * (queries + keys_and_values + queries) + 4 * n * a / tp));
+    }
+}
+
+TEST_CASE("full recompute stores the input of the first layer if its adapters train", "[bytes]") {
+    const training_plan lora{.recomputed = floptally::recompute::full,
+                             .weights = {{.weights = "*", .state = floptally::weight_state::frozen},
+                                         {.weights = "*/v_proj", .state = floptally::weight_state::lora, .rank = 4}}};
+    for (std::uint64_t stage = 0; stage + 1 < 6; ++stage) {
+        const std::uint64_t under_way = 1;
+        CHECK(held(gpt(), 32, 2, {.pp = 6}, {}, lora, stage).activations == under_way * 2 * 32 * 2 * h);
+    }
+}
+
+TEST_CASE("a block input that both router and shared experts read is stored once", "[bytes]") {
+    const auto model = [](std::uint64_t shared) {
+        return transformer<floptally::mha, floptally::moe>{.hidden_size = h,
+                                                           .num_layers = layers,
+                                                           .attention = {.num_heads = a, .head_dim = h / a},
+                                                           .feed_forward = {.num_experts = 8,
+                                                                            .num_experts_per_tok = 2,
+                                                                            .intermediate_size = 32,
+                                                                            .shared_intermediate_size = shared},
+                                                           .vocab = {.size = vocabulary}};
+    };
+    // Shared experts add gate, up and their product, and nothing of the hidden size.
+    CHECK(held(model(64), 32, 2, {}).activations - held(model(0), 32, 2, {}).activations ==
+          layers * 2 * 3 * 32 * 2 * 64);
+}
+
+TEST_CASE("stored inputs of 8-bit and 4-bit matrix products take their own bits plus scales", "[bytes]") {
+    const std::uint64_t sbh = 32 * 2 * h;
+    const std::uint64_t usual = held(gpt(), 32, 2, {}).activations;
+    // A layer's matrices read the two norms' outputs, the activation's output (4h); attention's output stays as it is.
+    const std::uint64_t inputs = layers * 6 * sbh;
+    const auto with = [&](const floptally::block_format& format) {
+        memory_options how;
+        how.kernels.matrix_inputs = format;
+        return held(gpt(), 32, 2, {}, how).activations;
+    };
+    CHECK(usual - with(floptally::block_formats::fp8) == inputs * 2 - inputs);
+    CHECK(usual - with(floptally::block_formats::mxfp8) == inputs * 2 - inputs - inputs / 32);
+    CHECK(usual - with(floptally::block_formats::nvfp4) == inputs * 2 - inputs / 2 - inputs / 16);
+    CHECK(floptally::block_formats::nf4_double.bits_of(1U << 20U, 16) ==
+          (4U << 20U) + (1U << 20U) / 64 * 8 + (1U << 20U) / 16'384 * 32);  // 4.127 bits: arXiv:2305.14314
+    CHECK(error_of([] { static_cast<void>(floptally::block_format_named("int3", "matrix_inputs")); }) ==
+          "matrix_inputs: must be one of none, fp8, fp8_blocks, mxfp8, nvfp4, nf4, nf4_double, got \"int3\"");
+}
+
+TEST_CASE("recomputed or offloaded modules store no activations on the device", "[bytes]") {
+    using floptally::layer_module;
+    const std::uint64_t sbh = 32 * 2 * h;
+    const std::uint64_t usual = held(gpt(), 32, 2, {}).activations;
+    for (const bool on_host : {false, true}) {
+        const auto without = [&](floptally::layer_modules modules) {
+            memory_options how;
+            (on_host ? how.kernels.offloaded : how.kernels.recomputed) = modules;
+            return usual - held(gpt(), 32, 2, {}, how).activations;
+        };
+        CHECK(without({layer_module::layernorm}) == layers * 2 * 2 * sbh);
+        CHECK(without({layer_module::mlp}) == layers * 2 * 8 * sbh);
+        CHECK(without({layer_module::attn_proj}) == layers * 2 * sbh);
+        CHECK(without({layer_module::core_attn}) == layers * (2 * 4 * sbh + 4 * a * 32 * 2));
+        CHECK(without({layer_module::layernorm, layer_module::mlp}) == layers * 2 * 10 * sbh);
+        CHECK(without({layer_module::moe_act, layer_module::mla_up_proj, layer_module::shared_experts}) == 0);
+    }
+    // Latents stay, what matrices make of them goes: q, k and v.
+    const transformer<floptally::mla, floptally::mlp> latent{.hidden_size = h,
+                                                             .num_layers = layers,
+                                                             .attention = {.num_heads = a,
+                                                                           .q_lora_rank = 24,
+                                                                           .kv_lora_rank = 16,
+                                                                           .qk_nope_head_dim = 8,
+                                                                           .qk_rope_head_dim = 4,
+                                                                           .v_head_dim = 8},
+                                                             .feed_forward = {.intermediate_size = 4 * h},
+                                                             .vocab = {.size = vocabulary}};
+    memory_options how;
+    const std::uint64_t all = held(latent, 32, 2, {}).activations;
+    how.kernels.recomputed = {layer_module::mla_up_proj};
+    CHECK(all - held(latent, 32, 2, {}, how).activations == layers * 2 * 32 * 2 * a * (12 + 12 + 8));
+    // Experts: the activation's output, then the copies of tokens too.
+    const transformer<floptally::mha, floptally::moe> sparse{
+        .hidden_size = h,
+        .num_layers = layers,
+        .attention = {.num_heads = a, .head_dim = h / a},
+        .feed_forward = {.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 32},
+        .vocab = {.size = vocabulary}};
+    const std::uint64_t experts = held(sparse, 32, 2, {}).activations;
+    const auto fewer = [&](floptally::layer_modules modules) {
+        memory_options changed;
+        changed.kernels.recomputed = modules;
+        return experts - held(sparse, 32, 2, {}, changed).activations;
+    };
+    const std::uint64_t copies = 32 * 2 * 2;
+    CHECK(fewer({layer_module::moe_act}) == layers * 2 * copies * 32);
+    CHECK(fewer({layer_module::expert_fc1}) == layers * 2 * copies * h);
+    CHECK(fewer({layer_module::moe}) == layers * 2 * copies * (h + 3 * 32 + h));
+    memory_options inside;
+    inside.kernels.weights_inside_experts = true;
+    CHECK(experts - held(sparse, 32, 2, {}, inside).activations == layers * 2 * copies * h);
+    CHECK(error_of([] { static_cast<void>(floptally::layer_modules_named("mlp,norms", "recompute_modules")); }) ==
+          "recompute_modules: must list some of core_attn, attn_proj, mla_up_proj, layernorm, mlp, shared_experts, "
+          "moe_act, expert_fc1, moe, got \"norms\"");
+}
+
+TEST_CASE("8-bit weights are stored twice, for forward and backward, and frozen 4-bit weights once", "[bytes]") {
+    const std::uint64_t matrices = layers * 12 * h * h;
+    const std::uint64_t others = gpt().cost().parameters() - matrices;
+    memory_options how;
+    how.matrix_weights = floptally::block_formats::mxfp8;
+    CHECK(held(gpt(), 16, 1, {}, how).weights == 2 * others + 2 * (matrices + matrices / 32));
+    how.stores_both_ways = false;
+    CHECK(held(gpt(), 16, 1, {}, how).weights == 2 * others + matrices + matrices / 32);
+    memory_options qlora;
+    qlora.frozen_weights = floptally::block_formats::nf4;
+    const training_plan lora{.weights = {{.weights = "*", .state = floptally::weight_state::frozen},
+                                         {.weights = "mlp", .state = floptally::weight_state::lora, .rank = 4}}};
+    const std::uint64_t based = layers * 8 * h * h;
+    const std::uint64_t adapters = layers * 2 * 4 * (h + 4 * h);
+    CHECK(held(gpt(), 16, 1, {}, qlora, lora).weights ==
+          2 * (gpt().cost().parameters() - based) + based / 2 + based / 64 * 4 + 2 * adapters);
+}
+
+TEST_CASE("offloaded optimizer states and layers take no device memory", "[bytes]") {
+    const rank_memory usual = held(gpt(), 16, 1, {});
+    memory_options how;
+    how.host_optimizer = 0.25;
+    const rank_memory moved = held(gpt(), 16, 1, {}, how);
+    CHECK(moved.host == usual.optimizer / 4);
+    CHECK(moved.optimizer == usual.optimizer - usual.optimizer / 4);
+    how.host_optimizer = 1.5;
+    CHECK(error_of([&] { static_cast<void>(held(gpt(), 16, 1, {}, how)); }) ==
+          "optimizer_offload: must be from 0 to 1, the part of the optimizer state on the host");
+    memory_options offloaded;
+    offloaded.offloaded_layers = 4;
+    CHECK(held(gpt(), 16, 1, {}, offloaded).activations == usual.activations - usual.activations / layers * 2);
+    offloaded.offloaded_layers = 6;
+    CHECK(error_of([&] { static_cast<void>(held(gpt(), 16, 1, {}, offloaded)); }) ==
+          "offload_layers: must be below the 6 layers of the rank, and pp 1, got 6 with pp 1");
+}
+
+TEST_CASE("memory has buffers for the gathered weights of two layers and for token copies", "[bytes]") {
+    CHECK(held(gpt(), 16, 1, {.dp = 4}, {.sharded = zero_stage::gradients}).buffers == 0);
+    const std::uint64_t layer = 12 * h * h + 2 * h;
+    const std::uint64_t table = vocabulary * h;
+    CHECK(held(gpt(), 16, 1, {.dp = 4}, {.sharded = zero_stage::weights}).buffers ==
+          std::max(layer, table) * (2 * 2 + 2));
+    CHECK(held(gpt(), 16, 1, {}, {.sharded = zero_stage::weights}).buffers == 0);
+    const transformer<floptally::mha, floptally::moe> sparse{
+        .hidden_size = h,
+        .num_layers = layers,
+        .attention = {.num_heads = a, .head_dim = h / a},
+        .feed_forward = {.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 32},
+        .vocab = {.size = vocabulary}};
+    // Sent and received: two copies of each of 16 tokens, 2 bytes an element.
+    CHECK(held(sparse, 16, 1, {.dp = 4, .ep = 4}).buffers == 2 * 2 * 16 * 2 * h);
+    CHECK(held(sparse, 16, 1, {.dp = 4}).buffers == 0);
 }
 
 }  // namespace

@@ -99,20 +99,21 @@ void check(const std::string& name, const model_config& model) {
 
 }  // namespace
 
-TEST_CASE("requests move the bytes of their engine's steps, whatever the mask") {
+TEST_CASE("decoding requests move the bytes of their engine steps under every mask") {
     const gqa heads{.num_heads = 4, .num_kv_heads = 2, .head_dim = 8};
     const gated_mlp mlp{.intermediate_size = 64};
     check("causal", made_of(heads, mlp));
-    for (const rule& attends :
-         {rule(mask_rules::band{4, 0}), rule(mask_rules::band{3, 2}), rule(mask_rules::chunked{5}),
-          rule(mask_rules::top_k{6}), rule(mask_rules::compressed_keys{3}),
-          rule(mask_rules::best_compressed_keys{3, 2}), rule(mask_rules::best_blocks{3, 2}),
-          rule(mask_rules::best_pools{3, 2}), rule(mask_rules::prefix_lm{6})}) {
+    for (const statistic& attends :
+         {statistic(mask_statistics::band{4, 0}), statistic(mask_statistics::band{3, 2}),
+          statistic(mask_statistics::chunked{5}), statistic(mask_statistics::top_k{6}),
+          statistic(mask_statistics::compressed_keys{3}), statistic(mask_statistics::best_compressed_keys{3, 2}),
+          statistic(mask_statistics::best_blocks{3, 2}), statistic(mask_statistics::best_pools{3, 2}),
+          statistic(mask_statistics::prefix_lm{6})}) {
         check(attends.name(), made_of(heads, mlp, attends));
     }
 }
 
-TEST_CASE("experts are read as far as the tokens of each step visit them") {
+TEST_CASE("each engine step reads at most as many experts as its tokens are routed to") {
     const gqa heads{.num_heads = 4, .num_kv_heads = 2, .head_dim = 8};
     const moe experts{.num_experts = 16, .num_experts_per_tok = 2, .intermediate_size = 16};
     const model_config model = made_of(heads, experts);
@@ -124,7 +125,7 @@ TEST_CASE("experts are read as far as the tokens of each step visit them") {
     CHECK(moved["moe.experts"].total(byte_kind::weights) == 2 * 3 * (16 + 9 * 2) * 3 * 32 * 16);
 }
 
-TEST_CASE("steps of an engine are cut where its batch changes") {
+TEST_CASE("engine steps with an unchanged batch are counted as one group") {
     const std::vector<request> requests{{10, 4}, {3, 2}, {6, 4, 2}};
     const std::vector<equal_steps> steps = steps_of(requests, 4);
     // 4+4+2 of the first prompt in two runs, 3 and then decoding of the second, 4 and then decoding of the third.

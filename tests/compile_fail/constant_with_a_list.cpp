@@ -9,4 +9,4 @@ constexpr floptally::cost sum = floptally::presets::llama_3_8b.cost();
 constexpr floptally::constant_cost sum = floptally::presets::llama_3_8b.cost();
 #endif
 
-int main() { return sum.rows().empty() ? 1 : 0; }
+int main() { return sum.entries().empty() ? 1 : 0; }

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 // A mask of one's own under a name of the library's.
 namespace own {

@@ -15,5 +15,5 @@ struct every_other {
 int main() {
     floptally::cost sum;
     sum.add("attention.core", floptally::attention_core{1, 2, 2}, every_other{});
-    return sum.rows().empty() ? 1 : 0;
+    return sum.entries().empty() ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <floptally/batch/tally.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 // A batch of one's own that does not say of what.
 struct one_pair {

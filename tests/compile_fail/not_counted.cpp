@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
-// A rule that a constant asks for samples that it does not count.
+// A statistic that a constant asks for samples that it does not count.
 #ifdef INVALID
 constexpr auto in = floptally::modality::text;
 #else
 constexpr auto in = floptally::modality::vision;
 #endif
-constexpr floptally::mask merged = floptally::rule(floptally::unit::merged_patches(2)).in(in);
+constexpr floptally::mask merged = floptally::statistic(floptally::unit::merged_patches(2)).in(in);
 
 int main() { return merged.is_measured() ? 1 : 0; }

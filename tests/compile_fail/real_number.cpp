@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 // A real number in place of the tokens of a mask or of the side of a unit: it would be cut.
 #ifndef INVALID
@@ -14,9 +14,9 @@ int main() {
 #elif INVALID == 2
     constexpr floptally::mask attends = floptally::mask::sliding_window(number);
 #elif INVALID == 3
-    constexpr floptally::rule attends = floptally::unit::merged_patches(number);
+    constexpr floptally::statistic attends = floptally::unit::merged_patches(number);
 #else
-    constexpr floptally::rule attends = floptally::make_rule<floptally::mask_rules::top_k>(number);
+    constexpr floptally::statistic attends = floptally::make_statistic<floptally::mask_statistics::top_k>(number);
 #endif
     return attends.is_measured() ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every line of the pages is needed: every line of a block is asked for, and every way that a choice can go taken, by
+// Every line of the specs is needed: every line of a block is asked for, and every way that a choice can go taken, by
 // a config of the goldens, whose costs are compared with real models, or by one of HSTU, whose costs are those of an
 // enumerated forward pass; every `require` is broken by another config, and says what it says; every key that is
 // declared is read, and every name is used.
@@ -20,20 +20,20 @@
 
 #include <floptally/config/detail/from_nlohmann.hpp>
 #include <floptally/config/detail/read.hpp>
-#include <floptally/page_language/detail/name_check.hpp>
+#include <floptally/spec_language/spec_library.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
 #include "golden.hpp"
 #include "hstu_configs.hpp"
-#include "page_coverage.hpp"
 #include "sanitized.hpp"
+#include "spec_coverage.hpp"
 
 namespace branches_test {
 namespace {
 
 using nlohmann::json;
-namespace pages = floptally::detail::pages;
+namespace specs = floptally::detail::specs;
 
 constexpr const char* remote =
     "the class is code beside the checkpoint, which cannot be run here, and the published files all say it so";
@@ -143,13 +143,13 @@ std::vector<json> others_than(const json& now, const std::vector<std::string>& w
     return all;
 }
 
-using used_pages = std::vector<const pages::page*>;
+using used_specs = std::vector<const specs::spec*>;
 
-/// The pages that the last config was read by, with their bases.
-used_pages used_of(const std::vector<pages::page*>& all) {
-    used_pages used;
-    for (const pages::page* one : all) {
-        for (const pages::page* p = one->is_used ? one : nullptr; p != nullptr; p = p->base) {
+/// The specs that the last config was read by, with their bases.
+used_specs used_of(const std::vector<specs::spec*>& all) {
+    used_specs used;
+    for (const specs::spec* one : all) {
+        for (const specs::spec* p = one->is_used ? one : nullptr; p != nullptr; p = p->base) {
             if (std::find(used.begin(), used.end(), p) == used.end()) {
                 used.push_back(p);
             }
@@ -159,18 +159,18 @@ used_pages used_of(const std::vector<pages::page*>& all) {
 }
 
 /// Keys that an expression reads, with those of the names that it asks for: the nearest first.
-void keys_of(const pages::page& of, std::size_t root, const used_pages& used, std::vector<std::string>& keys,
+void keys_of(const specs::spec& of, std::size_t root, const used_specs& used, std::vector<std::string>& keys,
              std::set<std::string_view>& names) {
-    const pages::expression& e = of.expressions[root];
-    if (e.what == pages::op::key && std::find(keys.begin(), keys.end(), e.text) == keys.end()) {
+    const specs::expression& e = of.expressions[root];
+    if (e.operation == specs::op::key && std::find(keys.begin(), keys.end(), e.text) == keys.end()) {
         keys.emplace_back(e.text);
     }
     for (std::size_t k = 0; k < e.count; ++k) {
         keys_of(of, of.operands[e.first + k], used, keys, names);
     }
-    if (e.what == pages::op::name && names.insert(e.text).second) {
-        for (const pages::page* one : used) {
-            if (const pages::definition* const is = one->find_definition(e.text)) {
+    if (e.operation == specs::op::name && names.insert(e.text).second) {
+        for (const specs::spec* one : used) {
+            if (const specs::definition* const is = one->find_definition(e.text)) {
                 keys_of(*one, is->value, used, keys, names);
             }
         }
@@ -178,12 +178,12 @@ void keys_of(const pages::page& of, std::size_t root, const used_pages& used, st
 }
 
 /// Words that a key may be.
-std::vector<std::string> words_of(const std::string& key, const used_pages& used) {
+std::vector<std::string> words_of(const std::string& key, const used_specs& used) {
     std::vector<std::string> words;
-    for (const pages::page* one : used) {
-        const pages::page_key* const known = one->find_key(key);
-        for (std::size_t k = 0; known != nullptr && k < known->words.size(); ++k) {
-            words.emplace_back(known->words[k]);
+    for (const specs::spec* one : used) {
+        const specs::spec_key* const known = one->find_key(key);
+        for (std::size_t k = 0; known != nullptr && k < known->choices.size(); ++k) {
+            words.emplace_back(known->choices[k]);
         }
     }
     return words;
@@ -197,13 +197,13 @@ std::string beginning_of(std::string_view text) {
 /// Configs that take the ways of conditions which no golden takes: those of goldens, with another value of a key.
 class config_breaker {
   public:
-    explicit config_breaker(page_coverage& finder) : finder_(finder) {}
+    explicit config_breaker(spec_coverage& finder) : finder_(finder) {}
 
-    /// A config that was read just now: it is what conditions of the pages that it used are tried on.
+    /// A config that was read just now: it is what conditions of the specs that it used are tried on.
     void offer(const json& config, bool is_new) {
-        const used_pages used = used_of(finder_.all());
-        for (const pages::page* const one : used) {
-            std::vector<start>& some = of_page_[one];
+        const used_specs used = used_of(finder_.all());
+        for (const specs::spec* const one : used) {
+            std::vector<start>& some = of_spec_[one];
             if (some.size() < (is_new ? 24 : 12)) {
                 some.push_back({&config, used});
             }
@@ -211,15 +211,15 @@ class config_breaker {
     }
 
     /// Tries whether a config takes the way, with one key changed, then with two.
-    void take(const page_coverage::way& wanted) {
-        for (const start& from : of_page_[wanted.of]) {
+    void take(const spec_coverage::way& wanted) {
+        for (const start& from : of_spec_[wanted.of]) {
             for (const change& one : changes_for(wanted, from)) {
                 if (takes(wanted, from, {one})) {
                     return;
                 }
             }
         }
-        for (const start& from : of_page_[wanted.of]) {
+        for (const start& from : of_spec_[wanted.of]) {
             const std::vector<change> all = changes_for(wanted, from);
             for (const change& one : all) {
                 for (const change& other : all) {
@@ -233,8 +233,8 @@ class config_breaker {
     }
     /// Walks over a config; the texts of the conditions that it breaks must be in its error or notes.
     void walk(const json& config) {
-        const page_coverage::outcome seen = finder_.walk(config);
-        for (const page_coverage::way* one : seen.taken) {
+        const spec_coverage::outcome seen = finder_.walk(config);
+        for (const spec_coverage::way* one : seen.taken) {
             check(*one, seen, config);
         }
     }
@@ -243,7 +243,7 @@ class config_breaker {
   private:
     struct start {
         const json* config;
-        used_pages used;
+        used_specs used;
     };
 
     struct change {
@@ -252,7 +252,7 @@ class config_breaker {
     };
 
     /// Changes of the keys that decide the wanted way.
-    static std::vector<change> changes_for(const page_coverage::way& wanted, const start& from) {
+    static std::vector<change> changes_for(const spec_coverage::way& wanted, const start& from) {
         std::vector<std::string> keys{std::string(wanted.condition->key)};
         std::set<std::string_view> names;
         keys_of(*wanted.of, wanted.condition->holds, from.used, keys, names);
@@ -278,7 +278,7 @@ class config_breaker {
         return all;
     }
 
-    bool takes(const page_coverage::way& wanted, const start& from, std::initializer_list<change> changes) {
+    bool takes(const spec_coverage::way& wanted, const start& from, std::initializer_list<change> changes) {
         json changed = *from.config;
         try {
             for (const change& one : changes) {
@@ -290,7 +290,7 @@ class config_breaker {
         walk(changed);
         return wanted.taken;
     }
-    void check(const page_coverage::way& one, const page_coverage::outcome& seen, const json& config) {
+    void check(const spec_coverage::way& one, const spec_coverage::outcome& seen, const json& config) {
         if (!one.says) {
             return;
         }
@@ -304,15 +304,15 @@ class config_breaker {
         }
     }
 
-    page_coverage& finder_;
-    std::map<const pages::page*, std::vector<start>> of_page_;
+    spec_coverage& finder_;
+    std::map<const specs::spec*, std::vector<start>> of_spec_;
     std::string unsaid_;
 };
 
-/// A page, its bases, and the pages that stand on it: where what it says may be used.
-std::vector<const pages::page*> family_of(const pages::page& one, const std::vector<pages::page*>& all) {
-    std::vector<const pages::page*> family;
-    for (const pages::page* other : all) {
+/// A spec, its bases, and the specs that stand on it: where what it says may be used.
+std::vector<const specs::spec*> family_of(const specs::spec& one, const std::vector<specs::spec*>& all) {
+    std::vector<const specs::spec*> family;
+    for (const specs::spec* other : all) {
         if (other->stands_on(one) || one.stands_on(*other)) {
             family.push_back(other);
         }
@@ -320,7 +320,7 @@ std::vector<const pages::page*> family_of(const pages::page& one, const std::vec
     // Those that stand on it have other bases between, whose lines they take.
     const std::size_t direct = family.size();
     for (std::size_t k = 0; k < direct; ++k) {
-        for (const pages::page* base = family[k]->base; base != nullptr; base = base->base) {
+        for (const specs::spec* base = family[k]->base; base != nullptr; base = base->base) {
             if (std::find(family.begin(), family.end(), base) == family.end()) {
                 family.push_back(base);
             }
@@ -330,8 +330,8 @@ std::vector<const pages::page*> family_of(const pages::page& one, const std::vec
 }
 
 /// Expressions in the texts of conditions: "{h}".
-bool says(const pages::page& one, std::string_view what) {
-    for (const pages::page_condition& condition : one.conditions) {
+bool says(const specs::spec& one, std::string_view what) {
+    for (const specs::spec_condition& condition : one.conditions) {
         for (std::size_t at = condition.text.find('{'); at != std::string_view::npos;
              at = condition.text.find('{', at + 1)) {
             const std::string_view inside = condition.text.substr(at, condition.text.find('}', at) - at);
@@ -343,27 +343,27 @@ bool says(const pages::page& one, std::string_view what) {
     return false;
 }
 
-/// True where a page refers to a key by its name, or to an object by that of a key inside (`.attn_config.kv_n_heads`).
-bool refers(const pages::page& one, pages::op how, std::string_view name) {
-    for (const pages::expression& e : one.expressions) {
-        if (e.what == how && (e.text == name || e.text.starts_with(std::string(name) + "."))) {
+/// True where a spec refers to a key by its name, or to an object by that of a key inside (`.attn_config.kv_n_heads`).
+bool refers(const specs::spec& one, specs::op how, std::string_view name) {
+    for (const specs::expression& e : one.expressions) {
+        if (e.operation == how && (e.text == name || e.text.starts_with(std::string(name) + "."))) {
             return true;
         }
     }
     return false;
 }
 
-/// Keys that the reader of HSTU asks for itself, so that no line of the page does.
-bool is_of_hstu_reader(const pages::page& one, std::string_view key) {
+/// Keys that the reader of HSTU asks for itself, so that no line of the spec does.
+bool is_of_hstu_reader(const specs::spec& one, std::string_view key) {
     constexpr std::string_view keys[] = {"model_type", "name", "preprocessing_mlps", "prediction_mlps"};
     return one.name == "hstu" && std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
 }
 
-/// `text.h` in some page: a definition that a model around this one asks for.
-bool is_member(std::string_view name, const std::vector<pages::page*>& all) {
-    for (const pages::page* one : all) {
-        for (const pages::expression& e : one->expressions) {
-            if (e.what == pages::op::member && one->expressions[one->operands[e.first]].text == name) {
+/// `text.h` in some spec: a definition that a model around this one asks for.
+bool is_member(std::string_view name, const std::vector<specs::spec*>& all) {
+    for (const specs::spec* one : all) {
+        for (const specs::expression& e : one->expressions) {
+            if (e.operation == specs::op::member && one->expressions[one->operands[e.first]].text == name) {
                 return true;
             }
         }
@@ -376,15 +376,15 @@ bool is_member(std::string_view name, const std::vector<pages::page*>& all) {
 
 }  // namespace
 
-TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusal by a config that breaks it") {
-    pages::library book;
-    page_coverage finder(book);
+TEST_CASE("every branch of a spec is reached by a config that is counted or refused") {
+    specs::library book;
+    spec_coverage finder(book);
     config_breaker breaker(finder);
     const std::vector<json> configs = counted_configs();
     std::size_t number = 0;
     for (const json& config : configs) {
         if (type_of(config) != "floptally" && !skipped_when_sanitized(number++, 20)) {
-            const page_coverage::outcome seen = finder.walk(config);
+            const spec_coverage::outcome seen = finder.walk(config);
             if (seen.field.empty()) {
                 breaker.offer(config, !seen.taken.empty());
             }
@@ -419,8 +419,8 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
         {"deepseek_v4:47 line", "likewise"},
         {"deepseek_v4:48 line", "likewise"},
         {"AutoencoderDC:63 require no", "no list inside a list is tried"},
-        {"segformer:58 or right no", refused},
-        {"base.pyramid:571 ? yes", by_default},
+        {"segformer:59 or right no", refused},
+        {"base.pyramid:575 ? yes", by_default},
         {"deformable_detr:9 ? no", by_default},
         {"deformable_detr:9 ? yes", by_default},
         {"deimv2:10 ? yes", by_default},
@@ -438,7 +438,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
     };
     std::string said;
     std::set<std::string> named;
-    const auto is_left = [&](const page_coverage::way& one) {
+    const auto is_left = [&](const spec_coverage::way& one) {
         const std::string name = one.name();
         if (reasons.count(name) == 1) {
             named.insert(name);
@@ -446,7 +446,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
             said += name + "\n";
         }
     };
-    for (const page_coverage::way& one : finder.ways()) {
+    for (const spec_coverage::way& one : finder.ways()) {
         if (!one.taken && one.condition == nullptr) {
             is_left(one);
         }
@@ -486,13 +486,30 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
           "{'model_type': 'maskformer', 'backbone_config': {'model_type': 'swin', 'out_indices': [3, 4]}}",
           "{'model_type': 'mask2former', 'backbone_config': {'model_type': 'swin', 'depths': [2, 2], 'num_heads': [3, "
           "6]}}",
+          "{'model_type': 'nemotron-nas', 'vocab_size': 9, 'hidden_size': 8, 'num_hidden_layers': 1, "
+          "'num_attention_heads': 4, "
+          "'block_configs': [{'attention': {}, 'ffn': {'no_op': true}}]}",
+          "{'model_type': 'nemotron-nas', 'vocab_size': 9, 'hidden_size': 8, 'num_hidden_layers': 1, "
+          "'num_attention_heads': 4, "
+          "'block_configs': [{'attention': {'n_heads_in_group': 3}, 'ffn': {'no_op': true}}]}",
+          "{'model_type': 'nemotron-nas', 'vocab_size': 9, 'hidden_size': 8, 'num_hidden_layers': 1, "
+          "'num_attention_heads': 4, "
+          "'block_configs': [{'attention': {'no_op': true}, 'ffn': {}}]}",
+          "{'model_type': 'nemotron-nas', 'vocab_size': 9, 'hidden_size': 8, 'num_hidden_layers': 1, "
+          "'num_attention_heads': 4, "
+          "'block_configs': [{'attention': {'n_heads_in_group': 2, 'window_length': 5}, 'ffn': {'no_op': true}}]}",
+          "{'model_type': 'nemotron-nas', 'vocab_size': 9, 'hidden_size': 8, 'num_hidden_layers': 1, "
+          "'num_attention_heads': 4, "
+          "'block_configs': []}",
+          "{'model_type': 'mimo_v2_flash', 'vision_config': {'depth': 2}}",
+          "{'model_type': 'mimo_v2_flash', 'audio_config': {'depth': 2}}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'linear_dim': 5}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'attention_dim': 5}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'dim_per_head': 5, "
           "'prediction_mlps': [{'layer_sizes': [1, 2, 3, 4, 5, 6, 7, 8, 9]}]}"}) {
         breaker.walk(parsed(config));
     }
-    for (const page_coverage::way& one : finder.ways()) {
+    for (const spec_coverage::way& one : finder.ways()) {
         if (!one.taken && one.condition != nullptr && reasons.count(one.name()) == 0) {
             breaker.take(one);
         }
@@ -504,24 +521,24 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
     CHECK(said == "");
     CHECK(breaker.unsaid() == "");
     CHECK(named.size() == reasons.size());  // a reason that is not needed any more
-    for (const page_coverage::way& one : finder.ways()) {
+    for (const spec_coverage::way& one : finder.ways()) {
         const auto why = reasons.find(one.name());
         CHECK((one.taken || (why != reasons.end() && why->second != refused)));  // it was refused
     }
     CHECK(finder.ways().size() > 3500);
 }
 
-TEST_CASE("Every name of a page is used: by its lines, its kin's, a model around it, or the reader") {
-    pages::library book;
-    const std::vector<pages::page*> all = all_pages(book);
+TEST_CASE("every name defined in a spec is used") {
+    specs::library book;
+    const std::vector<specs::spec*> all = all_specs(book);
     std::string unused;
-    for (const pages::page* one : all) {
-        const std::vector<const pages::page*> family = family_of(*one, all);
-        for (const pages::definition& name : one->definitions) {
+    for (const specs::spec* one : all) {
+        const std::vector<const specs::spec*> family = family_of(*one, all);
+        for (const specs::definition& name : one->definitions) {
             bool used = is_member(name.name, all);
-            for (const pages::page* kin : family) {
-                used = used || pages::name_check::is_of_reader(*kin, name.name) ||
-                       refers(*kin, pages::op::name, name.name) || says(*kin, name.name);
+            for (const specs::spec* member : family) {
+                used = used || specs::name_check::is_of_reader(*member, name.name) ||
+                       refers(*member, specs::op::name, name.name) || says(*member, name.name);
             }
             if (!used) {
                 unused +=
@@ -533,23 +550,22 @@ TEST_CASE("Every name of a page is used: by its lines, its kin's, a model around
     CHECK(unused == "");
 }
 
-TEST_CASE(
-    "Every key that a page declares is read, but those that are declared as any, so that nothing is said of them") {
-    pages::library book;
-    const std::vector<pages::page*> all = all_pages(book);
+TEST_CASE("every key declared in a spec is read, except those declared as any") {
+    specs::library book;
+    const std::vector<specs::spec*> all = all_specs(book);
     std::string unread;
-    for (const pages::page* one : all) {
-        const std::vector<const pages::page*> family = family_of(*one, all);
-        for (const pages::page_key& key : one->keys) {
+    for (const specs::spec* one : all) {
+        const std::vector<const specs::spec*> family = family_of(*one, all);
+        for (const specs::spec_key& key : one->keys) {
             // `any` silences the note of a key that changes nothing; null and words are checks of what may be there.
-            bool read = key.kinds == pages::allowed::any || key.kinds == pages::allowed::null || !key.words.empty() ||
+            bool read = key.kinds == specs::allowed::any || key.kinds == specs::allowed::null || !key.choices.empty() ||
                         is_of_hstu_reader(*one, key.key);
-            for (const pages::page* kin : family) {
-                read = read || refers(*kin, pages::op::key, key.key) || says(*kin, "." + std::string(key.key));
-                for (const pages::inner_model& model : kin->inner) {
+            for (const specs::spec* member : family) {
+                read = read || refers(*member, specs::op::key, key.key) || says(*member, "." + std::string(key.key));
+                for (const specs::inner_model& model : member->inner) {
                     read = read || model.key == key.key;
                 }
-                for (const pages::page_key& inside : kin->keys) {  // `.attn_config.kv_n_heads`
+                for (const specs::spec_key& inside : member->keys) {  // `.attn_config.kv_n_heads`
                     read = read || inside.key.substr(0, key.key.size() + 1) == std::string(key.key) + ".";
                 }
             }

@@ -12,8 +12,8 @@
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
-#include <floptally/rules/library_rules.hpp>
-#include <floptally/rules/rule_text.hpp>
+#include <floptally/statistics/library_statistics.hpp>
+#include <floptally/statistics/statistic_text.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
@@ -23,8 +23,8 @@
 namespace floptally_format_test {
 namespace {
 
+using floptally::accumulator;
 using floptally::phase;
-using floptally::statistic;
 using floptally::tally;
 using floptally::view;
 using nlohmann::json;
@@ -41,7 +41,7 @@ std::string mask_of(const std::string& mask) {
 
 }  // namespace
 
-TEST_CASE("a Llama in floptally's own format counts what the Hugging Face reader counts") {
+TEST_CASE("a Llama config in floptally's own format counts the same as the Hugging Face config") {
     const floptally::cost written = cost_of(R"({'model_type': 'floptally', 'hidden_size': 4096, 'vocab_size': 128256,
         'layers': [{'repeat': 32, 'parts': [{'type': 'attention', 'num_heads': 32, 'num_kv_heads': 8},
                                             {'type': 'mlp', 'intermediate_size': 14336}]}]})");
@@ -68,7 +68,7 @@ TEST_CASE("a Llama in floptally's own format counts what the Hugging Face reader
     CHECK(to_string(evaluate(written, one).total()) == "421651971833856");
 }
 
-TEST_CASE("every mask of the own format") {
+TEST_CASE("floptally's own format can express every mask") {
     CHECK(mask_of("") == "1 causal");
     CHECK(mask_of(", 'mask': 'causal'") == "1 causal");
     CHECK(mask_of(", 'mask': 'bidirectional'") == "1 bidirectional");
@@ -83,9 +83,9 @@ TEST_CASE("every mask of the own format") {
     CHECK(mask_of(", 'mask': {'prefix_lm': 7}") == "1 prefix_lm(7)");
 }
 
-TEST_CASE("Every mask of the library over sequences that numbers make is a key, by the name and numbers of its text") {
+TEST_CASE("floptally's own format accepts every library mask with numeric parameters by name") {
     std::size_t keys = 0;
-    for (const floptally::detail::rule_table* table : floptally::detail::tables_in(floptally::library_masks{})) {
+    for (const floptally::detail::statistic_table* table : floptally::detail::tables_in(floptally::library_masks{})) {
         if (!table->of_sequence || table->text_parameters == 0 || table->is_of_other_side) {
             continue;
         }
@@ -93,9 +93,9 @@ TEST_CASE("Every mask of the library over sequences that numbers make is a key, 
         std::string numbers;
         std::string text;
         for (std::size_t i = 0; i < table->text_parameters; ++i) {
-            const floptally::rule_parameter& parameter = table->parameters[i];
+            const floptally::statistic_parameter& parameter = table->parameters[i];
             const std::int64_t number = parameter.least + 2 + static_cast<std::int64_t>(i);
-            if (parameter.fallback == floptally::rule_parameter::none) {
+            if (parameter.fallback == floptally::statistic_parameter::none) {
                 floptally::append_item(numbers, std::to_string(number));
                 text += (text.empty() ? "(" : ",") + std::to_string(number);
             }
@@ -103,7 +103,7 @@ TEST_CASE("Every mask of the library over sequences that numbers make is a key, 
         text = name + text + (text.empty() ? "" : ")");
         numbers = numbers.empty() ? "[1]" : table->text_parameters == 1 ? numbers : "[" + numbers + "]";
         INFO(name << ": " << numbers);
-        CHECK(mask_of(", 'mask': {'" + name + "': " + numbers + "}") == "1 " + floptally::rule_named(text).name());
+        CHECK(mask_of(", 'mask': {'" + name + "': " + numbers + "}") == "1 " + floptally::statistic_named(text).name());
         ++keys;
     }
     CHECK(keys > 10);
@@ -111,7 +111,7 @@ TEST_CASE("Every mask of the library over sequences that numbers make is a key, 
     CHECK(mask_of(", 'mask': {'best_blocks': [64, 4]}") == "1 best_blocks(64,4)");
 }
 
-TEST_CASE("every part of the own format") {
+TEST_CASE("floptally's own format can express every kind of layer part") {
     using floptally::cost;
     using floptally::layer;
     const layer where{.hidden_size = 12};
@@ -138,27 +138,27 @@ TEST_CASE("every part of the own format") {
         return own("{'type': 'linear', 'component': 'adapter.down', 'in_features': 12, 'out_features': 5" +
                    std::string(rows) + "}");
     };
-    const auto expected = [](statistic rows) {
+    const auto expected = [](accumulator rows) {
         return cost{}.add("adapter.down", floptally::linear{.in_features = 12, .out_features = 5, .rows = rows});
     };
-    CHECK(linear("") == expected(statistic::tokens));
-    CHECK(linear(", 'rows': 'tokens'") == expected(statistic::tokens));
-    CHECK(linear(", 'rows': 'keys'") == expected(statistic::keys));
-    CHECK(linear(", 'rows': 'count'") == expected(statistic::count));
+    CHECK(linear("") == expected(accumulator::tokens));
+    CHECK(linear(", 'rows': 'tokens'") == expected(accumulator::tokens));
+    CHECK(linear(", 'rows': 'keys'") == expected(accumulator::keys));
+    CHECK(linear(", 'rows': 'count'") == expected(accumulator::count));
     CHECK(own("{'type': 'state', 'component': 'mamba.state', 'multiply_adds': 64}") ==
           cost{}.add_state("mamba.state", 64));
-    // How tensor parallelism deals what no part describes.
-    const auto split_of = [](const std::string& part) { return own(part).rows()[0].dealt; };
+    // How tensor parallelism shards what no part describes.
+    const auto split_of = [](const std::string& part) { return own(part).entries()[0].sharding; };
     const auto with_split = [&](const char* said) {
         return "{'type': 'linear', 'component': 'adapter.down', 'in_features': 12, 'out_features': 5, 'split': '" +
                std::string(said) + "'}";
     };
-    CHECK(split_of(with_split("columns")) == floptally::dealing::columns(5));
-    CHECK(split_of(with_split("rows")) == floptally::dealing::rows(12));
-    CHECK(split_of(with_split("replicated")) == floptally::dealing::replicated());
-    CHECK(split_of(with_split("repeated")) == floptally::dealing::repeated());
+    CHECK(split_of(with_split("columns")) == floptally::tensor_sharding::columns(5));
+    CHECK(split_of(with_split("rows")) == floptally::tensor_sharding::rows(12));
+    CHECK(split_of(with_split("replicated")) == floptally::tensor_sharding::replicated());
+    CHECK(split_of(with_split("repeated")) == floptally::tensor_sharding::repeated());
     const std::string state = "{'type': 'state', 'component': 'memory', 'multiply_adds': 64, 'split': '";
-    CHECK(split_of(state + "even'}") == floptally::dealing::even());
+    CHECK(split_of(state + "even'}") == floptally::tensor_sharding::even());
     CHECK(error_of([&] { return own(with_split("halves")); }) ==
           "layers[0].parts[0].split: must be \"columns\", \"rows\", \"even\", \"replicated\" or \"repeated\", got "
           "\"halves\"");
@@ -166,7 +166,7 @@ TEST_CASE("every part of the own format") {
           "layers[0].parts[0].split: must be \"even\", \"replicated\" or \"repeated\", got \"columns\"");
 }
 
-TEST_CASE("latent and sparse attention of the own format") {
+TEST_CASE("floptally's own format can express latent and sparse attention") {
     const floptally::layer sparse{.hidden_size = 12, .attends = floptally::mask::top_k(5)};
     const std::string dims = "'type': 'mla', 'num_heads': 3, 'kv_lora_rank': 7, 'qk_nope_head_dim': 4, 'v_head_dim': 6";
     CHECK(own("{" + dims + ", 'q_lora_rank': 5, 'qk_rope_head_dim': 2, 'mask': {'top_k': 5}}") ==
@@ -181,7 +181,7 @@ TEST_CASE("latent and sparse attention of the own format") {
     const json kept = parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims +
                              ", 'absorbed': false}]}]}");
     CHECK(error_of([&] { return floptally::read_config(kept, {.mla = floptally::mla_core::absorbed}); }) ==
-          "mla: floptally has no latent attention to absorb");
+          "mla: must be expanded: floptally has no latent attention to absorb");
 
     CHECK(own("{'type': 'lightning_indexer', 'num_heads': 3, 'head_dim': 4}") ==
           floptally::lightning_indexer{3, 4, 12, true, {}}.cost(where));
@@ -216,7 +216,7 @@ TEST_CASE("latent and sparse attention of the own format") {
           floptally::gated_streams{3, 5, false}.cost(where));
 }
 
-TEST_CASE("every recurrent mixer of the own format") {
+TEST_CASE("floptally's own format can express every recurrent mixer") {
     const floptally::layer where{.hidden_size = 12};
     CHECK(own("{'type': 'mamba', 'inner_size': 24, 'state_size': 5, 'dt_rank': 2, 'conv_kernel': 3}") ==
           floptally::mamba{24, 5, 2, 3, {}}.cost(where));
@@ -245,7 +245,7 @@ TEST_CASE("every recurrent mixer of the own format") {
           floptally::rwkv_channel_mix{20, {}}.cost(where));
 }
 
-TEST_CASE("an encoder of the own format runs over the tokens of the other side") {
+TEST_CASE("an encoder in floptally's own format runs over the tokens of the encoder input") {
     const floptally::cost model = cost_of(R"({'model_type': 'floptally', 'hidden_size': 12, 'vocab_size': 7,
         'encoder_layers': [{'repeat': 2, 'parts': [{'type': 'attention', 'num_heads': 3, 'mask': 'bidirectional'},
                                                    {'type': 'mlp', 'intermediate_size': 20}]}],
@@ -268,7 +268,7 @@ TEST_CASE("an encoder of the own format runs over the tokens of the other side")
     CHECK(to_string(evaluate(model, batch).get(view::useful, phase::forward)) == std::to_string(expected));
 }
 
-TEST_CASE("multi-token prediction in the own format repeats the last group's layer") {
+TEST_CASE("multi-token prediction in floptally's own format repeats a layer of the last layer group") {
     const json config = parsed(R"({'model_type': 'floptally', 'hidden_size': 12, 'vocab_size': 7, 'layers': [
         {'parts': [{'type': 'attention', 'num_heads': 3}]}, {'repeat': 2, 'parts': [{'type': 'mlp',
         'intermediate_size': 20}]}]})");
@@ -283,7 +283,7 @@ TEST_CASE("multi-token prediction in the own format repeats the last group's lay
     CHECK(to_string(forward(3)) == to_string(forward(0) + floptally::flops{3 * depth}));
 }
 
-TEST_CASE("groups of the own format repeat and add up in their order") {
+TEST_CASE("layer groups of floptally's own format repeat their layers and add up in order") {
     const floptally::cost whole =
         cost_of(R"({'model_type': 'floptally', 'name': 'hybrid', 'hidden_size': 12, 'layers': [
         {'repeat': 5, 'parts': [{'type': 'attention', 'num_heads': 3, 'mask': {'sliding_window': 4}}]},
@@ -295,7 +295,7 @@ TEST_CASE("groups of the own format repeat and add up in their order") {
     CHECK(whole == expected);
 }
 
-TEST_CASE("the vocabulary of the own format: absent, tied, padded") {
+TEST_CASE("the vocabulary of floptally's own format may be absent, tied or padded") {
     const std::string part = "{'type': 'mlp', 'intermediate_size': 20}";
     const auto products = [](const floptally::cost& cost, view seen) {
         tally batch{cost.masks()};
@@ -313,15 +313,15 @@ TEST_CASE("the vocabulary of the own format: absent, tied, padded") {
     CHECK(own(part, ", 'vocab_size': 7, 'tie_word_embeddings': true").parameters() == 3 * 12 * 20 + 12 * 7);
 }
 
-TEST_CASE("the name of the own format is the model type of a report") {
+TEST_CASE("the name in floptally's own format is the model type that a report shows") {
     const std::string rest = "'hidden_size': 12, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 20}]}]}";
     CHECK(floptally::read_config(parsed("{'model_type': 'floptally', " + rest)).model_type == "floptally");
     CHECK(floptally::read_config(parsed("{'model_type': 'floptally', 'name': 'ours', " + rest)).model_type == "ours");
 }
 
-TEST_CASE("every complete example of docs/pages.md can be read, and a model of every part") {
+TEST_CASE("every complete JSON example of the docs on specs can be read") {
     const std::vector<std::string> examples =
-        fenced_blocks(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/pages.md"), "json");
+        fenced_blocks(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/specs.md"), "json");
     REQUIRE(examples.size() == 2);
     CHECK(floptally::read_config(json::parse(examples[1])).model_type == "ranking");
     const floptally::model_config complete =

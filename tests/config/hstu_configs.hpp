@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <floptally/descriptors/hstu.hpp>
-#include <floptally/rules/hstu_mask.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/hstu_mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "config_text.hpp"
 
@@ -29,7 +29,7 @@ struct pinned {
     floptally::hstu model;
 };
 
-/// Configs that together take every way through the page of HSTU.
+/// Configs that together take every way through the spec of HSTU.
 inline std::vector<pinned> all() {
     using namespace floptally;
     // Weights and biases of the norm of 7 inputs and of 3 heads of 5 results; biases of u, v, q and k.

@@ -26,7 +26,7 @@ std::string refusal(const nlohmann::json& config, const read_options& options = 
 
 }  // namespace
 
-TEST_CASE("an HSTU config is its descriptor, with its mask", "[hstu][json]") {
+TEST_CASE("an HSTU config counts the same as the HSTU descriptor with its mask", "[hstu][json]") {
     CHECK(read_config(config_of("")).model_type == "hstu");
     CHECK(read_config(config_of("'name': 'ranking'")).model_type == "ranking");
     for (const hstu_configs::pinned& expected : hstu_configs::all()) {
@@ -38,17 +38,17 @@ TEST_CASE("an HSTU config is its descriptor, with its mask", "[hstu][json]") {
     }
 }
 
-TEST_CASE("a page of one's own stands on that of HSTU", "[hstu][json]") {
+TEST_CASE("a user's spec can derive from the HSTU spec", "[hstu][json]") {
     nlohmann::json config = config_of("");
     config["model_type"] = "my_recommender";
-    const std::string page = "page my_recommender : hstu\nwith key_width 11\nattention_dim = .key_width\n";
-    const model_config read = read_config(config, {.pages = {page}});
+    const std::string spec = "spec my_recommender : hstu\nwith key_width 11\nattention_dim = .key_width\n";
+    const model_config read = read_config(config, {.specs = {spec}});
     CHECK(read.model_type == "my_recommender");
     CHECK(read.notes.empty());
     CHECK(read.cost == read_config(config_of("'attention_dim': 11")).cost);
     config["key_widths"] = 11;
     CHECK(error_of([&] {
-              static_cast<void>(read_config(config, {.pages = {page}}));
+              static_cast<void>(read_config(config, {.specs = {spec}}));
           }).starts_with("key_widths: unknown key; known: model_type, name, "));
 }
 
@@ -71,8 +71,10 @@ TEST_CASE("a malformed HSTU config is an error that names the field", "[hstu][js
         {"'is_causal': 'yes'", "is_causal: must be true or false, got \"yes\""},
         {"'contextual_mask': 0", "contextual_mask: must be true or false, got 0"},
         {"'max_attn_len': -1", "max_attn_len: must be an integer from 0 to 2147483647, got -1"},
-        {"'max_attn_len': 64, 'is_causal': false", "max_attn_len: needs a causal mask"},
-        {"'min_full_attn_seq_len': 3", "min_full_attn_seq_len: needs a max_attn_len above 0"},
+        {"'max_attn_len': 64, 'is_causal': false",
+         "max_attn_len: needs a causal mask: set is_causal to true, or max_attn_len to 0"},
+        {"'min_full_attn_seq_len': 3",
+         "min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or leave this at 0"},
         {"'windowed_targets': true", "windowed_targets: needs a max_attn_len above 0, got true"},
         {"'targets_share_place': true", "targets_share_place: needs a max_attn_len above 0, got true"},
         {"'mask': 'causal', 'is_causal': true", "is_causal: needs the mask \"hstu\", got true"},
@@ -102,7 +104,7 @@ TEST_CASE("a malformed HSTU config is an error that names the field", "[hstu][js
          "prediction_mlps[0].widths: unknown key; known: rows, stride, input_size, layer_sizes, bias"},
         {"'prediction_mlps': [{'layer_sizes': [1]}, {'layer_sizes': [1]}, {'layer_sizes': [1]}, {'layer_sizes': [1]}, "
          "{'layer_sizes': [1]}]",
-         "prediction_mlps: must be at most 4, got 5"},
+         "prediction_mlps: must have at most 4 MLPs, got 5"},
         {"'preprocessing_mlps': [{'layer_sizes': [8]}]",
          "preprocessing_mlps: the last layer must be as wide as hidden_size (7), got 8"},
         {"'name': 3", "name: must be a string, got 3"},
@@ -120,9 +122,11 @@ TEST_CASE("a malformed HSTU config is an error that names the field", "[hstu][js
           "linear_dim: is missing; must be an integer from 1 to 16777216");
     CHECK(refusal(config_of("'target_group_size': 2")).starts_with("target_group_size: unknown key; known: "));
     CHECK(refusal({{"model_type", "hstu"}}) == "hidden_size: is missing; must be an integer from 1 to 16777216");
-    CHECK(refusal(config_of(""), {.mtp_layers = 1}) == "mtp: hstu has no multi-token prediction");
-    CHECK(refusal(config_of(""), {.padded_vocab_size = 64}) == "padded_vocab_size: hstu has no vocabulary");
-    CHECK(refusal(config_of(""), {.mla = mla_core::absorbed}) == "mla: hstu has no latent attention to absorb");
+    CHECK(refusal(config_of(""), {.mtp_layers = 1}) == "mtp: must be 0: hstu has no multi-token prediction");
+    CHECK(refusal(config_of(""), {.padded_vocab_size = 64}) ==
+          "padded_vocab_size: must be absent: hstu has no vocabulary");
+    CHECK(refusal(config_of(""), {.mla = mla_core::absorbed}) ==
+          "mla: must be expanded: hstu has no latent attention to absorb");
 }
 
 }  // namespace hstu_format_test

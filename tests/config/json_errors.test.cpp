@@ -10,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/config/json_text.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
-#include <floptally/rules/library_rules.hpp>
-#include <floptally/rules/rule_text.hpp>
+#include <floptally/statistics/library_statistics.hpp>
+#include <floptally/statistics/statistic_text.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -33,12 +34,16 @@ constexpr malformed malformed_configs[] = {
     {"'llama'", R"(config: must be a JSON object, got "llama")"},
     {"null", "config: must be a JSON object, got null"},
     {"true", "config: must be a JSON object, got true"},
-    {"{", "config: must be a JSON object, cannot be parsed at byte 2"},
-    {"{'model_type': 'llama'", "config: must be a JSON object, cannot be parsed at byte 23"},
-    {"{'model_type': 'llama'} x", "config: must be a JSON object, cannot be parsed at byte 25"},
-    {"{'model_type': 'llama',}", "config: must be a JSON object, cannot be parsed at byte 24"},
-    {"", "config: must be a JSON object, cannot be parsed at byte 1"},
-    {"{'model_type': 'llama', 'x': 1e400}", "config: must be a JSON object, has a number that no double holds"},
+    {"{", "config: must be a JSON object, cannot be parsed at line 1, column 2"},
+    {"{'model_type': 'llama'",
+     "config: must be a JSON object, cannot be parsed at line 1, column 23, near the key \"model_type\""},
+    {"{'model_type': 'llama'} x", "config: must be a JSON object, cannot be parsed at line 1, column 25"},
+    {"{'model_type': 'llama',}",
+     "config: must be a JSON object, cannot be parsed at line 1, column 24, near the key \"model_type\""},
+    {"", "config: must be a JSON object, cannot be parsed at line 1, column 1"},
+    {"{'model_type': 'llama', 'x': 1e400}",
+     "config: must be a JSON object, has a number beyond the range of a double at line 1, column 35, near the key "
+     "\"x\""},
     {"{}", "model_type: is missing; `floptally models` lists the known ones"},
     {"{'model_type': null}", "model_type: must be a string, got null"},
     {"{'model_type': 7}", "model_type: must be a string, got 7"},
@@ -205,8 +210,8 @@ constexpr malformed malformed_configs[] = {
      "LlamaForSequenceClassification, LlamaForTokenClassification, LlamaForQuestionAnswering"},
     {"{'model_type': 'llama', 'architectures': ['MistralForCausalLM']}",
      R"(architectures[0]: unknown class "MistralForCausalLM" for model_type llama; known: LlamaForCausalLM, LlamaModel, LlamaForSequenceClassification, LlamaForTokenClassification, LlamaForQuestionAnswering)"},
-    {"{'model_type': 'granite', 'architectures': ['GraniteForTokenClassification']}",
-     R"(architectures[0]: unknown class "GraniteForTokenClassification" for model_type granite; known: GraniteForCausalLM, GraniteModel)"},
+    {"{'model_type': 'granite', 'architectures': ['GraniteForMaskedLM']}",
+     R"(architectures[0]: unknown class "GraniteForMaskedLM" for model_type granite; known: GraniteForCausalLM, GraniteModel)"},
     {"{'model_type': 'gemma3_text', 'architectures': ['Gemma3ForConditionalGeneration']}",
      R"(architectures[0]: unknown class "Gemma3ForConditionalGeneration" for model_type gemma3_text; known: Gemma3ForCausalLM, Gemma3TextModel, Gemma3TextForSequenceClassification)"},
     {"{'model_type': 'esm', 'vocab_size': 33, 'architectures': ['EsmForProteinFolding']}",
@@ -257,11 +262,12 @@ constexpr malformed malformed_configs[] = {
      "sliding_window: must be an integer from 1 to 2147483647, got null"},
     {"{'model_type': 'qwen2_moe', 'use_sliding_window': true, 'sliding_window': null}",
      "sliding_window: must be an integer from 0 to 2147483647, got null"},
-    {"{'model_type': 'gpt_oss', 'layer_types': []}", "layer_types: must name the 36 layers, got 0"},
+    {"{'model_type': 'gpt_oss', 'layer_types': []}",
+     "layer_types: must have one element for each of the 36 layers, got 0"},
     {"{'model_type': 'gpt_oss', 'layer_types': 'full_attention'}",
      R"(layer_types: must be a list or null, got "full_attention")"},
     {"{'model_type': 'gpt_oss', 'num_hidden_layers': 2, 'layer_types': ['full_attention']}",
-     "layer_types: must name the 2 layers, got 1"},
+     "layer_types: must have one element for each of the 2 layers, got 1"},
     {"{'model_type': 'gpt_oss', 'num_hidden_layers': 2, 'layer_types': ['full_attention', 'chunked_attention']}",
      R"(layer_types[1]: must be "full_attention", "attention" or "sliding_attention", got "chunked_attention")"},
     {"{'model_type': 'gpt_oss', 'num_hidden_layers': 2, 'layer_types': ['full_attention', null]}",
@@ -296,7 +302,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'opt', 'word_embed_proj_dim': 0}",
      "word_embed_proj_dim: must be an integer from 1 to 16777216 or null, got 0"},
     {"{'model_type': 'mistral', 'num_hidden_layers': 2, 'layer_types': ['full_attention']}",  // llama: not read, noted
-     "layer_types: must name the 2 layers, got 1"},
+     "layer_types: must have one element for each of the 2 layers, got 1"},
     {"{'model_type': 'gemma3_text', 'sliding_window_pattern': 0}",
      "sliding_window_pattern: must be an integer from 1 to 2147483647, got 0"},
     {"{'model_type': 'gemma3_text', 'sliding_window_pattern': null}",
@@ -319,17 +325,18 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'laguna', 'gating': 'per-token'}",
      R"(gating: must be true, "per-head", false or "per-element", got "per-token")"},
     {"{'model_type': 'laguna', 'num_attention_heads_per_layer': [8, 8]}",
-     "num_attention_heads_per_layer: must name the 40 layers, got 2"},
+     "num_attention_heads_per_layer: must have one element for each of the 40 layers, got 2"},
     {"{'model_type': 'laguna', 'num_hidden_layers': 2, 'num_attention_heads_per_layer': [8, 0]}",
      "num_attention_heads_per_layer[1]: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'laguna', 'num_hidden_layers': 2, 'num_attention_heads_per_layer': [8, 12]}",
      "num_key_value_heads: must divide num_attention_heads (12); it is missing, and its default is 8"},
     {"{'model_type': 'hunyuan_v1_moe'}", "head_dim: is missing; must be an integer from 1 to 16777216"},
-    {"{'model_type': 'hunyuan_v1_moe', 'head_dim': 8, 'moe_topk': [1]}", "moe_topk: must name the 32 layers, got 1"},
+    {"{'model_type': 'hunyuan_v1_moe', 'head_dim': 8, 'moe_topk': [1]}",
+     "moe_topk: must have one element for each of the 32 layers, got 1"},
     {"{'model_type': 'hy_v3', 'num_shared_experts': 0}",
      "num_shared_experts: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'hy_v3', 'num_hidden_layers': 2, 'mlp_layer_types': ['dense']}",
-     "mlp_layer_types: must name the 2 layers, got 1"},
+     "mlp_layer_types: must have one element for each of the 2 layers, got 1"},
     {"{'model_type': 'hy_v3', 'num_hidden_layers': 2, 'mlp_layer_types': ['dense', 'moe']}",
      R"(mlp_layer_types[1]: must be "dense" or "sparse", got "moe")"},
     {"{'model_type': 'ernie4_5_moe', 'moe_layer_end_index': -2}",
@@ -358,7 +365,8 @@ constexpr malformed malformed_configs[] = {
      "got 15"},
     {"{'model_type': 'phimoe', 'num_experts_per_tok': 3}",
      "num_experts_per_tok: is not supported for model_type phimoe; must be 2 or absent, got 3"},
-    {"{'model_type': 'llama4_text', 'no_rope_layers': [1, 0]}", "no_rope_layers: must name the 48 layers, got 2"},
+    {"{'model_type': 'llama4_text', 'no_rope_layers': [1, 0]}",
+     "no_rope_layers: must have one element for each of the 48 layers, got 2"},
     {"{'model_type': 'llama4_text', 'num_hidden_layers': 2, 'no_rope_layers': [1, 2]}",
      "no_rope_layers[1]: must be 0 or 1, got 2"},
     {"{'model_type': 'llama4_text', 'attention_chunk_size': null}",
@@ -394,7 +402,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'granitemoehybrid', 'num_hidden_layers': 2, 'layer_types': ['mamba', 'sliding_attention']}",
      R"(layer_types[1]: must be "linear_attention", "mamba", "full_attention" or "attention", got "sliding_attention")"},
     {"{'model_type': 'granitemoehybrid', 'num_hidden_layers': 2, 'layers_block_type': ['mamba']}",
-     "layers_block_type: must name the 2 layers, got 1"},
+     "layers_block_type: must have one element for each of the 2 layers, got 1"},
     {"{'model_type': 'granitemoehybrid', 'num_hidden_layers': 1, 'layer_types': [5]}",
      R"(layer_types[0]: must be "linear_attention", "mamba", "full_attention" or "attention", got 5)"},
     {"{'model_type': 'jamba', 'attn_layer_offset': 8}",
@@ -402,7 +410,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'jamba', 'expert_layer_period': 1}",
      "expert_layer_offset: must be less than expert_layer_period (1); it is missing, and its default is 1"},
     {"{'model_type': 'nemotron_h', 'hybrid_override_pattern': 'M*|E'}",
-     R"(hybrid_override_pattern: must be of the letters M, *, - and E, got "M*|E")"},
+     R"(hybrid_override_pattern: must consist of the letters M, *, - and E, got "M*|E")"},
     {"{'model_type': 'nemotron_h', 'hybrid_override_pattern': ''}",
      R"(hybrid_override_pattern: must have from 1 to 10000 layers, got "")"},
     {"{'model_type': 'nemotron_h', 'layers_block_type': ['mamba', 'conv']}",
@@ -482,7 +490,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'iquestcoder', 'use_sliding_window': true}",
      "use_sliding_window: is not supported for model_type iquestcoder; must be false or absent, got true"},
     {"{'model_type': 'smollm3', 'use_sliding_window': true, 'sliding_window': 9, 'no_rope_layers': [1, 0]}",
-     "no_rope_layers: must name the 36 layers, got 2"},
+     "no_rope_layers: must have one element for each of the 36 layers, got 2"},
     {"{'model_type': 'smollm3', 'num_hidden_layers': 1, 'use_sliding_window': true, 'sliding_window': 9, "
      "'no_rope_layers': [2]}",
      "no_rope_layers[0]: must be 0 or 1, got 2"},
@@ -495,7 +503,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'gemma3n_text', 'num_hidden_layers': 5, 'num_kv_shared_layers': 1}",
      "num_kv_shared_layers: must leave a layer of each kind with keys and values of its own among the 5, got 1"},
     {"{'model_type': 'gemma3n_text', 'intermediate_size': [64, 32]}",
-     "intermediate_size: must name the 35 layers, got 2"},
+     "intermediate_size: must have one element for each of the 35 layers, got 2"},
     {"{'model_type': 'gemma3n_text', 'num_hidden_layers': 1, 'num_kv_shared_layers': 0, 'intermediate_size': [0]}",
      "intermediate_size[0]: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'gemma4_text', 'num_hidden_layers': 1, 'layer_types': ['sliding_attention']}",
@@ -503,7 +511,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'gemma4_text', 'use_bidirectional_attention': 'all'}",
      R"(use_bidirectional_attention: is not supported for model_type gemma4_text; must be false or absent, got "all")"},
     {"{'model_type': 'gemma4_text', 'per_layer_config': {'full_attention': {'head_dim': 64}}}",
-     "per_layer_config.full_attention: must be named by the index of a layer"},
+     "per_layer_config.full_attention: must be the index of a layer, such as \"12\""},
     {"{'model_type': 'gemma4_text', 'per_layer_config': {'03': {'num_attention_heads': 4}}}",
      "per_layer_config.03.num_attention_heads: unknown key; known: head_dim, num_key_value_heads"},
     {"{'model_type': 'diffllama', 'num_key_value_heads': 1}",
@@ -531,7 +539,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'glm_moe_dsa', 'num_hidden_layers': 2, 'indexer_types': ['full', 'S']}",
      R"(indexer_types[1]: must be "full" or "shared", got "S")"},
     {"{'model_type': 'glm_moe_dsa', 'num_hidden_layers': 2, 'indexer_types': ['full']}",
-     R"(indexer_types: must name the 2 layers, got ["full"])"},
+     R"(indexer_types: must have one element for each of the 2 layers, got ["full"])"},
     {"{'model_type': 'glm_moe_dsa', 'num_hidden_layers': 2, 'indexer_types': 'FS'}",
      R"(indexer_types: must be a list or null, got "FS")"},
     {"{'model_type': 'glm_moe_dsa', 'num_hidden_layers': 2, 'index_topk_pattern': 'SF'}",
@@ -545,13 +553,13 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'deepseek_v4', 'num_hidden_layers': 2, 'compress_ratios': [0, 8]}",
      "compress_ratios[1]: must be 0, 4 or 128, got 8"},
     {"{'model_type': 'deepseek_v4', 'num_hidden_layers': 2, 'compress_ratios': [0]}",
-     "compress_ratios: must name the 2 layers, got [0]"},
+     "compress_ratios: must have one element for each of the 2 layers, got [0]"},
     {"{'model_type': 'deepseek_v4', 'num_hidden_layers': 2, 'layer_types': ['sliding_attention']}",
-     R"(layer_types: must name the 2 layers, got ["sliding_attention"])"},
+     R"(layer_types: must have one element for each of the 2 layers, got ["sliding_attention"])"},
     {"{'model_type': 'deepseek_v4', 'num_hidden_layers': 1, 'layer_types': ['full_attention']}",
      R"(layer_types[0]: must be "sliding_attention", "compressed_sparse_attention" or "heavily_compressed_attention", got "full_attention")"},
     {"{'model_type': 'deepseek_v4', 'num_hidden_layers': 2, 'mlp_layer_types': ['moe']}",
-     R"(mlp_layer_types: must name the 2 layers, got ["moe"])"},
+     R"(mlp_layer_types: must have one element for each of the 2 layers, got ["moe"])"},
     {"{'model_type': 'deepseek_v4', 'compress_rates': {'compressed_sparse_attention': 0}}",
      "compress_rates.compressed_sparse_attention: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'deepseek_v4', 'o_groups': 3}",
@@ -575,7 +583,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'hy_v4', 'num_hidden_layers': 1, 'indexer_types': ['shared']}",
      R"(indexer_types[0]: must give the first layer an indexer, got "shared")"},
     {"{'model_type': 'hy_v4', 'num_hidden_layers': 2, 'indexer_types': ['full']}",
-     "indexer_types: must name the 2 layers, got 1"},
+     "indexer_types: must have one element for each of the 2 layers, got 1"},
     {"{'model_type': 'qwen4_exp_text'}", "indexer_n_heads: must be given; it is missing"},
     {"{'model_type': 'qwen4_exp_text', 'indexer_n_heads': 4, 'indexer_kv_heads': 2, 'indexer_head_dim': 8, "
      "'indexer_budget': 8, 'indexer_compress_ratio': 2}",
@@ -608,7 +616,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'mistral_large4_text', 'num_hidden_layers': 3, 'kv_source_layers': [0, 0, 1]}",
      "kv_source_layers[2]: must name layers with keys of their own, got 1"},
     {"{'model_type': 'mistral_large4_text', 'num_hidden_layers': 2, 'no_rope_layers': [1]}",
-     "no_rope_layers: must name the 2 layers, got [1]"},
+     "no_rope_layers: must have one element for each of the 2 layers, got [1]"},
     {"{'model_type': 'longcat_flash', 'qk_head_dim': 128}",
      "qk_head_dim: must be the sum of qk_nope_head_dim and qk_rope_head_dim, got 128"},
     {"{'model_type': 't5', 'num_heads': 0}", "num_heads: must be an integer from 1 to 16777216, got 0"},
@@ -649,7 +657,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'kimi_k25', 'vision_config': {'merge_kernel_size': [2, 3]}}",
      "vision_config.merge_kernel_size: must be two equal numbers, got [2,3]"},
     {"{'model_type': 'glm46v', 'vision_config': {'model_type': 'vit'}}",
-     R"(vision_config.model_type: "vit" has no class with the head "VisionModel", which this model needs)"},
+     R"(vision_config.model_type: must be a type that has a class with the head "VisionModel", got "vit")"},
     {"{'model_type': 'a_vision_model', 'text_config': {'model_type': 'llama'}, 'vision_config': {}}",
      R"(model_type: unknown type "a_vision_model"; its text_config alone can be read: llama*)"},
     {"{'model_type': 'an_omni_model', 'thinker_config': {'text_config': {'model_type': 'qwen3_moe'}}}",
@@ -677,7 +685,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'mpt', 'attn_config': {'attn_type': 'grouped_query_attention', 'kv_n_heads': 8}}",
      R"(attn_config.attn_type: must be "multihead_attention" or "multiquery_attention", got "grouped_query_attention")"},
     {"{'model_type': 'gpt_neo', 'num_layers': 2, 'attention_layers': ['global']}",
-     "attention_layers: must name the 2 layers, got 1"},
+     "attention_layers: must have one element for each of the 2 layers, got 1"},
     {"{'model_type': 'gpt_neo', 'num_layers': 2, 'attention_layers': ['global', 'windowed']}",
      R"(attention_layers[1]: must be "global" or "local", got "windowed")"},
     {"{'model_type': 'mpt', 'attn_config': {'attn_type': 7}}",
@@ -762,7 +770,7 @@ constexpr malformed malformed_configs[] = {
 };
 
 /// Malformed configs of LLaVA and its descendants.
-constexpr malformed malformed_llava_kin[] = {
+constexpr malformed malformed_llava_family[] = {
     {"{'model_type': 'llava', 'vision_feature_layer': -26}",
      "vision_feature_layer: must be an integer from -25 to 24, got -26"},
     {"{'model_type': 'llava', 'vision_feature_layer': [3, 25]}",
@@ -778,11 +786,11 @@ constexpr malformed malformed_llava_kin[] = {
     {"{'model_type': 'vipllava', 'vision_config': {'model_type': 'pixtral'}}",
      R"(vision_config.model_type: must be a tower with one class token, got "pixtral")"},
     {"{'model_type': 'llava', 'vision_config': {'model_type': 'llama'}}",
-     R"(vision_config.model_type: must be the type of a tower, which reads images or sound, got "llama")"},
+     R"(vision_config.model_type: must be the type of a model of images or sound, got "llama")"},
     {"{'model_type': 'encoder-decoder', 'encoder': {'model_type': 'vit'}, 'decoder': {}}",
-     R"(encoder.model_type: must be a model of one text, neither of images or sound nor an encoder-decoder, got "vit")"},
+     R"(encoder.model_type: must be the type of a text model, not of images, of sound or of an encoder-decoder, got "vit")"},
     {"{'model_type': 'encoder-decoder', 'encoder': {'model_type': 't5'}, 'decoder': {}}",
-     R"(encoder.model_type: must be a model of one text, neither of images or sound nor an encoder-decoder, got "t5")"},
+     R"(encoder.model_type: must be the type of a text model, not of images, of sound or of an encoder-decoder, got "t5")"},
     {"{'model_type': 'mistral3', 'vision_feature_layer': [-1, -2]}",
      "vision_feature_layer: must be one integer, got [-1,-2]"},
     {"{'model_type': 'internvl', 'downsample_ratio': 0.3}",
@@ -864,7 +872,7 @@ constexpr malformed malformed_own[] = {
      "layers[0].parts[0].o_groups: must divide num_heads x head_dim (6), got 4"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'compressed_attention', 'num_heads': 2, 'head_dim': 3, "
      "'q_lora_rank': 5, 'window': 7, 'o_lora_rank': 6, 'best_keys': 4}]}]}",
-     "layers[0].parts[0].compress_ratio: must be at least 1 where compressed keys overlap or the best are chosen; it "
+     "layers[0].parts[0].compress_ratio: must be at least 1 if compressed keys overlap or the best are chosen; it "
      "is "
      "missing, and its default is 0"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'gated_streams', 'streams': 2}]}]}",
@@ -906,7 +914,7 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'num_key_value_heads': 1}]}]}",
      "layers[0].parts[0].num_key_value_heads: unknown key; known: type, num_heads, num_kv_heads, head_dim, mask"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': 'full'}]}]}",
-     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys {masks}, got "full" (rule: "full" is none that is known here))~"},
+     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys {masks}, got "full" (statistic: "full" is not a known statistic, such as "sliding_window(4096)"))~"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': null}]}]}",
      R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys {masks}, got null)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {}}]}]}",
@@ -924,7 +932,8 @@ constexpr malformed malformed_own[] = {
      "layers[0].parts[0].mask.best_blocks[1]: must be an integer from 1 to 2147483647, got 0"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'hstu': [1, 1, 0, "
      "5]}}]}]}",
-     "layers[0].parts[0].mask.hstu: min_full_attn_seq_len: needs a max_attn_len above 0"},
+     "layers[0].parts[0].mask.hstu: min_full_attn_seq_len: needs a max_attn_len above 0: set max_attn_len, or leave "
+     "this at 0"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding_window': "
      "0}}]}]}",
      "layers[0].parts[0].mask.sliding_window: must be an integer from 1 to 2147483647, got 0"},
@@ -1013,7 +1022,8 @@ std::string with_masks(std::string text) {
     const std::size_t at = text.find(sign);
     if (at != std::string::npos) {
         std::string list = "sliding_window";
-        for (const floptally::detail::rule_table* table : floptally::detail::tables_in(floptally::library_masks{})) {
+        for (const floptally::detail::statistic_table* table :
+             floptally::detail::tables_in(floptally::library_masks{})) {
             if (table->of_sequence && table->text_parameters != 0 && !table->is_of_other_side) {
                 list += ", " + std::string(table->name);
             }
@@ -1027,8 +1037,9 @@ std::string with_ways_out(std::string text) {
     if (text.ends_with('*')) {
         text.pop_back();
         text +=
-            "\n  `floptally models` lists the known types; a page of your own or floptally's format (docs/pages.md)\n"
-            "  says what any other multiplies, and floptally.from_torch counts a module";
+            "\n  `floptally models` lists the known types; for another model write a spec or use floptally's own "
+            "format\n"
+            "  (docs/specs.md), or count its module with floptally.from_torch";
     }
     return text;
 }
@@ -1044,12 +1055,12 @@ void check(std::string config, const malformed& expected) {
 
 }  // namespace
 
-TEST_CASE("a malformed Hugging Face config is an error that names the field, the value and what would be right") {
+TEST_CASE("a malformed Hugging Face config is an error that names the field, the value and what is valid") {
     for (const malformed& row : malformed_configs) {
         check(row.config, row);
     }
     CHECK(std::size(malformed_configs) > 60);
-    for (const malformed& row : malformed_llava_kin) {
+    for (const malformed& row : malformed_llava_family) {
         check(row.config, row);
     }
 }
@@ -1063,21 +1074,80 @@ TEST_CASE("a malformed config in floptally's own format is an error with the ful
 }
 
 TEST_CASE("a config that cannot be opened is an error") {
-    CHECK(error_of([] { return floptally::load_config("/no/such.json"); }) == "config: cannot read \"/no/such.json\"");
-    CHECK(error_of([] { return floptally::load_config("/dev"); }) == "config: cannot read \"/dev/config.json\"");
+    CHECK(error_of([] { return floptally::load_config("/no/such.json"); }) ==
+          "config: cannot read \"/no/such.json\": pass a readable file");
+    CHECK(error_of([] { return floptally::load_config("/dev"); }) ==
+          "config: cannot read \"/dev/config.json\": pass a readable file");
+    CHECK(error_of([] { return floptally::load_config(""); }) == "config: cannot read \"\": pass a readable file");
+    CHECK(error_of([] { return floptally::load_config("/dev/null/config.json"); }) ==
+          "config: cannot read \"/dev/null/config.json\": pass a readable file");
 }
 
-TEST_CASE("a deeply nested value neither overflows the stack nor the message") {
+TEST_CASE("deeply nested JSON values overflow neither the stack nor the error text") {
     const std::string deep(1'000'000, '[');
     std::istringstream open("{\"model_type\": " + deep);
     CHECK(error_of([&] { return floptally::read_config(open); }) ==
-          "config: must be a JSON object, cannot be parsed at byte 1000016");
+          "config: must be a JSON object, cannot be parsed at line 1, column 1000016, near the key \"model_type\"");
     std::istringstream closed("{\"model_type\": " + deep + std::string(1'000'000, ']') + "}");
     CHECK(error_of([&] { return floptally::read_config(closed); }) ==
           "model_type: must be a string, got a list of lists or objects");
 }
 
-TEST_CASE("a long value is cut between characters") {
+TEST_CASE("a config with Infinity or NaN is read, and is an error only if a spec reads that key") {
+    const auto read = [](std::string text, const floptally::read_options& options = {}) {
+        std::replace(text.begin(), text.end(), '\'', '"');
+        std::istringstream stream(text);
+        return floptally::read_config(stream, options);
+    };
+    const std::string sizes =
+        "{'model_type': 'llama', 'architectures': ['LlamaForCausalLM'], 'intermediate_size': 8, 'vocab_size': 9,\n "
+        "'num_hidden_layers': 2, 'num_attention_heads': 4, 'rms_norm_eps': 1e-6";
+    const floptally::cost plain = read(sizes + ", 'hidden_size': 64}").cost;
+    for (const char* const key : {"'time_step_limit': [0.0, Infinity]", "'time_step_limit': [-Infinity,NaN]",
+                                  "'rope_theta': NaN", "'rope_scaling': {'factor': Infinity}",
+                                  "'NaN': '-Infinity \\' NaN'", "'eps': [[Infinity], [-1, -Infinity]]"}) {
+        INFO(key);
+        CHECK(read(sizes + ", " + key + ", 'hidden_size': 64}").cost == plain);
+    }
+    CHECK(error_of([&] { return read(sizes + ", 'hidden_size': Infinity}"); }) ==
+          "hidden_size: must be an integer from 1 to 16777216, got Infinity");
+    CHECK(error_of([&] { return read(sizes + ", 'hidden_size': -Infinity}"); }) ==
+          "hidden_size: must be an integer from 1 to 16777216, got -Infinity");
+    const std::string spec = "spec mine : llama prefix Llama\nwith mlp_ratio 4.0\nf = floor(h * .mlp_ratio)\n";
+    CHECK(error_of([&] {
+              return read("{'model_type': 'mine', 'hidden_size': 64, 'mlp_ratio': NaN}", {.specs = {spec}});
+          }).starts_with("mlp_ratio: must be "));
+    const std::string any = "spec mine : llama prefix Llama\nwith mlp_ratio any?\n";
+    const std::string infinite = "{'model_type': 'mine', 'hidden_size': 64, 'mlp_ratio': Infinity}";
+    CHECK(error_of([&] { return read(infinite, {.specs = {any}}); }) == "no error");
+    CHECK(error_of([&] { return read(infinite, {.specs = {any + "f = .mlp_ratio > 1 ? 8 : 9\n"}}); }) ==
+          "mlp_ratio: must be a finite number, got Infinity");
+    CHECK(error_of([&] {
+              return read("{'model_type': 'mine', 'hidden_size': 64, 'mlp_ratio': [1, NaN]}",
+                          {.specs = {any + "f = .mlp_ratio[1] > 1 ? 8 : 9\n"}});
+          }) == "spec mine:3: expected a finite number, got NaN");
+
+    struct broken {
+        const char* text;
+        const char* place;
+    };
+    for (const broken& row :
+         {broken{"{'a': 1,\n 'b': {'c': [1,\n  Infinite]}}", "line 3, column 3, near the key \"b.c\""},
+          {"{'a': - Infinity}", "line 1, column 8, near the key \"a\""},
+          {"{'a': NaNa}", "line 1, column 10, near the key \"a\""},
+          {"{'a': nan}", "line 1, column 8, near the key \"a\""},
+          {"{NaN: 1}", "line 1, column 4"},
+          {"{'a': +Infinity}", "line 1, column 7, near the key \"a\""}}) {
+        INFO(row.text);
+        CHECK(error_of([&] { return read(row.text); }).find(std::string("cannot be parsed at ") + row.place) !=
+              std::string::npos);
+    }
+    std::istringstream state("{\"version\": NaN}");  // only a config may have them
+    CHECK(error_of([&] { return floptally::read_json(state, "state").size(); }) ==
+          "state: must be a JSON object, cannot be parsed at line 1, column 13, near the key \"version\"");
+}
+
+TEST_CASE("error texts cut long values without splitting a UTF-8 character") {
     std::string umlauts;
     for (int i = 0; i < 60; ++i) {
         umlauts += "\u00e4";
@@ -1087,7 +1157,7 @@ TEST_CASE("a long value is cut between characters") {
     CHECK(error == "hidden_size: must be an integer from 1 to 16777216, got \"" + umlauts.substr(0, 56) + "...");
 }
 
-TEST_CASE("a config has as many different masks as its layers") {
+TEST_CASE("a config may have a different mask in every layer") {
     std::string groups;
     for (int window = 1; window <= 40; ++window) {
         groups += (window == 1 ? "" : ", ") +
@@ -1112,7 +1182,7 @@ TEST_CASE("a config has as many different masks as its layers") {
           floptally::flops{16 * pairs});
 }
 
-TEST_CASE("no type that docs/limitations.md lists as not read is known") {
+TEST_CASE("each model type that docs/limitations.md lists as unsupported is unsupported") {
     const std::string text = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/limitations.md");
     std::istringstream section(text.substr(text.find("\n### ")));
     std::size_t listed = 0;

@@ -75,7 +75,7 @@ flops backward_of(const model_config& model) { return evaluate(model.cost, sampl
 
 }  // namespace
 
-TEST_CASE("A pipeline's folder is what denoises, by the name of its part, and says what is cached") {
+TEST_CASE("a diffusers pipeline folder counts its denoiser and notes the parts whose results are cached") {
     const folder at;
     const model_config whole = load_config(at.path());
     const model_config alone = load_config(at.path("transformer"));
@@ -87,12 +87,15 @@ TEST_CASE("A pipeline's folder is what denoises, by the name of its part, and sa
         CHECK(name.view().starts_with("transformer."));
     }
     CHECK(whole.notes.back() ==
-          "not counted of FluxPipeline, as what it makes is cached: safety (SafetyModel), "
+          "not counted of FluxPipeline, since their results are cached: safety (SafetyModel), "
           "text_encoder (CLIPTextModel), transformer_2 (FluxTransformer2DModel)");
     CHECK(load_config(at.path("model_index.json")).cost == whole.cost);
+    CHECK(load_config(at.path().string() + "/").cost == whole.cost);
+    CHECK(load_config(at.path().string() + "/.").cost == whole.cost);
 }
 
-TEST_CASE("The first of the parts that are named trains, the others run before it, frozen and forward only") {
+TEST_CASE(
+    "the first named part of a diffusers pipeline trains, and the other named parts run frozen and forward-only") {
     const folder at;
     const model_config transformer = load_config(at.path("transformer"));
     const model_config encoder = load_config(at.path("text_encoder"));
@@ -116,22 +119,22 @@ TEST_CASE("The first of the parts that are named trains, the others run before i
           flop_counter(transformer, conventions::exact, of_one).evaluate(sample(transformer)).backward(view::useful));
 }
 
-TEST_CASE("A part that is none, that reads other grids or that no page reads is an error that names it") {
+TEST_CASE("an unknown diffusers pipeline part, a grid mismatch or a part without a spec is an error with its name") {
     const folder at;
     const auto refusal = [&](std::vector<std::string> parts) {
         return error_of([&] { static_cast<void>(load_config(at.path(), {.parts = std::move(parts)})); });
     };
-    CHECK(
-        refusal({"vae"}).starts_with("parts: \"vae\" is no part of FluxPipeline: safety/config.json (SafetyModel), "));
-    CHECK(refusal({"transformer", "transformer"}) == "parts: \"transformer\" is named twice");
+    CHECK(refusal({"vae"}).starts_with(
+        "parts: \"vae\" is not a part of FluxPipeline; choose among safety/config.json (SafetyModel), "));
+    CHECK(refusal({"transformer", "transformer"}) == "parts: \"transformer\" is named twice; remove one");
     CHECK(refusal({"transformer", "transformer_2"}) ==
-          "parts: \"transformer\" and \"transformer_2\" read grids of other sizes; count each by itself");
+          "parts: \"transformer\" and \"transformer_2\" read grids of different sizes; count each alone");
     CHECK(refusal({"transformer", "safety"}).starts_with("safety/config.json: model_type: unknown type \"made_up\""));
     CHECK(error_of([&] { static_cast<void>(load_config(at.path("transformer"), {.parts = {"transformer"}})); }) ==
-          "parts: are those of a pipeline's folder, got the config of a model");
+          "parts: must be absent: they choose models of a pipeline's folder, got the config of one model");
     at.write("model_index.json", R"({"_class_name": "OddPipeline", "vae": ["diffusers", "AutoencoderKL"]})");
     CHECK(refusal({}) ==
-          "parts: are missing; OddPipeline has neither a transformer nor a unet: vae/config.json "
+          "parts: are missing; OddPipeline has no transformer, unet, prior or decoder: choose among vae/config.json "
           "(AutoencoderKL)");
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <floptally/input/add_input.hpp>
-#include <floptally/input/placeholders.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
@@ -20,7 +19,7 @@ namespace tower_types_test {
 
 using nlohmann::json;
 
-TEST_CASE("a config that names only a type with towers has the parameters of its class") {
+TEST_CASE("a multimodal config with only a model type has the parameters of the class defaults") {
     // Parameters of the first class of the type in its table, built from its default config on the meta device.
     const std::map<std::string_view, std::uint64_t> parameters{
         {"AllegroTransformer3DModel", 2771907856},
@@ -451,7 +450,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
     }
 }
 
-TEST_CASE("a text has a placeholder for each token that a tower makes") {
+TEST_CASE("the number of placeholder tokens in the text equals the number of tokens that the tower outputs") {
     struct row {
         std::string config;
         std::vector<floptally::grid> grids;
@@ -495,7 +494,7 @@ TEST_CASE("a text has a placeholder for each token that a tower makes") {
 }
 
 TEST_CASE(
-    "F10: a text has a token for each patch that video_llama_3 merges outside its config, or for units of no row") {
+    "video_llama_3 needs one placeholder token per patch because its config does not say that it merges patches") {
     const auto placeholders = [](const floptally::model_config& model, const floptally::grid& image) {
         floptally::tally batch{model.cost.masks()};
         batch.add(image);
@@ -512,25 +511,25 @@ TEST_CASE(
         input.grids.push_back({2, 3, 5});
         input.lengths.push_back({"lengths", floptally::integer_view(short_text)});
         CHECK(error_of([&] { floptally::add_input(input, model, batch); }) ==
-              "lengths: must count the placeholders of images and sound too, which are 30 tokens; got 29");
+              "lengths: must include the placeholders of images and sound, 30 tokens; got 29");
         const std::vector<std::int64_t> text{30};
         input.lengths.front() = {"lengths", floptally::integer_view(text)};
         floptally::add_input(input, model, batch);
-        CHECK(batch.get(floptally::view::useful, floptally::statistic::tokens) == 30);
+        CHECK(batch.get(floptally::view::useful, floptally::accumulator::tokens) == 30);
     }
     // Pooled after the last product: no row is over the units that the text has tokens for.
     const std::string pooling =
-        "page pooling : llava\nvision_units = merged(3)\nvision_per_unit = 1\nvision_per_frame = 0\n";
+        "spec pooling : llava\nvision_units = merged(3)\nvision_per_unit = 1\nvision_per_frame = 0\n";
     const floptally::model_config model = floptally::read_config(
         json::parse(R"({"model_type": "pooling", "vision_config": {"image_size": 42, "patch_size": 7}})"),
-        {.pages = {pooling}});
+        {.specs = {pooling}});
     CHECK(placeholders(model, {1, 6, 9}) == 6);
     floptally::model_config two = model;
     two.cost = model.cost + model.cost;
     CHECK(placeholders(two, {1, 6, 9}) == 6);
 }
 
-TEST_CASE("F10: a tower of sound alone has no text to compare its frames with") {
+TEST_CASE("an audio model without a text model needs no placeholder tokens") {
     const floptally::model_config model =
         floptally::read_config(json::parse(R"({"model_type": "qwen2_5_omni_audio_encoder"})"));
     floptally::model_input input;
@@ -538,18 +537,18 @@ TEST_CASE("F10: a tower of sound alone has no text to compare its frames with") 
     input.audio_frames = floptally::integer_view(frames);
     floptally::tally batch{model.cost.masks()};
     floptally::add_input(input, model, batch);
-    CHECK(batch.get(floptally::view::useful, floptally::statistic::tokens, floptally::modality::audio) == 90);
+    CHECK(batch.get(floptally::view::useful, floptally::accumulator::tokens, floptally::modality::audio) == 90);
     CHECK(floptally::placeholder_tokens(model, batch) == 0);
 }
 
-TEST_CASE("what a tower says of its count is said once") {
+TEST_CASE("a note on how a tower is counted appears only once") {
     const floptally::model_config model = floptally::read_config(
         json::parse(R"({"model_type": "video_llama_3", "architectures": ["VideoLlama3ForConditionalGeneration"]})"));
     CHECK(notes_but_sizes(model) ==
           std::vector<std::string>{"the projector is counted for every patch: merge_sizes of 1, as of images"});
 }
 
-TEST_CASE("a clip of any length has a token for each four frames that its convolutions leave") {
+TEST_CASE("glmasr has one token for every four frames after its convolutions") {
     const floptally::model_config model = floptally::read_config(json::parse(R"({"model_type": "glmasr"})"));
     floptally::tally batch{model.cost.masks()};
     batch.add(floptally::audio_clip{800});

@@ -33,7 +33,7 @@ build_and_run(add_subdirectory consumer -DFLOPTALLY_SOURCE=${SOURCE})  # that th
 # The lines of docs/start.md, with the tree in place of the download.
 build_and_run(fetch_content consumer -DFETCHCONTENT_SOURCE_DIR_FLOPTALLY=${SOURCE})
 
-# The lines of CMake on the pages find what was installed; cuda.md's are built in tests/cuda/page.cmake.
+# The lines of CMake on the pages find a clone in the folder, or what was installed; tests/cuda/page.cmake builds cuda.md's.
 foreach(page IN ITEMS start.md extending.md)
     file(READ ${SOURCE}/docs/${page} text)
     if(NOT text MATCHES "```cmake\n([^`]*)```")
@@ -41,6 +41,7 @@ foreach(page IN ITEMS start.md extending.md)
     endif()
     file(WRITE ${WORK}/${page}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(page LANGUAGES CXX)\n"
          "add_executable(trainer ${CMAKE_CURRENT_LIST_DIR}/main.cpp)\n${CMAKE_MATCH_1}")
+    file(CREATE_LINK ${SOURCE} ${WORK}/${page}/floptally SYMBOLIC)
     run(${CMAKE_COMMAND} -S ${WORK}/${page} -B ${WORK}/${page}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
         -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 endforeach()

@@ -4,7 +4,7 @@
 
     python3 tests/consumer/single_header_tests.py FOLDER [COMPILER]
 
-FOLDER gets the one header, a line that includes it for each of its headers, and the tests of these, tests/ROOM/HEADER.test.cpp.
+FOLDER gets the one header, a line that includes it for each of its headers, and the tests of these, tests/MODULE/HEADER.test.cpp.
 What a test includes besides comes from the tree.
 """
 

@@ -56,7 +56,8 @@ const std::vector<cost>& models() {
 
 }  // namespace
 
-TEST_CASE("the terms of a convention lead to exact, in every view and phase", "[comparison]") {
+TEST_CASE("the terms of a comparison add up from a convention's count to the exact count in every view and phase",
+          "[comparison]") {
     for (const cost& model : models()) {
         for (const counted_passes passes : {counted_passes::train, counted_passes::forward, counted_passes::backward}) {
             const training_plan plan{.counted = passes, .recomputed = recompute::full};
@@ -64,14 +65,14 @@ TEST_CASE("the terms of a convention lead to exact, in every view and phase", "[
             tally batch{compared.masks()};
             batch.add_lengths(std::vector<std::uint32_t>{1, 130, 700, 5000});
             batch.add_cu_seqlens(std::vector<std::int32_t>{0, 300, 9000}, std::vector<std::int32_t>{0, 512, 9728});
-            const flops exact = flop_counter(model, conventions::exact, plan).total(batch);
+            const flops exact = flop_counter(model, conventions::exact, plan).total_flops(batch);
             REQUIRE(compared.exact(batch) == exact);
             for (const view seen : {view::useful, view::padded, view::executed}) {
                 const auto lines = compared.compare(batch, seen);
                 REQUIRE(lines.size() == conventions::all.size());
                 for (const compared_convention& line : lines) {
                     CAPTURE(std::string(line.how.name));
-                    CHECK(line.total == flop_counter(model, line.how, plan).total(batch, seen));
+                    CHECK(line.total == flop_counter(model, line.how, plan).total_flops(batch, seen));
                     int128 sum = static_cast<int128>(line.total.value());
                     for (const convention_term& term : line.terms) {
                         CHECK(!(term.before == term.after));
@@ -84,7 +85,7 @@ TEST_CASE("the terms of a convention lead to exact, in every view and phase", "[
     }
 }
 
-TEST_CASE("Llama-3-8B at 8192 tokens: each term by hand", "[comparison]") {
+TEST_CASE("the comparison terms for Llama-3-8B at 8192 tokens match a hand calculation", "[comparison]") {
     // h 4096, 32 layers of 32 heads of 128, vocabulary 128256; 65 norms. A product of a training step counts 6 FLOPs a
     // weight and token, attention 12 a pair, head and dimension.
     constexpr std::int64_t tokens = 8192;
@@ -113,17 +114,18 @@ TEST_CASE("Llama-3-8B at 8192 tokens: each term by hand", "[comparison]") {
           "norms " + std::to_string(-norms) + ", attention " + std::to_string(attention * triangle));
 }
 
-TEST_CASE("exact has nothing to settle", "[comparison]") {
+TEST_CASE("a comparison of the exact convention with itself has no terms", "[comparison]") {
     using floptally::detail::settled_part;
     for (const floptally::detail::convention_choice& choice : floptally::detail::convention_choices) {
-        for (const auto part : {settled_part::rows_too_many, settled_part::amounts, settled_part::rows_missing}) {
+        for (const auto part : {settled_part::entries_too_many, settled_part::amounts, settled_part::entries_missing}) {
             convention how = conventions::exact;
             CHECK_FALSE(floptally::detail::settle(choice, part, how));
         }
     }
 }
 
-TEST_CASE("what another view has more is a term", "[comparison]") {
+TEST_CASE("FLOPs beyond the useful view are one term of a comparison in the padded and executed views",
+          "[comparison]") {
     const convention_comparison compared(presets::llama_3_8b, {.recomputed = recompute::full});
     tally batch{compared.masks()};
     batch.add_padded(std::vector<std::int32_t>{1000, 3000}, 4096);
@@ -136,7 +138,7 @@ TEST_CASE("what another view has more is a term", "[comparison]") {
     CHECK(line_of(executed, "exact").terms[1].difference() == line_of(padded, "exact").terms[0].difference());
 }
 
-TEST_CASE("a convention of a user's own is compared as those of the library are", "[comparison]") {
+TEST_CASE("a user's convention is compared like the library's conventions", "[comparison]") {
     static constexpr convention ours{.name = "ours",
                                      .summary = "no router, every mask as the square",
                                      .causal = causal_pairs::full_square,
@@ -153,13 +155,13 @@ TEST_CASE("a convention of a user's own is compared as those of the library are"
     CHECK(terms_of(lines[0]) == "causal_pairs " + std::to_string(square) + ", router " + std::to_string(router));
 }
 
-TEST_CASE("a mask that a step alone needs is one that the tally must have", "[comparison]") {
+TEST_CASE("a comparison also counts the masks that only the full training step needs", "[comparison]") {
     // Neither the convention, whose backward is of 2.5 times the forward, nor exact counts the window of 2.
     static constexpr convention ours{
         .name = "ours",
         .summary = "a window, unless a fused kernel is counted",
         .backward = attention_backward::flash,
-        .pairs = [](const rule& attends, const convention& how, const attention_context& model) {
+        .pairs = [](const statistic& attends, const convention& how, const attention_context& model) {
             return how.backward == attention_backward::flash ? count_pairs(attends, how, model)
                                                              : counted_statistics(mask::sliding_window(2));
         }};

@@ -18,12 +18,12 @@ using namespace floptally;
 std::uint64_t twice_the_pairs(convention how, const mask& attends, const sequence& s, term kind = term::scores) {
     how.counted = term_set{kind};
     const cost model = cost{}.add_pairs("core", kind, 1, attends, {});
-    return flop_counter(model, how, {.counted = counted_passes::forward}).total(s).low();
+    return flop_counter(model, how, {.counted = counted_passes::forward}).total_flops(s).low();
 }
 
 }  // namespace
 
-TEST_CASE("MaxText takes half of the squares, and of the box of compressed keys since DeepSeek-V4") {
+TEST_CASE("MaxText counts half of L^2, and since DeepSeek-V4 half of queries x compressed keys") {
     const auto twice = [](const mask& attends, std::uint32_t length) {
         return twice_the_pairs(conventions::maxtext_2026, attends, {.length = length});
     };
@@ -40,7 +40,7 @@ TEST_CASE("MaxText takes half of the squares, and of the box of compressed keys 
           2 * (2 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) + 10));  // as attended: ⌊t/2⌋ of the first t tokens
 }
 
-TEST_CASE("torchtitan takes every token by as many keys as the whole sequence has, or the window") {
+TEST_CASE("torchtitan counts each token times the sequence length or the window") {
     const auto twice = [](const mask& attends, std::uint32_t length) {
         return twice_the_pairs(conventions::torchtitan_2026, attends, {.length = length});
     };
@@ -52,7 +52,7 @@ TEST_CASE("torchtitan takes every token by as many keys as the whole sequence ha
     CHECK(twice(mask::best_compressed_keys(2, 3), 4) == 2 * 4 * 2);
 }
 
-TEST_CASE("Megatron-Bridge takes a window that is shorter than the sequence, and an indexer's scores, as they are") {
+TEST_CASE("Megatron-Bridge counts windows and indexer scores exactly") {
     const auto twice = [](const mask& attends, std::uint32_t length, term kind = term::scores) {
         return twice_the_pairs(conventions::megatron_bridge, attends, {.length = length}, kind);
     };
@@ -63,34 +63,34 @@ TEST_CASE("Megatron-Bridge takes a window that is shorter than the sequence, and
     CHECK(twice_the_pairs(conventions::maxtext, mask::causal(), {.length = 5}, term::index_scores) == 5 * 5);
 }
 
-TEST_CASE("an indexer's scores are told from an attention's in one component") {
+TEST_CASE("scores of an indexer and of attention in one component are counted separately") {
     // Where nothing trains both run alike: a third of the triangle's half square, the other of its pairs.
     const cost both = cost{}
                           .add_pairs("core", term::scores, 1, mask::causal(), {})
                           .add_pairs("core", term::index_scores, 1, mask::causal(), {});
     const flop_counter counter(both, conventions::megatron_bridge,
                                {.counted = counted_passes::forward, .weights = {{"*", weight_state::frozen}}});
-    CHECK(counter.total(sequence{.length = 5}) == flops{5 * 5 + 2 * (1 + 2 + 3 + 4 + 5)});
+    CHECK(counter.total_flops(sequence{.length = 5}) == flops{5 * 5 + 2 * (1 + 2 + 3 + 4 + 5)});
 }
 
-TEST_CASE("a convention may count tokens of the other side, or any moment, for the pairs of a mask") {
+TEST_CASE("a convention may count a sum over lengths instead of the pairs of a mask") {
     convention how = conventions::exact;
     const sequence s{.length = 3, .past = 2, .keys = 5};
-    how.pairs = [](const rule&, const convention&, const attention_context&) {
-        return counted_statistics(moment_rules::keys{});
+    how.pairs = [](const statistic&, const convention&, const attention_context&) {
+        return counted_statistics(moment_statistics::keys{});
     };
     CHECK(twice_the_pairs(how, mask::causal(), s) == 2 * 5);
-    how.pairs = [](const rule&, const convention&, const attention_context&) {
-        return counted_statistics(moment_rules::crossed{});
+    how.pairs = [](const statistic&, const convention&, const attention_context&) {
+        return counted_statistics(moment_statistics::crossed{});
     };
     CHECK(twice_the_pairs(how, mask::causal(), s) == 2 * 3 * 5);
-    how.pairs = [](const rule&, const convention&, const attention_context&) {
-        return counted_statistics(moment_rules::cached{}).also(moment_rules::count{});
+    how.pairs = [](const statistic&, const convention&, const attention_context&) {
+        return counted_statistics(moment_statistics::cached{}).also(moment_statistics::count{});
     };
     CHECK(twice_the_pairs(how, mask::causal(), s) == 2 * (3 * 2 + 1));
 }
 
-TEST_CASE("recsys-examples takes half of the history's square, all of it both ways, and of targets themselves") {
+TEST_CASE("recsys-examples halves L^2 only for a causal history") {
     // 2 of context and 5 of history, which all 10 rows see but for half of the history's square; 3 targets.
     const sequence s{.length = 10, .context = 2, .targets = 3, .target_group = 2};
     CHECK(twice_the_pairs(conventions::recsys_examples, mask::hstu(), s) == 2 * (10 * 7 + 3) - 5 * 5);
@@ -98,7 +98,7 @@ TEST_CASE("recsys-examples takes half of the history's square, all of it both wa
     CHECK(twice_the_pairs(conventions::recsys_examples, mask::sliding_window(4), {.length = 10}) == 10 * 10);
 }
 
-TEST_CASE("a counter that ignores windows takes the other side's square for an encoder's window") {
+TEST_CASE("a convention that ignores windows counts the full square for an encoder window") {
     const sequence s{.length = 3, .keys = 5};
     CHECK(twice_the_pairs(conventions::exact, mask::encoder_window(1, 1), s) == 2 * (2 + 3 + 3 + 3 + 2));
     CHECK(twice_the_pairs(conventions::megatron, mask::encoder_window(1, 1), s) == 2 * 5 * 5);

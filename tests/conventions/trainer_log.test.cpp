@@ -2,8 +2,10 @@
 //
 // Lines as public logs of these trainers have them.
 
+#include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <floptally/conventions/trainer_log.hpp>
 
@@ -28,7 +30,7 @@ floptally::trainer_line line_of(std::string_view trainer, std::string_view text)
 
 }  // namespace
 
-TEST_CASE("lines of nine trainers are read, each number with its rounding", "[comparison]") {
+TEST_CASE("log lines of nine trainers are parsed with the rounding of each logged number", "[comparison]") {
     const auto megatron = line_of(
         "Megatron-LM",
         "[default0]: [2025-05-27 15:23:07] iteration        1/    24000 | consumed samples:          1024 | elapsed "
@@ -95,11 +97,150 @@ TEST_CASE("lines of nine trainers are read, each number with its rounding", "[co
     CHECK(between(hugging_face.flops, 2.6023353811273725e16, 2.6023353811273735e16));
     CHECK(!hugging_face.mfu);
     CHECK(floptally::known_trainers() ==
-          "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, recsys-examples, nanochat, nanoGPT, verl, Hugging Face "
-          "Trainer");
+          "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, recsys-examples, nanochat, nanoGPT, verl, prime-rl, TRL, "
+          "Automodel, ms-swift, OLMo-core, Lightning, Hugging Face Trainer");
 }
 
-TEST_CASE("other lines, half of a line and words that end alike are none", "[comparison]") {
+TEST_CASE("log lines of trainers' 2026 releases are parsed", "[comparison]") {
+    const auto nanochat = line_of(
+        "nanochat",
+        "step 00120/09000 (1.33%) | loss: 4.120334 | lrm: 1.00 | dt: 2310.50ms | tok/sec: 226,914 | bf16_mfu: 18.41 | "
+        "epoch: 1 | total time: 4.12m | eta: 341.9m");
+    CHECK(between(nanochat.seconds, 2.310495, 2.310505));
+    CHECK(between(nanochat.mfu, 0.18405, 0.18415));
+    CHECK(between(nanochat.all_tokens_per_second, 226913.5, 226914.5));
+
+    // NumPy 2 writes the type of its numbers, and all their digits.
+    const auto verl = line_of("verl",
+                              "step:7 - perf/mfu/actor_infer:0 - perf/mfu/actor:np.float64(0.18) - "
+                              "timing_s/update_actor:np.float64(14.25) - perf/total_num_tokens:np.int64(159906) - "
+                              "timing_s/step:96.5514321");
+    CHECK(between(verl.seconds, 14.245, 14.255));
+    CHECK(between(verl.mfu, 0.175, 0.185));
+    CHECK(between(verl.tokens, 159905.5, 159906.5));
+    const auto precise =
+        line_of("verl", "perf/mfu/actor:0.37076442236406741 - timing_s/update_actor:12.345678901234567");
+    CHECK(precise.mfu->most > precise.mfu->least);
+    CHECK(between(precise.mfu, 0.37076442236406741, 0.37076442236406741));
+
+    const auto bridge =
+        line_of("Megatron-Bridge", "Step Time : 0.79s GPU utilization: 62.4MODEL_TFLOP/s/GPU, 8421.05 tok/s/gpu");
+    CHECK(between(bridge.tflops, 62.35, 62.45));
+
+    const auto primus = line_of(
+        "Megatron-LM",
+        "iteration 40/ 50 | elapsed time per iteration (ms): 1041.5 | compute per GPU (TFLOP/s/GPU): 496.3 (avg "
+        "496.1) | tokens/s/GPU inst/harmonic mean: 9640.7/9629.8 | global batch size: 32 |");
+    CHECK(between(primus.tflops, 496.25, 496.35));
+    CHECK(between(primus.tokens_per_second, 9640.65, 9640.75));
+
+    const auto maxtext = line_of("MaxText",
+                                 "completed step: 3, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: "
+                                 "4096.000, total_weights: 65536, loss: 9.1, lr: 3.0e-05");
+    CHECK(between(maxtext.tokens_per_second, 4095.9995, 4096.0005));
+}
+
+TEST_CASE("log lines of Automodel, TRL, OLMo-core, prime-rl, ms-swift and Lightning are parsed", "[comparison]") {
+    const auto automodel =
+        line_of("Automodel", R"({"step": 7, "epoch": 0, "loss": 1.9, "lr": 1e-05, "tps": 52341.2, )"
+                             R"("tps_per_gpu": 6542.65, "num_tokens_per_step": 65536, "mfu": 41.25})");
+    CHECK(between(automodel.all_tokens_per_second, 52341.15, 52341.25));
+    CHECK(between(automodel.mfu, 0.41245, 0.41255));
+    CHECK(between(automodel.tokens, 65535.5, 65536.5));
+    const auto console =
+        line_of("Automodel", "step 7 | epoch 0 | tps 52341.20(6542.65/gpu) | mfu 41.25 | num_label_tokens 9");
+    CHECK(between(console.all_tokens_per_second, 52341.195, 52341.205));
+
+    const auto trl = line_of("TRL",
+                             "{'loss': '0.0123', 'num_tokens': '81920', 'perf/forwarded_tok_s_fwd_bwd': '34112.3', "
+                             "'perf/mfu_fwd_bwd': '31.25', 'perf/mfu_wall_clock': '12.5', "
+                             "'perf/forwarded_tok_s_wall_clock': '13645', 'epoch': '0.1'}");
+    CHECK(between(trl.all_tokens_per_second, 34112.25, 34112.35));
+    CHECK(between(trl.mfu, 0.31245, 0.31255));
+    const auto wall = line_of("TRL", R"({"train/perf/mfu_wall_clock": 12.5, )"
+                                     R"("train/perf/forwarded_tok_s_wall_clock": 13645})");
+    CHECK(between(wall.mfu, 0.1245, 0.1255));
+
+    const auto prime =
+        line_of("prime-rl",
+                "12:01:07 SUCCESS Step 12 | Time: 4.20s | Loss: 0.0312 | Grad. Norm: 0.41 | LR: 1.00e-06 "
+                "| Throughput: 32680 tokens/s | MFU: 41.2% | Peak Mem.: 64.5 GiB");
+    CHECK(between(prime.all_tokens_per_second, 32679.5, 32680.5));
+    CHECK(between(prime.mfu, 0.4115, 0.4125));
+    CHECK(!prime.seconds);  // of another clock than the throughput
+    CHECK(between(
+        line_of("prime-rl", "{'perf/throughput': 32680.5, 'perf/throughput_per_gpu': 4085.06, 'perf/mfu': 41.25}").mfu,
+        0.41245, 0.41255));
+
+    const auto swift = line_of("ms-swift",
+                               "{'loss': 0.143, 'grad_norm': 0.21, 'global_step/max_steps': '400/426', 'memory(GiB)': "
+                               "113.6, 'train_speed(s/it)': 4.61, 'MFU': 0.412345}");
+    CHECK(between(swift.seconds, 4.605, 4.615));
+    CHECK(between(swift.mfu, 0.4123445, 0.4123455));
+    const auto swift_of_2025 = line_of("ms-swift", R"x({"loss": 0.1, "train_speed(iter/s)": 0.25, "MFU": 0.4})x");
+    CHECK(between(swift_of_2025.seconds, 1 / 0.255, 1 / 0.245));
+    const auto swift_megatron =
+        line_of("ms-swift", R"x({"throughput(TFLOP/s/GPU)": 412.345, "MFU": 0.41, "train_speed(s/it)": 9.5})x");
+    CHECK(between(swift_megatron.tflops, 412.3445, 412.3455));
+
+    const auto lightning = line_of("Lightning",
+                                   "{'train/device/batches_per_sec': 2.5, 'train/device/items_per_sec': 20480.0, "
+                                   "'train/device/flops_per_sec': 4.5e+14, 'train/device/mfu': 0.455}");
+    CHECK(between(lightning.seconds, 1 / 2.55, 1 / 2.45));
+    CHECK(between(lightning.tflops, 445, 455));
+    CHECK(between(lightning.tokens_per_second, 20479.95, 20480.05));
+    CHECK(between(line_of("Lightning", "device/batches_per_sec=2.5 device/mfu=0.45").mfu, 0.445, 0.455));
+}
+
+TEST_CASE("log records of several lines and CSV logs of trainers are parsed", "[comparison]") {
+    const auto records_of = [](std::initializer_list<std::string_view> lines) {
+        floptally::trainer_log_reader reader;
+        std::vector<floptally::trainer_line> records;
+        for (const std::string_view line : lines) {
+            if (const auto found = reader.read(line)) {
+                records.push_back(*found);
+            }
+        }
+        return records;
+    };
+    // OLMo-core writes one number a line. The first step has no MFU: its rate must not meet the next one's.
+    const auto olmo =
+        records_of({"[step=1/400,epoch=1]", "    train/CE loss=11.2", "    throughput/device/TPS=9,876",
+                    "[step=2/400,epoch=1,eta=1:02:03]", "    throughput/device/TPS=12,345",
+                    "    throughput/device/TPS (actual avg)=11,000", "    throughput/device/MFU=41.25",
+                    "    throughput/device/MFU (actual avg)=39.00", "    throughput/total tokens=80,000"});
+    REQUIRE(olmo.size() == 1);
+    CHECK(olmo[0].trainer == "OLMo-core");
+    CHECK(between(olmo[0].tokens_per_second, 12345, 12346));  // cut off, not rounded
+    CHECK(between(olmo[0].mfu, 0.41245, 0.41255));
+
+    const auto metrics =
+        records_of({"***** train metrics *****", "  epoch                    =        3.0",
+                    "  total_flos               = 24236176GF", "  train_loss               =     1.3124",
+                    "  train_runtime            = 1 day, 0:49:19.03", "  train_samples_per_second =      2.974"});
+    REQUIRE(metrics.size() == 1);
+    CHECK(metrics[0].trainer == "Hugging Face Trainer");
+    CHECK(between(metrics[0].flops, 24236176.0 * 1073741824, 24236177.0 * 1073741824));  // GF are 2^30 FLOPs, cut off
+    CHECK(between(metrics[0].seconds, 89359.025, 89359.035));
+
+    const auto state =
+        records_of({"{", " \"log_history\": [", "  {", "   \"loss\": 1.5,", "   \"step\": 10", "  },", "  {",
+                    "   \"step\": 20,", "   \"total_flos\": 2.5e+16,", "   \"train_runtime\": 100.5,",
+                    "   \"train_samples_per_second\": 8.25", "  }", " ],", " \"total_flos\": 2.5e+16,"});
+    REQUIRE(state.size() == 1);
+    CHECK(between(state[0].flops, 2.45e16, 2.55e16));
+    CHECK(between(state[0].seconds, 100.45, 100.55));
+
+    // Lightning's metrics.csv: rows of other loggers lie between.
+    const auto table = records_of({"epoch,step,train/device/batches_per_sec,train/device/flops_per_sec,train_loss",
+                                   "0,9,,,2.31", "0,9,2.5,4.5e+14,", "0,19,2.0,4.4e+14,"});
+    REQUIRE(table.size() == 2);
+    CHECK(table[0].trainer == "Lightning");
+    CHECK(between(table[0].tflops, 445, 455));
+    CHECK(between(table[1].seconds, 1 / 2.05, 1 / 1.95));
+}
+
+TEST_CASE("unrelated, incomplete and invalid log lines are not taken for throughput lines", "[comparison]") {
     for (const char* line :
          {"", "seconds: 3", "http tps: 3", "completed step: 3, seconds: 2.1, loss: 3",
           "my_seconds: 3 TFLOP/s/device: 4", "seconds: x, TFLOP/s/device: 4", "seconds: 1.2.3, TFLOP/s/device: 4",

@@ -14,7 +14,7 @@ namespace convention_test {
 namespace {
 
 using namespace floptally;
-using matmul_trace::pair_rule;
+using matmul_trace::pair_statistic;
 using matmul_trace::sequence_list;
 using matmul_trace::step;
 
@@ -24,7 +24,7 @@ flops total(const cost& model, const convention& how, const std::vector<std::uin
     const flop_counter folded(model, how);
     tally batch{folded.masks()};
     batch.add_lengths(lengths);
-    return folded.total(batch, seen);
+    return folded.total_flops(batch, seen);
 }
 
 // ---- the trace of a convention ----
@@ -32,7 +32,7 @@ flops total(const cost& model, const convention& how, const std::vector<std::uin
 /// A mask, the definition of the pairs that it attends, and what conventions look at.
 struct traced_mask {
     mask attends;
-    pair_rule pairs;
+    pair_statistic pairs;
     bool is_causal;
     std::uint64_t window = 0;  ///< of a sliding window, in tokens
     bool is_windowed = false;  ///< a window, chunks or top-k
@@ -40,28 +40,28 @@ struct traced_mask {
 
 /// All keys, or the half of them that causal attention needs, counted over the square of the new tokens. Keys of
 /// cached tokens are attended by every query, so there is nothing to halve.
-pair_rule square(bool half) {
+pair_statistic square(bool half) {
     return [half](const matmul_trace::sequence& s, std::uint64_t, std::uint64_t key) -> std::uint64_t {
         return half && key >= s.past ? 1U : 2U;
     };
 }
 
 /// Half of a box: every query against min(keys, window) keys.
-pair_rule half_of_box(std::uint64_t window) {
+pair_statistic half_of_box(std::uint64_t window) {
     return [window](const matmul_trace::sequence&, std::uint64_t, std::uint64_t key) -> std::uint64_t {
         return key < window ? 1U : 0U;
     };
 }
 
-pair_rule box(std::uint64_t window) {
+pair_statistic box(std::uint64_t window) {
     return [window](const matmul_trace::sequence&, std::uint64_t, std::uint64_t key) -> std::uint64_t {
         return key < window ? 2U : 0U;
     };
 }
 
-/// The pairs of a rule, where a triangle is half of a square: half of the diagonal where all keys before it are
+/// The pairs of a statistic, where a triangle is half of a square: half of the diagonal where all keys before it are
 /// attended in its chunk (0: no chunks) or window.
-pair_rule half_squares(const pair_rule& pairs, std::uint64_t window) {
+pair_statistic half_squares(const pair_statistic& pairs, std::uint64_t window) {
     return [pairs, window](const matmul_trace::sequence& s, std::uint64_t query, std::uint64_t key) {
         const bool in_triangle = window == 0 || query < window;
         return query == key && in_triangle ? pairs(s, query, key) / 2 : pairs(s, query, key);
@@ -69,35 +69,39 @@ pair_rule half_squares(const pair_rule& pairs, std::uint64_t window) {
 }
 
 /// A window that limits some query, or half of the square.
-pair_rule if_limited(const pair_rule& pairs, std::uint64_t window) {
+pair_statistic if_limited(const pair_statistic& pairs, std::uint64_t window) {
     return [pairs, window](const matmul_trace::sequence& s, std::uint64_t query, std::uint64_t key) {
         return s.past + s.length > window ? pairs(s, query, key) : square(true)(s, query, key);
     };
 }
 
 /// Every query by every whole block of the sequence, later ones too, or half of that: a block by its last token.
-pair_rule every_block(std::uint64_t ratio, std::uint64_t weight) {
+pair_statistic every_block(std::uint64_t ratio, std::uint64_t weight) {
     return [ratio, weight](const matmul_trace::sequence& /*s*/, std::uint64_t /*query*/, std::uint64_t key) {
         return (key + 1) % ratio == 0 ? weight : 0U;
     };
 }
 
-pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers_alternate) {
-    if (m.attends.is<mask_rules::compressed_keys>()) {
-        const auto ratio = static_cast<std::uint64_t>(m.attends.as<mask_rules::compressed_keys>().ratio);
+pair_statistic counted_pairs(const traced_mask& m, const convention& how, bool layers_alternate) {
+    if (m.attends.is<mask_statistics::compressed_keys>()) {
+        const auto ratio = static_cast<std::uint64_t>(m.attends.as<mask_statistics::compressed_keys>().ratio);
         return how.pairs == floptally::torchtitan::count_pairs           ? every_block(ratio, 2)
                : how.pairs == floptally::maxtext::count_compressed_pairs ? every_block(ratio, 1)
                                                                          : m.pairs;
     }
     if (m.is_windowed &&
         (how.pairs == floptally::maxtext::count_pairs || how.pairs == floptally::maxtext::count_compressed_pairs)) {
-        if (m.attends.is<mask_rules::top_k>()) {  // as many pairs as a window
-            const auto keys = static_cast<std::uint64_t>(m.attends.as<mask_rules::top_k>().keys);
+        if (m.attends.is<mask_statistics::top_k>()) {  // as many pairs as a window
+            const auto keys = static_cast<std::uint64_t>(m.attends.as<mask_statistics::top_k>().keys);
             return half_squares(matmul_trace::sliding_window(keys), keys);
         }
         if (m.is_causal) {
             return half_squares(m.pairs, m.window);
         }
+    }
+    if (m.attends.is<mask_statistics::top_k>() && how.pairs == floptally::megatron_2026_10::count_pairs) {
+        const auto keys = static_cast<std::uint64_t>(m.attends.as<mask_statistics::top_k>().keys);
+        return half_squares(matmul_trace::sliding_window(keys), keys);
     }
     if (m.window != 0 && how.pairs == floptally::megatron_bridge::count_pairs) {
         return if_limited(m.pairs, m.window);
@@ -128,7 +132,7 @@ pair_rule counted_pairs(const traced_mask& m, const convention& how, bool layers
 
 constexpr std::uint64_t h = 15;
 
-/// A model with a row of every kind that a transformer has.
+/// A model with an entry of every kind that a transformer has.
 cost model_of(const std::vector<traced_mask>& layers, bool tied) {
     std::vector<mask> masks;
     for (const traced_mask& traced : layers) {
@@ -251,7 +255,7 @@ void check_convention(const convention& how) {
 
 }  // namespace
 
-TEST_CASE("every preset counts what its trace runs", "[convention]") {
+TEST_CASE("every convention counts the matmuls of a recorded trace by its own formula", "[convention]") {
     std::size_t number = 0;
     for (const convention* how : conventions::all) {
         const bool counts_parameters_only = how == &conventions::hf_6nd;
@@ -261,7 +265,8 @@ TEST_CASE("every preset counts what its trace runs", "[convention]") {
     }
 }
 
-TEST_CASE("every knob of a convention counts what its trace runs, whatever the others say", "[convention]") {
+TEST_CASE("each option of a convention changes its count as the recorded trace says, alone and combined",
+          "[convention]") {
     std::size_t number = 0;
     for (const causal_pairs causal : {causal_pairs::exact, causal_pairs::half_square, causal_pairs::full_square}) {
         for (const window_pairs windows : {window_pairs::exact, window_pairs::ignored}) {
@@ -294,9 +299,8 @@ TEST_CASE("every knob of a convention counts what its trace runs, whatever the o
     check_convention(last_token);
 }
 
-TEST_CASE(
-    "the weight gradient of a grouped convolution is that of its groups, and of all channels to PyTorch's counter",
-    "[convention]") {
+TEST_CASE("weight gradients of a grouped convolution count its groups, but PyTorch's counter counts all channels",
+          "[convention]") {
     // 8 channels of 2 groups, over 9 cells: each of the 8 reads 9 x 4 numbers, or 9 x 8 as if there were one group.
     floptally::cost model;
     model.add("convolution", floptally::linear{.in_features = 36, .out_features = 8, .groups = 2});
@@ -312,7 +316,7 @@ TEST_CASE(
                         .get(floptally::view::useful, floptally::phase::backward_data)) == "5760");
 }
 
-TEST_CASE("states and latent norms are counted by the rule of each convention", "[convention]") {
+TEST_CASE("each convention counts recurrent states and latent norms by its own formula", "[convention]") {
     // One gated delta net of a 3 x 5 state a head, one Mamba-2 of 6 x 7, one latent attention of 11 and 4.
     constexpr layer where{.hidden_size = 15};
     constexpr constant_cost delta =
@@ -332,10 +336,10 @@ TEST_CASE("states and latent norms are counted by the rule of each convention", 
     batch.add(sequence{.length = 13});
     const auto work = [&](const cost& model, const convention& how, const char* component) -> std::uint64_t {
         const breakdown all = evaluate(model, batch, how);
-        for (const component_flops& entry : all.components()) {
-            if (entry.name.view() == component) {
-                CHECK(entry.total(view::executed) == entry.total(view::useful));
-                return static_cast<std::uint64_t>(entry.total(view::useful).value());
+        for (const component_flops& part : all.components()) {
+            if (part.name.view() == component) {
+                CHECK(part.total(view::executed) == part.total(view::useful));
+                return static_cast<std::uint64_t>(part.total(view::useful).value());
             }
         }
         return 0;
@@ -362,7 +366,8 @@ TEST_CASE("states and latent norms are counted by the rule of each convention", 
     CHECK(latent.parameters() == 15 * 11 + 11 * 6 + 15 * 4 + 4 * 12 + 6 * 15 + 15 + 2);
 }
 
-TEST_CASE("a gate counts once forward and once back, a residual forward alone", "[convention]") {
+TEST_CASE("an elementwise gate counts forward and backward FLOPs, and a residual sum only forward FLOPs",
+          "[convention]") {
     convention how = conventions::exact;
     how.counted = term_set{term::gating, term::residual};
     cost model;
@@ -380,49 +385,95 @@ TEST_CASE("a gate counts once forward and once back, a residual forward alone", 
     CHECK(work.get(view::useful, phase::backward_weights) == flops{});
     // Where no gradient arrives there is no way back.
     const flop_counter frozen(model, how, {.weights = {{"*", weight_state::frozen}}});
-    CHECK(frozen.total(sequence{.length = 10}) == flops{120});
+    CHECK(frozen.total_flops(sequence{.length = 10}) == flops{120});
 }
 
-TEST_CASE("a convention gives a row up to four statistics", "[convention][errors]") {
+TEST_CASE("a convention may count up to four statistics for one cost entry", "[convention][errors]") {
     const auto pairs = [](count_pairs_function of) {
         convention how = conventions::exact;
         how.pairs = of;
         return to_string(flop_counter(cost{}.add("core", attention_core{1, 1, 1}, mask::causal()), how,
                                       {.counted = counted_passes::forward})
-                             .total(sequence{.length = 3}));
+                             .total_flops(sequence{.length = 3}));
     };
-    CHECK(pairs([](const rule& attends, const convention&, const attention_context&) {
+    CHECK(pairs([](const statistic& attends, const convention&, const attention_context&) {
               return counted_statistics(attends).also(attends).also(attends).also(attends);
           }) == std::to_string(4 * 6 * 4));
     CHECK(error_of([&] {
-              return pairs([](const rule& attends, const convention&, const attention_context&) {
+              return pairs([](const statistic& attends, const convention&, const attention_context&) {
                   return counted_statistics(attends).also(attends).also(attends).also(attends).also(attends);
               });
-          }) == "convention: gives a row more than 4 statistics");
+          }) == "convention: counts an entry by more than 4 statistics: add at most 4");
 }
 
-TEST_CASE("half of an odd number of FLOPs per pair is an error and never a rounding", "[convention][errors]") {
+/// The pairs above the diagonal, which a kernel computes for a causal mask and the mask removes.
+struct pairs_above_the_diagonal {
+    static constexpr std::string_view name = "pairs_above_the_diagonal";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return std::uint64_t{s.length} * (s.length - 1) / 2;
+    }
+    [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::masked_out; }
+};
+
+/// The tokens of an operator that PyTorch's counter has no formula for.
+struct tokens_without_formula {
+    static constexpr std::string_view name = "tokens_without_formula";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length; }
+    [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::unregistered; }
+};
+
+TEST_CASE("pairs that a mask removes count only in conventions that count every mask as a square", "[convention]") {
+    for (const convention* how : conventions::all) {
+        const auto core = [&](const mask& attends) {
+            return total(cost{}.add("core", attention_core{1, 1, 1}, attends), *how, {5});
+        };
+        const flops removed = core(mask(pairs_above_the_diagonal{}));
+        INFO(how->name);
+        // Of L² = 25 pairs a causal mask leaves 15.
+        if (core(mask::causal()) == core(mask::bidirectional())) {
+            CHECK(removed * 25 == core(mask::bidirectional()) * 10);
+        } else {
+            CHECK(removed == flops(0));
+        }
+    }
+}
+
+TEST_CASE("operators without a formula in FlopCounterMode count in all conventions but PyTorch's", "[convention]") {
+    const cost with =
+        cost{}.add_entry("core", "", {.what = accumulator::pairs, .kind = term::state, .useful = 6, .padded = 6},
+                         mask(tokens_without_formula{}));
+    const cost plain =
+        cost{}.add_entry("core", "", {.what = accumulator::tokens, .kind = term::state, .useful = 6, .padded = 6});
+    for (const convention* how : conventions::all) {
+        const bool of_pytorch = how->name.starts_with("torch_flop_counter");
+        INFO(how->name);
+        CHECK(total(with, *how, {5}) == (of_pytorch ? flops(0) : total(plain, *how, {5})));
+    }
+}
+
+TEST_CASE("half of an odd number of FLOPs per pair is an error and is never rounded", "[convention][errors]") {
     convention how = conventions::exact;
     how.counted = products.with(term::softmax);
     const auto problem = [&](std::uint64_t heads, const mask& attends) {
         return error_of([&] { return flop_counter(cost{}.add("core", attention_core{heads, 1, 1}, attends), how); });
     };
     CHECK(problem(3, mask::causal()) ==
-          "convention: half of an odd number of FLOPs per pair: the softmax of oddly many heads");
+          "convention: counts half of an odd number of FLOPs per pair, such as the softmax of an odd number of heads: "
+          "leave term::softmax out of `counted`");
     CHECK(problem(4, mask::causal()) == "no error");
     CHECK(problem(3, mask::bidirectional()) == "no error");
     CHECK(problem(3, mask::sliding_window(4)) == "no error");
     // Whether a real pair's or a padded one's.
     const auto problem_of = [](std::uint64_t useful, std::uint64_t padded) {
-        const cost_row row{.what = statistic::pairs, .kind = term::scores, .useful = useful, .padded = padded};
-        return error_of([&] { return flop_counter(cost{}.add_row("core", "", row, mask::causal())); });
+        const cost_entry entry{.what = accumulator::pairs, .kind = term::scores, .useful = useful, .padded = padded};
+        return error_of([&] { return flop_counter(cost{}.add_entry("core", "", entry, mask::causal())); });
     };
     CHECK(problem_of(2, 4) == "no error");
     CHECK(problem_of(3, 4) == problem(3, mask::causal()));
     CHECK(problem_of(2, 3) == problem(3, mask::causal()));
 }
 
-TEST_CASE("6ND is what transformers' Trainer multiplies", "[convention]") {
+TEST_CASE("6ND equals the formula of the transformers Trainer", "[convention]") {
     // `num_parameters(exclude_embeddings=True)` of transformers 5.23: all experts, no tables, no tied lm_head.
     struct model_size {
         cost model;
@@ -438,11 +489,11 @@ TEST_CASE("6ND is what transformers' Trainer multiplies", "[convention]") {
     cost model = presets::gpt2.cost().detached();
     CHECK(total(model, conventions::hf_6nd, {1024}) == flops{uint128{6} * 85'056'000 * 1024});
     model = cost{};
-    model.add("cross_attention.qkv", linear{.in_features = 3, .out_features = 5, .rows = statistic::keys});
+    model.add("cross_attention.qkv", linear{.in_features = 3, .out_features = 5, .rows = accumulator::keys});
     CHECK(total(model, conventions::hf_6nd, {7}) == flops{6 * 15 * 7});
 }
 
-TEST_CASE("half a square of an odd length is exact", "[convention]") {
+TEST_CASE("half of L^2 is exact for odd L", "[convention]") {
     // 7 x 7 / 2 = 24.5 pairs: the FLOPs of one layer, 2·(qk + v)·49/2 a head, are whole all the same.
     cost model;
     model.add("attention.core", attention_core{3, 5, 11}, mask::causal());
@@ -454,7 +505,7 @@ TEST_CASE("half a square of an odd length is exact", "[convention]") {
     CHECK(total(model, conventions::megatron, {7, 1, 3}) == flops{3 * 3 * (5 + 11) * (49 + 1 + 9)});
 }
 
-TEST_CASE("cross attention is counted alike by every convention that counts attention", "[convention]") {
+TEST_CASE("all conventions that count attention give the same FLOPs for cross attention", "[convention]") {
     cost model;
     model.add("cross_attention.core", attention_core{3, 5, 5}, mask::cross_attention());
     for (const convention* how : conventions::all) {
@@ -472,7 +523,7 @@ TEST_CASE("cross attention is counted alike by every convention that counts atte
     }
 }
 
-TEST_CASE("the longest window of flash-attention's kind is counted by every convention", "[convention]") {
+TEST_CASE("every convention counts the longest sliding window of flash-attention", "[convention]") {
     // mask::window(2147483647, 0) is a mask; verl's box of one more token is not.
     cost model;
     model.add("attention.core", attention_core{1, 1, 1}, mask::window(0x7FFF'FFFF, 0));
@@ -483,7 +534,8 @@ TEST_CASE("the longest window of flash-attention's kind is counted by every conv
     }
 }
 
-TEST_CASE("cross attention beside a uniform window makes no alternation of windows", "[convention]") {
+TEST_CASE("cross attention next to sliding-window layers is not taken for alternating full and windowed layers",
+          "[convention]") {
     // convention.hpp: half_box is "L·min(L, W)/2 where layers with and without a window alternate, else ignored".
     cost model;
     model.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(4));
@@ -495,7 +547,7 @@ TEST_CASE("cross attention beside a uniform window makes no alternation of windo
 
 // ---- one model, a number of each convention ----
 
-TEST_CASE("Llama-3-8B on one sequence of 8192 tokens has the published number of every convention", "[convention]") {
+TEST_CASE("Llama-3-8B at 8192 tokens has the published number of every convention", "[convention]") {
     constexpr constant_cost model = presets::llama_3_8b.cost();
     const std::vector<std::uint32_t> step{8192};
     CHECK(total(model, conventions::exact, step) == flops{421'651'971'833'856});
@@ -527,7 +579,7 @@ TEST_CASE("Llama-3-8B on one sequence of 8192 tokens has the published number of
     CHECK(total(model, conventions::exact, std::vector<std::uint32_t>(16, 512)) == flops{372'173'948'583'936});
 }
 
-TEST_CASE("the numbers of Llama-3-8B are its sums of named integers", "[convention]") {
+TEST_CASE("the FLOPs of Llama-3-8B in each convention equal a hand calculation from named integers", "[convention]") {
     const flops zero;
     const uint128 tokens = 8192;
     const uint128 vocabulary = uint128{128256} * 4096;
@@ -552,7 +604,7 @@ TEST_CASE("the numbers of Llama-3-8B are its sums of named integers", "[conventi
     CHECK(is(conventions::palm, 6 * (matmul_weights + norms + vocabulary) * tokens + 3 * core * square));
 }
 
-TEST_CASE("6N counts the N that each formula means", "[convention]") {
+TEST_CASE("each 6N formula uses the parameter count that its source defines", "[convention]") {
     // GPT-2: 12 layers of 768, 12 heads of 64; 124 439 808 parameters, of which 1024 x 768 are positions, 50257 x 768
     // the table that is also the lm_head's weight, and the rest matrices, norms and biases.
     constexpr constant_cost model = presets::gpt2.cost();
@@ -577,7 +629,7 @@ TEST_CASE("6N counts the N that each formula means", "[convention]") {
     CHECK(counted_parameters(conventions::verl, square_core / 2) == matrices + 2 * table);
 }
 
-TEST_CASE("the router of a mixture of experts is no work to Megatron", "[convention]") {
+TEST_CASE("Megatron does not count the router of a mixture of experts", "[convention]") {
     constexpr constant_cost model = presets::mixtral_8x7b.cost();
     tally batch{model.masks()};
     batch.add(sequence{.length = 512});
@@ -587,7 +639,7 @@ TEST_CASE("the router of a mixture of experts is no work to Megatron", "[convent
 
 // ---- names ----
 
-TEST_CASE("a preset is found by its name, and an unknown name is an error that lists them", "[convention][errors]") {
+TEST_CASE("a convention is found by name, and an error for an unknown name lists all names", "[convention][errors]") {
     for (const convention* how : conventions::all) {
         CHECK(&convention_named(how->name) == how);
         CHECK_FALSE(how->summary.empty());
@@ -603,10 +655,22 @@ TEST_CASE("a preset is found by its name, and an unknown name is an error that l
     for (const convention* how : conventions::all) {
         known.append(known.empty() ? "" : ", ").append(how->name);
     }
-    CHECK(known.starts_with("exact, megatron, megatron_bridge, "));
+    CHECK(known.starts_with("exact, megatron, megatron_2026_10, megatron_bridge, "));
+    for (const conventions::counter_of_preset& counter : conventions::counters) {
+        CAPTURE(counter.name);
+        CHECK(&convention_named(counter.name) == counter.how);
+        CHECK(counters_of(counter.how->name).find(counter.name) != std::string::npos);
+        known.append(", ").append(counter.name);
+    }
     CHECK(problem("magatron") == "convention: unknown name \"magatron\"; known: " + known);
     CHECK(problem("") == "convention: unknown name \"\"; known: " + known);
-    CHECK(problem("Exact") == "convention: unknown name \"Exact\"; known: " + known);
+    CHECK(problem("Exact") == "exact");
+    CHECK(problem("NeMo-RL") == "nemo_automodel");
+    CHECK(problem("OLMo-core") == "olmo_core");
+    CHECK(problem("prime-rl") == "nanotron");
+    CHECK(problem("LLaMA-Factory") == "nanotron");
+    CHECK(problem("TRL ").starts_with("convention: unknown name"));
+    CHECK(counters_of("exact").empty());
 }
 
 }  // namespace convention_test

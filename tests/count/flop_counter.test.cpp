@@ -62,21 +62,21 @@ void for_every_fold(const cost& model, F check) {
 
 }  // namespace
 
-TEST_CASE("the quick total is the total of the breakdown in every view", "[flop_counter]") {
+TEST_CASE("total_flops() equals the total of evaluate() in every view", "[flop_counter]") {
     for_every_fold(mixed_model, [](const flop_counter& folded) {
         tally batch{folded.masks()};
         for (const slot& s : samples()) {
             batch.add(s.real, s.padded);
             const breakdown work = folded.evaluate(batch);
             for (const view seen : every_view) {
-                REQUIRE(folded.total(batch, seen) == work.total(seen));
+                REQUIRE(folded.total_flops(batch, seen) == work.total(seen));
             }
         }
-        REQUIRE(folded.total(batch) == folded.total(batch, view::useful));
+        REQUIRE(folded.total_flops(batch) == folded.total_flops(batch, view::useful));
     });
 }
 
-TEST_CASE("the work of sequences adds up to the work of their batch", "[flop_counter]") {
+TEST_CASE("the FLOPs of single sequences add up to those of their batch", "[flop_counter]") {
     for_every_fold(mixed_model, [](const flop_counter& folded) {
         tally batch{folded.masks()};
         flops useful;
@@ -84,23 +84,23 @@ TEST_CASE("the work of sequences adds up to the work of their batch", "[flop_cou
         flops padded;
         for (const slot& s : samples()) {
             batch.add(s.real, s.padded);
-            useful += folded.total(s.real);
-            padded += folded.total(s.padded, view::padded);
-            executed += folded.total(s.padded, view::executed);
+            useful += folded.total_flops(s.real);
+            padded += folded.total_flops(s.padded, view::padded);
+            executed += folded.total_flops(s.padded, view::executed);
         }
-        REQUIRE(folded.total(batch, view::useful) == useful);
-        REQUIRE(folded.total(batch, view::padded) == padded);
-        REQUIRE(folded.total(batch, view::executed) == executed);
+        REQUIRE(folded.total_flops(batch, view::useful) == useful);
+        REQUIRE(folded.total_flops(batch, view::padded) == padded);
+        REQUIRE(folded.total_flops(batch, view::executed) == executed);
     });
 }
 
-TEST_CASE("a sequence that cannot be is an error before it is counted", "[flop_counter][errors]") {
+TEST_CASE("an invalid sequence is an error before anything is counted", "[flop_counter][errors]") {
     const flop_counter counter(floptally::presets::llama_3_8b.cost());
-    CHECK(error_of([&] { return counter.total(sequence{.length = 3, .targets = 7, .target_group = 1}); }) ==
+    CHECK(error_of([&] { return counter.total_flops(sequence{.length = 3, .targets = 7, .target_group = 1}); }) ==
           "targets: context + targets must be at most past + length (3), got 0 + 7");
 }
 
-TEST_CASE("microbatches add up to their step", "[flop_counter]") {
+TEST_CASE("the FLOPs of microbatches add up to the FLOPs of the step", "[flop_counter]") {
     const flop_counter folded(mixed_model, conventions::exact, {.recomputed = recompute::full});
     tally step{folded.masks()};
     flops added[3];
@@ -117,7 +117,7 @@ TEST_CASE("microbatches add up to their step", "[flop_counter]") {
     }
 }
 
-TEST_CASE("a tally of the same masks in another order, or of more masks, gives the same", "[flop_counter]") {
+TEST_CASE("neither the order of masks in a tally nor additional masks change the FLOPs", "[flop_counter]") {
     for (const convention* how : conventions::all) {
         CAPTURE(std::string(how->name));
         const flop_counter folded(mixed_model, *how, {.recomputed = recompute::attention});
@@ -129,7 +129,7 @@ TEST_CASE("a tally of the same masks in another order, or of more masks, gives t
         more.find_or_add(mask::top_k(2), "masks");
         more.find_or_add(mask::causal(), "masks");
         std::int64_t window = 100;
-        for (const rule& m : reversed) {
+        for (const statistic& m : reversed) {
             more.find_or_add(m, "masks");
             more.find_or_add(mask::sliding_window(++window), "masks");
         }
@@ -142,8 +142,8 @@ TEST_CASE("a tally of the same masks in another order, or of more masks, gives t
             superset.add(s.real, s.padded);
         }
         for (const view seen : every_view) {
-            CHECK(folded.total(other_order, seen) == folded.total(same, seen));
-            CHECK(folded.total(superset, seen) == folded.total(same, seen));
+            CHECK(folded.total_flops(other_order, seen) == folded.total_flops(same, seen));
+            CHECK(folded.total_flops(superset, seen) == folded.total_flops(same, seen));
             CHECK(folded.evaluate(superset).total(seen) == folded.evaluate(same).total(seen));
         }
         const breakdown a = folded.evaluate(same);
@@ -156,22 +156,25 @@ TEST_CASE("a tally of the same masks in another order, or of more masks, gives t
     }
 }
 
-TEST_CASE("a tally without a mask of the model is an error that names the mask", "[flop_counter][errors]") {
+TEST_CASE("a tally without the accumulator of a mask that the model uses is an error that names the mask",
+          "[flop_counter][errors]") {
     const flop_counter folded(mixed_model);
     mask_set windows;
     windows.find_or_add(mask::sliding_window(4), "masks");
     const tally without_chunks{windows};
-    CHECK(error_of([&] { return folded.total(without_chunks); }) ==
+    CHECK(error_of([&] { return folded.total_flops(without_chunks); }) ==
           "masks: this tally keeps no pairs of chunked(3): build it with the masks() of the cost that is evaluated");
     CHECK(error_of([&] { return folded.evaluate(tally{}).total(); }) ==
           "masks: this tally keeps no pairs of sliding_window(4): build it with the masks() of the cost that is "
           "evaluated");
     // Where a convention ignores the windows, their pairs are not needed.
-    CHECK(error_of([&] { return flop_counter(mixed_model, conventions::megatron).total(tally{}); }) == "no error");
+    CHECK(error_of([&] { return flop_counter(mixed_model, conventions::megatron).total_flops(tally{}); }) ==
+          "no error");
     CHECK(flop_counter(mixed_model, conventions::megatron).masks().empty());
 }
 
-TEST_CASE("the masks of a folded cost are those that need a word", "[flop_counter]") {
+TEST_CASE("a flop_counter requests no accumulator for masks whose pairs follow from sums of L and L^2",
+          "[flop_counter]") {
     const flop_counter exact(mixed_model);
     REQUIRE(exact.masks().size() == 2);
     CHECK(exact.masks()[0] == mask::sliding_window(4));
@@ -183,7 +186,7 @@ TEST_CASE("the masks of a folded cost are those that need a word", "[flop_counte
 
 // ---- phases ----
 
-TEST_CASE("forward and backward add up to a training step", "[flop_counter]") {
+TEST_CASE("forward and backward FLOPs add up to a training step", "[flop_counter]") {
     for (const convention* how : conventions::all) {
         for (const recompute again : every_recompute) {
             for (const bool flash : {true, false}) {
@@ -210,7 +213,7 @@ TEST_CASE("forward and backward add up to a training step", "[flop_counter]") {
     }
 }
 
-TEST_CASE("views differ by padding, recompute and the fused product only", "[flop_counter]") {
+TEST_CASE("views differ only by padding, recompute and the extra products of a fused backward", "[flop_counter]") {
     tally unpadded{mixed_model.masks()};
     for (const slot& s : samples()) {
         unpadded.add(s.padded);
@@ -222,7 +225,7 @@ TEST_CASE("views differ by padding, recompute and the fused product only", "[flo
     CHECK(101 * work["lm_head"].total(view::padded) == 128 * work["lm_head"].total(view::useful));
 }
 
-TEST_CASE("a plan without a fused attention executes no product twice", "[flop_counter]") {
+TEST_CASE("without fused attention the backward recomputes no attention product", "[flop_counter]") {
     cost model;
     model.add("attention.core", attention_core{3, 5, 11}, mask::causal());
     tally batch;
@@ -245,7 +248,7 @@ TEST_CASE("a plan without a fused attention executes no product twice", "[flop_c
     }
 }
 
-TEST_CASE("full recompute runs the layers again and the lm_head not; attention recompute the core", "[flop_counter]") {
+TEST_CASE("full recompute runs whole layers again, and attention recompute only the attention core", "[flop_counter]") {
     tally batch{mixed_model.masks()};
     for (const slot& s : samples()) {
         batch.add(s.real, s.padded);
@@ -272,7 +275,8 @@ TEST_CASE("full recompute runs the layers again and the lm_head not; attention r
     }
 }
 
-TEST_CASE("a detached product has no backward and a state has two gradients", "[flop_counter]") {
+TEST_CASE("a detached product has no backward FLOPs, and a recurrent state has two gradient products",
+          "[flop_counter]") {
     cost model;
     model.add("indexer", linear{.in_features = 15, .out_features = 7, .kind = term::detached});
     model.add_state("mixer", 5 * 11);
@@ -293,7 +297,7 @@ TEST_CASE("a detached product has no backward and a state has two gradients", "[
     }
 }
 
-TEST_CASE("full recompute runs a detached product of a layer again", "[flop_counter]") {
+TEST_CASE("full recompute also runs a detached product of a layer again", "[flop_counter]") {
     // training_plan.hpp: full is "one more forward of every layer". An indexer chooses the keys of its layer, so the
     // layer cannot run again without it.
     cost model;
@@ -306,7 +310,7 @@ TEST_CASE("full recompute runs a detached product of a layer again", "[flop_coun
 
 // ---- components ----
 
-TEST_CASE("a component is found by its name, and an unknown one is an error", "[flop_counter][errors]") {
+TEST_CASE("a component is found by name, and an unknown name is an error", "[flop_counter][errors]") {
     tally batch{mixed_model.masks()};
     batch.add(sequence{.length = 9, .keys = 4});
     const breakdown work = evaluate(mixed_model, batch);
@@ -317,16 +321,16 @@ TEST_CASE("a component is found by its name, and an unknown one is an error", "[
     }
     CHECK(sum == work.total());
     CHECK(error_of([&] { return work["moe.shared"].total(view::useful); }) ==
-          R"(component: this model counts no component named "moe.shared")");
+          R"(component: this model counts no component named "moe.shared": use a name that the breakdown shows)");
     // A component that the convention does not count is none of the breakdown's.
     CHECK(error_of([&] { return work["norm"].total(view::useful); }) ==
-          R"(component: this model counts no component named "norm")");
+          R"(component: this model counts no component named "norm": use a name that the breakdown shows)");
     CHECK(error_of([&] { return breakdown{}[""].total(view::useful); }) ==
-          R"(component: this model counts no component named "")");
+          R"(component: this model counts no component named "": use a name that the breakdown shows)");
     CHECK(breakdown{}.total() == flops{});
 }
 
-TEST_CASE("an empty batch is no work, and its components are there", "[flop_counter]") {
+TEST_CASE("an empty batch has zero FLOPs and still lists all components", "[flop_counter]") {
     const breakdown work = evaluate(mixed_model, tally{mixed_model.masks()});
     CHECK(work.components().size() == 9);
     for (const view seen : every_view) {
@@ -336,7 +340,7 @@ TEST_CASE("an empty batch is no work, and its components are there", "[flop_coun
 
 // ---- sizes ----
 
-TEST_CASE("Llama-3.1-405B on 16M tokens passes 2^64 and is exact", "[flop_counter]") {
+TEST_CASE("Llama-3.1-405B on 16M tokens exceeds 2^64 FLOPs and is exact", "[flop_counter]") {
     // 2048 sequences of 8192 tokens. Weights of a layer: q and output 16384 x 16384, k and v 16384 x 1024, gate, up and
     // down 16384 x 53248; 126 layers and an lm_head of 128256 x 16384. 6 FLOPs a weight and token; 3 x 4 x 128 heads x
     // 128 FLOPs a pair and layer.
@@ -354,11 +358,11 @@ TEST_CASE("Llama-3.1-405B on 16M tokens passes 2^64 and is exact", "[flop_counte
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::uint32_t>(2048, 8192));
     CHECK(evaluate(model, batch).total() == flops{expected});
-    CHECK(flop_counter(model).total(batch) == flops{expected});
+    CHECK(flop_counter(model).total_flops(batch) == flops{expected});
     CHECK(to_string(evaluate(model, batch).total()) == "42345162566560382976");
 }
 
-TEST_CASE("components that a plan names run their forward once more, and only in the executed view", "[flop_counter]") {
+TEST_CASE("components that a plan recomputes run forward once more in the executed view only", "[flop_counter]") {
     constexpr constant_cost model = presets::mixtral_8x7b.cost();
     tally batch{model.masks()};
     batch.add(sequence{.length = 7}, sequence{.length = 8});
@@ -386,28 +390,28 @@ TEST_CASE("components that a plan names run their forward once more, and only in
           plain.get(view::padded, phase::forward));
 }
 
-TEST_CASE("the largest tally times the largest coefficients stays below 2^128", "[flop_counter]") {
-    // All coefficients together are below 2^64 and so is every word, hence no sum can wrap.
+TEST_CASE("the largest tally under the largest coefficients stays below 2^128 FLOPs", "[flop_counter]") {
+    // All coefficients together are below 2^64 and so is every accumulator, hence no sum can wrap.
     constexpr std::uint64_t most = ~std::uint64_t{0};
     cost model;
     model.add("a", linear{.in_features = std::uint64_t{1} << 30, .out_features = std::uint64_t{1} << 29});
     model.add("b", attention_core{std::uint64_t{1} << 28, std::uint64_t{1} << 29, 1}, mask::causal());
     const flop_counter folded(model);
-    std::vector<std::uint64_t> words(2 * tally::fixed_words, most);
-    const tally full = tally::from_words({}, words);
+    std::vector<std::uint64_t> accumulators(2 * tally::fixed_accumulators, most);
+    const tally full = tally::from_accumulators({}, accumulators);
     // Words of useful tokens, squares and cached: 2^60, and half of 2·2^28·(2^29 + 1) each, three times over.
     const uint128 core = uint128{2} * (std::uint64_t{1} << 28) * ((std::uint64_t{1} << 29) + 1);
-    const uint128 per_word = (uint128{1} << 60) + core / 2 + core / 2 + core;
-    CHECK(folded.total(full) == flops{3 * per_word * most});
-    CHECK(folded.evaluate(full).total() == folded.total(full));
+    const uint128 per_accumulator = (uint128{1} << 60) + core / 2 + core / 2 + core;
+    CHECK(folded.total_flops(full) == flops{3 * per_accumulator * most});
+    CHECK(folded.evaluate(full).total() == folded.total_flops(full));
 }
 
-TEST_CASE("coefficients that do not fit 64 bits together are an error when they are folded", "[flop_counter][errors]") {
+TEST_CASE("FLOP coefficients whose sum exceeds 64 bits are an error at construction", "[flop_counter][errors]") {
     const auto problem = [](std::uint64_t width, const training_plan& plan) {
         return error_of([&] {
             cost model;
             model.add("mlp", linear{.in_features = std::uint64_t{1} << 30, .out_features = width});
-            return flop_counter(model, conventions::exact, plan).total(tally{});
+            return flop_counter(model, conventions::exact, plan).total_flops(tally{});
         });
     };
     // A weight counts 2 FLOPs in each of three phases and three views: 18 x 2^30 x width.
@@ -422,16 +426,16 @@ TEST_CASE("coefficients that do not fit 64 bits together are an error when they 
     // One coefficient alone that does not fit: 2 x 2^62 to data and weights, three times.
     cost core;
     core.add("attention.core", attention_core{std::uint64_t{1} << 61, 3, 1}, mask::bidirectional());
-    CHECK(error_of([&] { return flop_counter(core).total(tally{}); }).starts_with("cost: "));
+    CHECK(error_of([&] { return flop_counter(core).total_flops(tally{}); }).starts_with("cost: "));
     CHECK_THROWS_AS(flop_counter(core), overflow);
 }
 
-TEST_CASE("coefficients may be as large as 64 bits hold of all views together") {
+TEST_CASE("the coefficients of all views together may fill 64 bits") {
     const auto counted = [](std::uint64_t useful) {
-        const cost_row row{.what = statistic::pairs, .kind = term::scores, .useful = useful, .padded = useful};
-        return flop_counter(cost{}.add_row("core", "", row, mask::bidirectional()), conventions::exact,
+        const cost_entry entry{.what = accumulator::pairs, .kind = term::scores, .useful = useful, .padded = useful};
+        return flop_counter(cost{}.add_entry("core", "", entry, mask::bidirectional()), conventions::exact,
                             {.counted = counted_passes::forward})
-            .total(sequence{.length = 3});
+            .total_flops(sequence{.length = 3});
     };
     // n² and n·past, in three views: a sixth of 2^64 − 1.
     constexpr std::uint64_t sixth = 3'074'457'345'618'258'602;

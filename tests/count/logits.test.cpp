@@ -21,7 +21,7 @@ namespace {
 using namespace floptally;
 
 constexpr std::uint64_t h = 4096;
-constexpr std::uint64_t words = 128256;
+constexpr std::uint64_t accumulators = 128256;
 
 constexpr training_plan with(logit_tokens of, counted_passes passes = counted_passes::train) {
     return {.counted = passes, .logits = of};
@@ -59,7 +59,7 @@ TEST_CASE("a request of 2000 prompt and 38 generated tokens has its published FL
     CHECK(count(logit_tokens::last) == flops{29'561'948'995'584U});
 }
 
-TEST_CASE("the head counts the tokens whose logits are computed, and nothing else changes") {
+TEST_CASE("the plan's logits setting changes only the FLOPs of the lm_head") {
     const flop_counter all(presets::llama_3_8b, conventions::exact, with(logit_tokens::all));
     const breakdown before = all.evaluate(batch_of(all));
     for (const logit_tokens of : {logit_tokens::last, logit_tokens::measured}) {
@@ -70,17 +70,15 @@ TEST_CASE("the head counts the tokens whose logits are computed, and nothing els
         if (of == logit_tokens::measured) {
             useful = 250;
             padded = 600;
-            batch.add_measured("logits", useful, padded);
+            batch.add_measured("logits", {.useful = useful, .padded = padded});
         }
         const breakdown after = counter.evaluate(batch);
-        CHECK(logits_in(batch, of) == padded);
-        CHECK(logits_in(batch, of, view::useful) == useful);
         for (const component_flops& component : before.components()) {
             for (const view seen : {view::useful, view::padded, view::executed}) {
                 for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
                     const flops counted = after[component.name.view()].get(seen, during);
                     if (component.name.view() == "lm_head") {  // the logits, dX and dW are a product each
-                        CHECK(counted == matmul(seen == view::useful ? useful : padded, h, words));
+                        CHECK(counted == matmul(seen == view::useful ? useful : padded, h, accumulators));
                     } else {
                         CHECK(counted == component.get(seen, during));
                     }
@@ -88,11 +86,11 @@ TEST_CASE("the head counts the tokens whose logits are computed, and nothing els
             }
         }
         CHECK(after.components().size() == before.components().size());
-        CHECK(counter.total(batch) == after.total());
+        CHECK(counter.total_flops(batch) == after.total());
     }
 }
 
-TEST_CASE("logits of multi-token prediction and of a plan by parts follow") {
+TEST_CASE("the logits setting also applies to multi-token prediction and to plans that name parts") {
     const auto model = transformer<gqa, gated_mlp>{.hidden_size = 64,
                                                    .num_layers = 3,
                                                    .attention = {.num_heads = 4, .num_kv_heads = 2, .head_dim = 16},
@@ -106,7 +104,7 @@ TEST_CASE("logits of multi-token prediction and of a plan by parts follow") {
         tally batch{counter.masks()};
         batch.add_lengths(std::vector<std::uint32_t>{40, 60});
         if (of == logit_tokens::measured) {
-            batch.add_measured("logits", measured_tokens, measured_tokens);
+            batch.add_measured("logits", {.useful = measured_tokens});
         }
         return counter.evaluate(batch)["lm_head"];
     };
@@ -121,73 +119,61 @@ TEST_CASE("logits of multi-token prediction and of a plan by parts follow") {
     }
 }
 
-TEST_CASE("what a model keeps beside its rows stays where a plan says its logits") {
+TEST_CASE("a tally counts a mask that the model requests explicitly under every logits setting") {
     cost model = presets::llama_3_8b.cost();
     model.keep(mask::sliding_window(7));
     for (const logit_tokens of : {logit_tokens::all, logit_tokens::last}) {
         const flop_counter counter(model, conventions::exact, {.logits = of});
-        CHECK(std::ranges::count(counter.masks(), rule(mask::sliding_window(7))) == 1);
+        CHECK(std::ranges::count(counter.masks(), statistic(mask::sliding_window(7))) == 1);
     }
 }
 
-TEST_CASE("every convention counts so many logits where a plan says so") {
+TEST_CASE("every convention counts the number of logits that the plan sets") {
     for (const convention* how : conventions::all) {
         const flop_counter all(presets::llama_3_8b, *how, with(logit_tokens::all, counted_passes::forward));
         const flop_counter some(presets::llama_3_8b, *how, with(logit_tokens::measured, counted_passes::forward));
         if (how->parameters == counted_weights::stored || !how->counted.contains(term::lm_head)) {
-            CHECK(some.total(batch_of(some)) == all.total(batch_of(all)));  // it knows no logits
+            CHECK(some.total_flops(batch_of(some)) == all.total_flops(batch_of(all)));  // it knows no logits
             continue;
         }
         tally batch = batch_of(some);
-        batch.add_measured("logits", 10, 20);
-        const flops more = how->head == head_rows::one_per_sequence ? flops{} : matmul(990, h, words);
-        const flops fewer = how->head == head_rows::one_per_sequence ? matmul(8, h, words) : flops{};
+        batch.add_measured("logits", {.useful = 10, .padded = 20});
+        const flops more = how->head == head_rows::one_per_sequence ? flops{} : matmul(990, h, accumulators);
+        const flops fewer = how->head == head_rows::one_per_sequence ? matmul(8, h, accumulators) : flops{};
         INFO(std::string(how->name));
-        CHECK(all.total(batch_of(all)) + fewer == some.total(batch) + more);
+        CHECK(all.total_flops(batch_of(all)) + fewer == some.total_flops(batch) + more);
     }
 }
 
-TEST_CASE("a batch without the number of its logits is an error") {
+TEST_CASE("a batch without a number of logits is an error if the plan requires one") {
     const flop_counter counter(presets::llama_3_8b, conventions::exact, with(logit_tokens::measured));
     const tally batch = batch_of(counter);
     CHECK(error_of([&] { static_cast<void>(counter.evaluate(batch)); }) ==
-          "measured(logits): this cost counts it, and the tally has none: call add_measured");
+          "measured(logits): this cost counts it, and the tally has none: call add_measured with its amount");
     for (const std::uint32_t length : {1U, 5U}) {
-        CHECK(error_of([&] { static_cast<void>(counter.total(sequence{.length = length})); }) ==
-              "measured(logits): this cost counts it, and the tally has none: call add_measured");
+        CHECK(error_of([&] { static_cast<void>(counter.total_flops(sequence{.length = length})); }) ==
+              "measured(logits): this cost counts it, and the tally has none: call add_measured with its amount");
     }
-    CHECK(counter.total(tally{counter.masks()}) == flops{});  // without tokens there is none to miss
-    // A word that is kept and not counted is not asked for.
+    CHECK(counter.total_flops(tally{counter.masks()}) == flops{});  // without tokens there is none to miss
+    // An accumulator that is kept and not counted is not asked for.
     cost model = presets::llama_3_8b.cost();
     model.keep(measured("kept"));
     const flop_counter keeping(model, conventions::exact, with(logit_tokens::measured));
     tally with_logits{keeping.masks()};
     with_logits.add(sequence{.length = 5});
-    with_logits.add_measured("logits", 3, 3);
-    CHECK(error_of([&] { return keeping.total(with_logits); }) == "no error");
+    with_logits.add_measured("logits", {.useful = 3});
+    CHECK(error_of([&] { return keeping.total_flops(with_logits); }) == "no error");
     model = cost{}.add("mlp", linear{.in_features = 3, .out_features = 5});
     model.keep(measured("kept"));
-    CHECK(flop_counter(model).total(sequence{.length = 5}) == flops{3 * 5 * 2 * 3 * 5});
+    CHECK(flop_counter(model).total_flops(sequence{.length = 5}) == flops{3 * 5 * 2 * 3 * 5});
 }
 
-TEST_CASE("the logits of a batch are of all of its tokens, of its sequences, or as many as were measured") {
-    tally batch{mask_set{measured("logits")}};
-    batch.add_padded(std::vector<std::uint32_t>{700, 0, 300}, 1024);
-    batch.add_measured("logits", 120, 130);
-    CHECK(logits_in(batch, logit_tokens::all, view::useful) == 1000);
-    CHECK(logits_in(batch, logit_tokens::all) == 3 * 1024);
-    CHECK(logits_in(batch, logit_tokens::last, view::useful) == 2);
-    CHECK(logits_in(batch, logit_tokens::last) == 3);
-    CHECK(logits_in(batch, logit_tokens::measured, view::useful) == 120);
-    CHECK(logits_in(batch, logit_tokens::measured) == 130);
-}
-
-TEST_CASE("the head's bytes are of the tokens whose logits are computed") {
+TEST_CASE("the lm_head moves the bytes of only those tokens whose logits are computed") {
     const auto bytes = [](logit_tokens of) {
         byte_counter counter(parts_of(presets::llama_3_8b), with(of, counted_passes::forward));
         counter.add_lengths(std::vector<std::uint32_t>{700, 300});
         if (of == logit_tokens::measured) {
-            counter.add_measured("logits", 120, 120);
+            counter.add_measured("logits", {.useful = 120});
         }
         return counter.count();
     };
@@ -195,15 +181,15 @@ TEST_CASE("the head's bytes are of the tokens whose logits are computed") {
     for (const auto& [of, rows] : std::vector<std::pair<logit_tokens, std::uint64_t>>{
              {logit_tokens::all, 1000}, {logit_tokens::last, 2}, {logit_tokens::measured, 120}}) {
         const step_bytes some = bytes(of);
-        // Reads x [rows, h] and W [words, h], writes y [rows, words].
-        CHECK(some["lm_head"].get(phase::forward, byte_kind::activations) == uint128{2} * rows * (h + words));
-        CHECK(some["lm_head"].get(phase::forward, byte_kind::weights) == uint128{2} * words * h);
+        // Reads x [rows, h] and W [accumulators, h], writes y [rows, accumulators].
+        CHECK(some["lm_head"].get(phase::forward, byte_kind::activations) == uint128{2} * rows * (h + accumulators));
+        CHECK(some["lm_head"].get(phase::forward, byte_kind::weights) == uint128{2} * accumulators * h);
         CHECK(some["mlp"].total() == all["mlp"].total());
         CHECK(some["attention.core"].total() == all["attention.core"].total());
     }
 }
 
-TEST_CASE("logits of some tokens are counted at compile time") {
+TEST_CASE("logits of a subset of tokens can be counted at compile time") {
     constexpr flops counted = [] {
         const flop_counter counter(presets::llama_3_8b.cost(), conventions::exact,
                                    {.counted = counted_passes::forward, .logits = logit_tokens::last});
@@ -211,7 +197,7 @@ TEST_CASE("logits of some tokens are counted at compile time") {
         batch.add(sequence{.length = 1000});
         return counter.evaluate(batch)["lm_head"].total(view::useful);
     }();
-    STATIC_REQUIRE(counted == flops{uint128{2} * h * words});
+    STATIC_REQUIRE(counted == flops{uint128{2} * h * accumulators});
 }
 
 }  // namespace logits_test

@@ -121,19 +121,19 @@ struct trained {
     [[nodiscard]] breakdown step(std::uint64_t steps, const convention& how = conventions::exact) const {
         const flop_counter counter(config, how, plan);
         mask_set masks = config.cost.masks();
-        for (const rule& one : counter.masks()) {
+        for (const statistic& one : counter.masks()) {
             masks.find_or_add(one, "masks");
         }
         tally batch{masks};
         batch.add(sequence{.length = 9}, sequence{.length = 11});
-        batch.add_measured(muon::word, steps, steps);
+        batch.add_measured(muon::accumulator, {.useful = steps});
         return counter.evaluate(batch);
     }
 };
 
 }  // namespace
 
-TEST_CASE("Muon multiplies its iterations' matrices, of every weight and expert, once a step", "[muon]") {
+TEST_CASE("Muon counts its Newton-Schulz iterations once a step for every weight matrix and expert", "[muon]") {
     const auto every = [](const std::string&) { return true; };
     for (const int iterations : {1, 5, 6}) {
         const trained with({}, {.iterations = static_cast<std::uint64_t>(iterations)});
@@ -150,7 +150,7 @@ TEST_CASE("Muon multiplies its iterations' matrices, of every weight and expert,
           })});
 }
 
-TEST_CASE("Muon steps what a plan trains, and of LoRA the adapters", "[muon]") {
+TEST_CASE("Muon counts only trained weights, with LoRA only the adapters", "[muon]") {
     const trained layer_two({.weights = {{"*", weight_state::frozen}, {"*", weight_state::trainable, 0, 2, 2}}});
     CHECK(layer_two.step(1)["optimizer.muon"].total(view::useful) ==
           flops{enumerated(5, [](const std::string& name) { return name.starts_with("2."); })});
@@ -163,7 +163,7 @@ TEST_CASE("Muon steps what a plan trains, and of LoRA the adapters", "[muon]") {
     CHECK(lora.step(2)["optimizer.muon"].total(view::useful) == flops{2 * m.flops});
 }
 
-TEST_CASE("Muon is a component of its own, off by default, and no other convention counts it", "[muon]") {
+TEST_CASE("Muon is a component of its own, off by default, and other conventions omit it", "[muon]") {
     const trained with;
     const cost without = model().cost();
     for (const convention* how : conventions::all) {
@@ -200,7 +200,7 @@ TEST_CASE("Muon is a component of its own, off by default, and no other conventi
           with.step(1)["optimizer.muon"].total(view::useful) + with.step(1)["optimizer.muon"].total(view::useful));
 }
 
-TEST_CASE("Muon of a model adds one part and its cost, and of a cost alone the same work", "[muon]") {
+TEST_CASE("Muon adds one part to a model and the same FLOPs to its cost", "[muon]") {
     const trained with;
     model_config by_hand;
     for (const model_part& one : parts_of(model())) {
@@ -211,7 +211,7 @@ TEST_CASE("Muon of a model adds one part and its cost, and of a cost alone the s
     CHECK(with.config.parts.back().cost == steps.cost);
     CHECK(with.config.cost == model().cost() + steps.cost);
 
-    // Layers that are merged into one row have as many matrices as before.
+    // Layers that are merged into one entry have as many matrices as before.
     model_config alone;
     alone.cost = model().cost();
     alone = with_muon(alone);
@@ -225,34 +225,38 @@ TEST_CASE("Muon of a model adds one part and its cost, and of a cost alone the s
     CHECK(none.step(1).total() == none.step(1).get(view::useful, phase::forward));
 }
 
-TEST_CASE("Muon refuses what it cannot know", "[muon]") {
+TEST_CASE("Muon is an error for a matrix without a name, for zero iterations and for a batch without steps", "[muon]") {
     const trained with;
-    CHECK(error_of([&] { static_cast<void>(with.step(0)); }) ==
-          "measured(optimizer_steps): this cost counts it, and the tally has none: call add_measured");
+    tally no_steps(flop_counter(with.config.cost).masks());
+    no_steps.add({.length = 4});
+    CHECK(error_of([&] { static_cast<void>(flop_counter(with.config.cost).evaluate(no_steps)); }) ==
+          "measured(optimizer_steps): this cost counts it, and the tally has none: call add_measured with its amount");
     CHECK(error_of([&] { static_cast<void>(muon_part(with.config.parts, {}, {.iterations = 0})); }) ==
           "iterations: must be at least 1, got 0");
     model_part own{.name = "layer"};
     own.cost.add("mlp", linear{.in_features = 4, .out_features = 4});
     CHECK(error_of([&] {
               static_cast<void>(muon_part({&own, 1}));
-          }) == "mlp: has a matrix without a name, which may be several; muon needs their names, or others to have it");
-    CHECK(muon_part({&own, 1}, {}, {.others = {"mlp"}}).cost.rows().size() == 0);
+          }) == "mlp: has a matrix without a name: name each matrix for muon, or name the component in `others`");
+    CHECK(muon_part({&own, 1}, {}, {.others = {"mlp"}}).cost.entries().size() == 0);
     CHECK(error_of([&] {
               static_cast<void>(muon_part(with.config.parts, {}, {.others = {"moe.router", "moe.ruoter"}}));
-          }) == "others[1]: no weight of this model is named \"moe.ruoter\"");
+          }) == "others[1]: no weight of this model is named \"moe.ruoter\"; use the names that the breakdown shows");
     CHECK(error_of([&] {
               static_cast<void>(muon_part(with.config.parts, {}, {.others = {"moe.ruoter", "moe.router"}}));
-          }) == "others[0]: no weight of this model is named \"moe.ruoter\"");
+          }) == "others[0]: no weight of this model is named \"moe.ruoter\"; use the names that the breakdown shows");
     model_part by_hand{.name = "layer"};
-    by_hand.cost.add_row("mlp", "w", cost_row{.useful = 48, .padded = 48, .parameters = 24});
+    by_hand.cost.add_entry("mlp", "w", cost_entry{.useful = 48, .padded = 48, .parameters = 24});
     CHECK(error_of([&] {
               static_cast<void>(muon_part({&by_hand, 1}));
-          }) == "mlp: has weights whose sides it does not say; muon needs them, or others to have it");
-    CHECK(muon_part({&by_hand, 1}, {}, {.others = {"mlp/w"}}).cost.rows().size() == 0);
+          }) ==
+          "mlp: does not give the rows and columns of its weights: give them for muon, or name the component in "
+          "`others`");
+    CHECK(muon_part({&by_hand, 1}, {}, {.others = {"mlp/w"}}).cost.entries().size() == 0);
     model_part fits_none{.name = "layer"};  // as a convolution, which says what it reads
-    fits_none.cost.add_row("mlp", "w",
-                           cost_row{.useful = 48, .padded = 48, .parameters = 24, .flow = {.reads = value::stream}});
-    CHECK(muon_part({&fits_none, 1}).cost.rows().size() == 0);
+    fits_none.cost.add_entry(
+        "mlp", "w", cost_entry{.useful = 48, .padded = 48, .parameters = 24, .flow = {.reads = value::stream}});
+    CHECK(muon_part({&fits_none, 1}).cost.entries().size() == 0);
     const auto of_two = [](linear one, linear other) {
         model_part part{.name = "layer"};
         for (linear matrix : {one, other}) {
@@ -267,14 +271,15 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
           of_two({.in_features = 1, .out_features = 4}, {.in_features = 3, .out_features = 8})}) {
         CHECK(error_of([&] {
                   static_cast<void>(muon_part({&merged, 1}));
-              }) == "mlp: is several matrices of different shapes under one name; muon needs a name for each");
+              }) ==
+              "mlp: has several matrices of different shapes under one name: give each matrix its own name for muon");
     }
     const model_part twice = of_two({.in_features = 4, .out_features = 6}, {.in_features = 4, .out_features = 6});
-    CHECK(muon_part({&twice, 1}).cost.rows()[0].useful == 2 * 5 * (4 * 4 * 4 * 6 + 2 * 4 * 4 * 4));
+    CHECK(muon_part({&twice, 1}).cost.entries()[0].useful == 2 * 5 * (4 * 4 * 4 * 6 + 2 * 4 * 4 * 4));
     model_part least{.name = "layer"};  // of one weight
     least.cost.add("mlp", linear{.in_features = 1, .out_features = 1, .weight = "w"});
-    REQUIRE(muon_part({&least, 1}).cost.rows().size() == 1);
-    CHECK(muon_part({&least, 1}).cost.rows()[0].useful == 5 * (4 + 2));
+    REQUIRE(muon_part({&least, 1}).cost.entries().size() == 1);
+    CHECK(muon_part({&least, 1}).cost.entries()[0].useful == 5 * (4 + 2));
 }
 
 }  // namespace muon_test

@@ -98,7 +98,7 @@ void decoder(tape& t, const batch_sums& b, int layers, const std::function<tenso
     t.loss(head(t, b, x));
 }
 
-constexpr vocabulary words{.size = 50, .padded_size = 64};
+constexpr vocabulary accumulators{.size = 50, .padded_size = 64};
 
 const std::vector<std::pair<std::string, std::string>> gqa_weights{{"attention.qkv", "q_proj"},
                                                                    {"attention.qkv", "k_proj"},
@@ -122,7 +122,7 @@ test_model llama() {
                                                 .num_layers = 4,
                                                 .attention = {4, 2, 3},
                                                 .feed_forward = {20},
-                                                .vocab = words,
+                                                .vocab = accumulators,
                                                 .layer_elementwise = {.norm = 2 * h},
                                                 .final_elementwise = {.norm = h}};
     return {"llama", parts_of(model),
@@ -140,7 +140,7 @@ test_model side_by_side() {
                                                 .num_layers = 4,
                                                 .attention = {4, 2, 3},
                                                 .feed_forward = {20},
-                                                .vocab = words,
+                                                .vocab = accumulators,
                                                 .layer_elementwise = {.norm = h},
                                                 .final_elementwise = {.norm = h}};
     std::vector<model_part> parts = parts_of(model);
@@ -174,7 +174,7 @@ test_model experts() {
                                     .shared_intermediate_size = 8,
                                     .shared_expert_gate = true,
                                     .latent_size = 9}},
-        .vocab = words,
+        .vocab = accumulators,
         .layer_elementwise = {.norm = 2 * h},
         .final_elementwise = {.norm = h}};
     return {
@@ -229,7 +229,7 @@ test_model latent() {
                                                         .qk_rope_head_dim = 2,
                                                         .v_head_dim = 7},
                                           .feed_forward = {20},
-                                          .vocab = words,
+                                          .vocab = accumulators,
                                           .layer_elementwise = {.norm = 2 * h},
                                           .final_elementwise = {.norm = h}};
     return {"latent", parts_of(model),
@@ -274,7 +274,7 @@ test_model hybrid() {
                                                         .num_layers = 4,
                                                         .attention = {},
                                                         .feed_forward = {20},
-                                                        .vocab = words,
+                                                        .vocab = accumulators,
                                                         .layer_elementwise = {.norm = 2 * h},
                                                         .final_elementwise = {.norm = h}};
     return {"hybrid", parts_of(model),
@@ -307,13 +307,13 @@ test_model encoder_decoder() {
     const gqa attention{4, 2, 3};
     const mlp feed{20};
     std::vector<model_part> stages{
-        {.name = "embedding", .role = part_role::input, .cost = words.embedding_cost(h)},
+        {.name = "embedding", .role = part_role::input, .cost = accumulators.embedding_cost(h)},
         {"encoder", part_role::encoder, attention.cost(both_ways).on_encoder(), 0, 3},
         {"encoder", part_role::encoder, feed.cost(both_ways).on_encoder(), 0, 3},
         {"layer", part_role::layer, attention.cost(causal), 0, 2},
         {"layer", part_role::layer, cross_attention{4, 2, 3}.cost(causal), 0, 2},
         {"layer", part_role::layer, feed.cost(causal), 0, 2},
-        {.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)},
+        {.name = "lm_head", .role = part_role::head, .cost = accumulators.head_cost(h)},
     };
     const auto two = [](tape& t, const std::string& name, std::uint64_t rows, tensor x) {
         return t.linear(name, "down_proj", rows, 20, h, t.linear(name, "up_proj", rows, h, 20, x));
@@ -361,12 +361,12 @@ test_model encoder_decoder() {
 /// Two layers of attention and MLP, then two depths of multi-token prediction.
 test_model multi_token() {
     const transformer<gqa, gated_mlp> model{
-        .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = words};
+        .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = accumulators};
     std::vector<model_part> stages = parts_of(model);
     const layer causal{.hidden_size = h, .attends = mask::causal()};
     const cost parts[] = {model.attention.cost(causal), model.feed_forward.cost(causal)};
     multi_token_prediction{.num_layers = 2, .elementwise = {.norm = 2 * h}}.for_each_part(
-        parts, h, words, [&stages](const model_part& next) { stages.push_back(next); });
+        parts, h, accumulators, [&stages](const model_part& next) { stages.push_back(next); });
     return {"multi-token", std::move(stages),
             [](tape& t, const batch_sums& b) {
                 tensor x = t.mix({t.input(), t.table("embedding")});
@@ -409,14 +409,15 @@ test_model streams() {
                                          .o_lora_rank = 7};
     cost norm;
     norm.add_parameters("norm", term::norm, h);
-    std::vector<model_part> stages{{.name = "embedding", .role = part_role::input, .cost = words.embedding_cost(h)}};
+    std::vector<model_part> stages{
+        {.name = "embedding", .role = part_role::input, .cost = accumulators.embedding_cost(h)}};
     for (std::uint64_t i = 0; i < 2; ++i) {
         for (const cost& part : {mix, norm, attention.cost(where), mix, norm, gated_mlp{20}.cost(where)}) {
             stages.push_back({"layer", part_role::layer, part, i, 1});
         }
     }
     stages.push_back({.name = "after", .role = part_role::layer, .cost = stream_head{3}.cost(where)});
-    stages.push_back({.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)});
+    stages.push_back({.name = "lm_head", .role = part_role::head, .cost = accumulators.head_cost(h)});
     const auto mixed = [](tape& t, const batch_sums& b, tensor x, const std::function<tensor(tensor)>& part) {
         const tensor weights = t.linear("residual.mix", "hc_fn", b.tokens, 3 * h, 15, x, false);
         const tensor out = part(t.mix({x, weights}));
@@ -466,7 +467,7 @@ tensor mixed(tape& t, std::uint64_t rows, const std::string& weight, std::uint64
 tensor convolved(tape& t, std::uint64_t rows, const std::string& weight, std::uint64_t channels, tensor x) {
     return t.linear("mixer.convolution", weight, rows, 4, channels, x, false);
 }
-/// A recurrence of so many multiply-adds a row in one kernel, whose backward gives a gradient to all that it reads.
+/// A recurrence of so many multiply-adds an entry in one kernel, whose backward gives a gradient to all that it reads.
 tensor recurrence(tape& t, std::uint64_t rows, std::uint64_t multiply_adds, const std::vector<tensor>& reads) {
     const tensor all = t.mix(reads);
     return t.activations("mixer.state", 2 * rows * multiply_adds, all, all);
@@ -485,7 +486,7 @@ test_model of_mixer(const std::string& name, const Mixer& mixer,
                                                      .num_layers = 2,
                                                      .attention = mixer,
                                                      .feed_forward = {20},
-                                                     .vocab = words,
+                                                     .vocab = accumulators,
                                                      .layer_elementwise = {.norm = 2 * h},
                                                      .final_elementwise = {.norm = h}};
     return {name, parts_of(model),
@@ -606,7 +607,7 @@ std::vector<test_model> mixers() {
 /// A denoiser: parts before its layers embed patches, the time and a caption, which the layers read beside the stream.
 test_model denoiser() {
     const layer where{.hidden_size = h, .attends = mask::causal()};
-    const value::set inner = value::made(0);
+    const value::set inner = value::local(0);
     const auto given = [](std::uint64_t in, std::uint64_t out, std::string_view name, value::set writes) {
         return linear{
             .in_features = in, .out_features = out, .kind = term::input_linear, .weight = name, .writes = writes};
@@ -622,22 +623,22 @@ test_model denoiser() {
     time.add("time", given(4, 5, "in", inner));
     time.add("time", from(inner, 5, 7, "out", value::time));
     cost caption;
-    linear words_in = given(3, 9, "in", inner);
-    linear words_out = from(inner, 9, h, "out", value::context);
-    words_in.rows = words_out.rows = statistic::keys;
-    caption.add("caption", words_in);
-    caption.add("caption", words_out);
+    linear accumulators_in = given(3, 9, "in", inner);
+    linear accumulators_out = from(inner, 9, h, "out", value::context);
+    accumulators_in.rows = accumulators_out.rows = accumulator::keys;
+    caption.add("caption", accumulators_in);
+    caption.add("caption", accumulators_out);
     cost feed;
-    feed.add("modulation", from(value::time, 7, h, "shift", value::made(1)));
-    feed.add("mlp", from(static_cast<value::set>(value::stream | value::made(1)), h, 20, "up_proj", value::made(2)));
-    feed.add("mlp", from(value::made(2), 20, h, "down_proj", 0));
+    feed.add("modulation", from(value::time, 7, h, "shift", value::local(1)));
+    feed.add("mlp", from(static_cast<value::set>(value::stream | value::local(1)), h, 20, "up_proj", value::local(2)));
+    feed.add("mlp", from(value::local(2), 20, h, "down_proj", 0));
     std::vector<model_part> stages;
     for (const auto& [name, part] : {std::pair{"patches", patches}, {"time", time}, {"caption", caption}}) {
         stages.push_back({.name = name, .role = part_role::input, .cost = part});
     }
     stages.push_back({"layer", part_role::layer, cross_attention{4, 2, 3}.cost(where), 0, 2});
     stages.push_back({"layer", part_role::layer, feed, 0, 2});
-    stages.push_back({.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)});
+    stages.push_back({.name = "lm_head", .role = part_role::head, .cost = accumulators.head_cost(h)});
     return {"denoiser",
             std::move(stages),
             [](tape& t, const batch_sums& b) {
@@ -784,7 +785,7 @@ std::string mismatches(const test_model& model, const std::vector<named_state>& 
         }
     }
     for (const view v : {view::useful, view::padded, view::executed}) {
-        if (folded.total(seen, v) != work.total(v)) {
+        if (folded.total_flops(seen, v) != work.total(v)) {
             text.append("total is not the sum\n");
         }
     }
@@ -830,7 +831,7 @@ const named_state freeze_all{"*", "*", state::frozen};
 
 }  // namespace
 
-TEST_CASE("M7: without settings the stages of a model are its cost", "[training_plan]") {
+TEST_CASE("without weight settings the FLOPs of a model's parts add up to those of its cost", "[training_plan]") {
     for (const test_model& model : models()) {
         check(model, {});
         const cost whole = cost_of(model.parts);
@@ -853,14 +854,15 @@ TEST_CASE("M7: without settings the stages of a model are its cost", "[training_
                                         sequence{.length = length + 1, .keys = 5});
                 }
                 for (const view seen : {view::useful, view::padded, view::executed}) {
-                    REQUIRE(one.total(batch, seen) == staged.total(batch_of_stages, seen));
+                    REQUIRE(one.total_flops(batch, seen) == staged.total_flops(batch_of_stages, seen));
                 }
             }
         }
     }
 }
 
-TEST_CASE("M7: LoRA runs its own matmuls, and no gradient goes below the first adapter", "[training_plan]") {
+TEST_CASE("LoRA adapters run their own matmuls, and no gradient is computed below the first adapter",
+          "[training_plan]") {
     std::size_t number = 0;
     for (const test_model& model : models()) {
         if (skipped_when_sanitized(number++, 3)) {
@@ -886,10 +888,10 @@ TEST_CASE("M7: LoRA runs its own matmuls, and no gradient goes below the first a
     }
 }
 
-TEST_CASE("F40: layer 0's dK, which no one reads and a fused backward runs, is executed and never useful",
+TEST_CASE("a fused backward computes key gradients of layer 0 that nothing needs, counted as executed but not useful",
           "[training_plan]") {
-    // Two layers of width 64 with 4 heads of 16 (2 of keys and values), an MLP of 128 and 97 words; LoRA of rank 4 on q
-    // and v, one sequence of 100 tokens: 5050 pairs.
+    // Two layers of width 64 with 4 heads of 16 (2 of keys and values), an MLP of 128 and 97 accumulators; LoRA of rank
+    // 4 on q and v, one sequence of 100 tokens: 5050 pairs.
     const transformer<gqa, gated_mlp> model{.hidden_size = 64,
                                             .num_layers = 2,
                                             .attention = {.num_heads = 4, .num_kv_heads = 2, .head_dim = 16},
@@ -903,7 +905,7 @@ TEST_CASE("F40: layer 0's dK, which no one reads and a fused backward runs, is e
         const flop_counter step(model, conventions::exact, lora);
         tally batch{step.masks()};
         batch.add(sequence{.length = 100});
-        return step.total(batch, seen);
+        return step.total_flops(batch, seen);
     };
     const std::uint64_t product = 2 * 64 * 5050;  // QK^T, PV and each of their gradients
     // Forward and dX of W; of layer 0 q, k and v have no dX. LoRA: A and B with both gradients, A of layer 0 without
@@ -921,7 +923,7 @@ TEST_CASE("F40: layer 0's dK, which no one reads and a fused backward runs, is e
     CHECK(total(true, view::executed) == flops{needed + product + 2 * product});  // and each layer's QK^T once more
 }
 
-TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]") {
+TEST_CASE("frozen weights end the backward where autograd ends it", "[training_plan]") {
     std::size_t number = 0;
     for (const test_model& model : models()) {
         if (skipped_when_sanitized(number++, 3)) {
@@ -955,7 +957,7 @@ TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]")
     check(towers, decoder_only);
 }
 
-TEST_CASE("M7: what each matrix of a mixer or a denoiser reads, by every weight alone", "[training_plan]") {
+TEST_CASE("training any single weight of any layer type counts the backward that autograd runs", "[training_plan]") {
     std::vector<test_model> all = mixers();
     all.push_back(denoiser());
     for (const test_model& model : all) {
@@ -984,7 +986,7 @@ TEST_CASE("M7: what each matrix of a mixer or a denoiser reads, by every weight 
     }
 }
 
-TEST_CASE("M7: a part whose place is not known hands on a gradient where it trains", "[training_plan]") {
+TEST_CASE("a part at an unspecified position in the model counts an input gradient if it trains", "[training_plan]") {
     std::vector<model_part> parts = llama().parts;
     const auto layers_backward = [&parts](weight_state side) {
         const flop_counter counted(
@@ -1003,7 +1005,7 @@ TEST_CASE("M7: a part whose place is not known hands on a gradient where it trai
     CHECK(layers_backward(weight_state::trainable) == flops{4 * one_layer});
 }
 
-TEST_CASE("M7: any plan of any weights", "[training_plan]") {
+TEST_CASE("random plans that freeze or adapt weights count the products that autograd runs", "[training_plan]") {
     std::mt19937 random(20260117);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     for (int round = 0; round < 150; ++round) {
@@ -1042,7 +1044,7 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
     }
 }
 
-TEST_CASE("H5: three of every product, in hardware 4 QK and 3 PV, and one more of what is recomputed",
+TEST_CASE("exact attention counts three QK and PV products as useful, and a fused kernel executes 4 QK and 3 PV",
           "[training_plan]") {
     constexpr std::uint64_t heads = 3;
     constexpr std::uint64_t qk = 5;
@@ -1067,7 +1069,7 @@ TEST_CASE("H5: three of every product, in hardware 4 QK and 3 PV, and one more o
     CHECK(work(again).total(view::useful) == work({}).total(view::useful));
 }
 
-TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first layer", "[training_plan]") {
+TEST_CASE("a plan for a cost without parts assumes that the gradient reaches the first layer", "[training_plan]") {
     const test_model model = llama();
     const cost whole = cost_of(model.parts);
     training_plan plan{.weights = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 3}}};
@@ -1086,7 +1088,7 @@ TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first
           staged.get(view::useful, phase::backward_data) + flops{first_layer});
 
     static constexpr transformer<gqa, gated_mlp> small{
-        .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = words};
+        .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = accumulators};
     static_assert([] {  // a plan with settings is a constant expression too
         tally one;
         one.add(sequence{.length = 3});
@@ -1095,7 +1097,7 @@ TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first
     }());
 }
 
-TEST_CASE("M7: a norm inside a part counts as if it stood at the part's start", "[training_plan]") {
+TEST_CASE("a trained norm inside a part counts as if it stood at the start of the part", "[training_plan]") {
     const layer where{.hidden_size = h};
     const model_part one{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
     tally batch;
@@ -1108,8 +1110,7 @@ TEST_CASE("M7: a norm inside a part counts as if it stood at the part's start", 
     CHECK(work.is_upper_bound());
 }
 
-TEST_CASE("F5: a plan with settings on parts that do not say what they read never counts too little, and says so",
-          "[training_plan]") {
+TEST_CASE("a plan for parts that declare no data flow counts an upper bound and notes it", "[training_plan]") {
     std::mt19937 random(5);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     std::size_t marked = 0;
@@ -1119,9 +1120,9 @@ TEST_CASE("F5: a plan with settings on parts that do not say what they read neve
         std::vector<model_part> silent = model.parts;
         for (model_part& part : silent) {
             const bool says_nothing = below(2) == 0;
-            part.cost = part.cost.with_rows([says_nothing](cost_row row) {
-                row.flow = says_nothing ? dataflow{} : row.flow;
-                return row;
+            part.cost = part.cost.with_entries([says_nothing](cost_entry entry) {
+                entry.flow = says_nothing ? dataflow{} : entry.flow;
+                return entry;
             });
         }
         training_plan plan{.recomputed = static_cast<recompute>(below(3)), .flash_attention = below(2) == 0};
@@ -1164,19 +1165,20 @@ TEST_CASE("F5: a plan with settings on parts that do not say what they read neve
     CHECK(unmarked > 50);
 }
 
-TEST_CASE("F5: what a silent row reads is the stream, unless the model has another side", "[training_plan]") {
+TEST_CASE("a cost entry without declared data flow reads the main stream unless the model is an encoder-decoder",
+          "[training_plan]") {
     const auto silenced = [](std::vector<model_part> parts) {
         for (model_part& part : parts) {
-            part.cost = part.cost.with_rows([](cost_row row) {
-                row.flow = {};
-                return row;
+            part.cost = part.cost.with_entries([](cost_entry entry) {
+                entry.flow = {};
+                return entry;
             });
         }
         return parts;
     };
     tally batch;
     batch.add(sequence{.length = 7});
-    // The embedding trains, so that every row of a decoder reads a stream with a gradient: nothing is assumed.
+    // The embedding trains, so that every entry of a decoder reads a stream with a gradient: nothing is assumed.
     const std::vector<model_part> decoder = llama().parts;
     const training_plan table{.weights = {{"*", weight_state::frozen}, {"embedding", weight_state::trainable}}};
     const breakdown silent = evaluate(silenced(decoder), batch, conventions::exact, table);
@@ -1200,34 +1202,34 @@ TEST_CASE("F5: what a silent row reads is the stream, unless the model has anoth
         const flop_counter most(silenced(parts), conventions::exact, plan);
         tally pair{most.masks()};
         pair.add(sequence{.length = 7, .keys = 4}, sequence{.length = 8, .keys = 5});
-        CHECK(exact.total(pair) >
-              flop_counter(parts, conventions::exact, {.counted = counted_passes::forward}).total(pair));
-        CHECK(most.total(pair) >= exact.total(pair));
+        CHECK(exact.total_flops(pair) >
+              flop_counter(parts, conventions::exact, {.counted = counted_passes::forward}).total_flops(pair));
+        CHECK(most.total_flops(pair) >= exact.total_flops(pair));
         CHECK(most.is_upper_bound());
     }
-    // One row that says so is enough, as of a second stream whose rows are tokens of the text.
+    // One entry that says so is enough, as of a second stream whose rows are tokens of the text.
     for (model_part& part : crossed) {
-        part.cost = part.cost.with_rows([](cost_row row) {
-            row.what = row.what == statistic::keys ? statistic::tokens : row.what;
-            return row;
+        part.cost = part.cost.with_entries([](cost_entry entry) {
+            entry.what = entry.what == accumulator::keys ? accumulator::tokens : entry.what;
+            return entry;
         });
     }
     std::vector<model_part> said_once = crossed;
     for (model_part& part : said_once) {
-        part.cost = part.cost.with_rows([&part](cost_row row) {
-            row.flow = part.cost.weight_name(row) == "k_proj" ? row.flow : dataflow{};
-            return row;
+        part.cost = part.cost.with_entries([&part](cost_entry entry) {
+            entry.flow = part.cost.weight_name(entry) == "k_proj" ? entry.flow : dataflow{};
+            return entry;
         });
     }
     const flop_counter exact(crossed, conventions::exact, given);
     const flop_counter most(said_once, conventions::exact, given);
     tally pair{most.masks()};
     pair.add(sequence{.length = 7, .keys = 4}, sequence{.length = 8, .keys = 5});
-    CHECK(most.total(pair) >= exact.total(pair));
+    CHECK(most.total_flops(pair) >= exact.total_flops(pair));
     CHECK(most.is_upper_bound());
 }
 
-TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward that does not run, and says so",
+TEST_CASE("training only the lm_head of a cost without parts counts an upper bound of the backward and notes it",
           "[training_plan]") {
     const test_model model = llama();
     const cost whole = cost_of(model.parts);
@@ -1258,7 +1260,7 @@ TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward tha
     CHECK_FALSE(flop_counter(whole, conventions::exact, forward).is_upper_bound());
 }
 
-TEST_CASE("a norm beside the input of a second stream makes nothing of the first", "[training_plan]") {
+TEST_CASE("a trained norm at the input of a second stream needs no gradient from the first stream", "[training_plan]") {
     cost input;
     input.add("text", linear{.in_features = 3, .out_features = 5, .weight = "w", .writes = value::context});
     input.add_parameters("norm", term::norm, 5);
@@ -1277,7 +1279,7 @@ TEST_CASE("a norm beside the input of a second stream makes nothing of the first
     CHECK(work["mlp"].backward(view::useful) == flops{});
 }
 
-TEST_CASE("a model of one part has layers all the same", "[training_plan]") {
+TEST_CASE("weight settings by layer also apply to a model of one repeated part", "[training_plan]") {
     const model_part one{
         .name = "layer", .cost = gqa{4, 2, 3}.cost(layer{.hidden_size = h}), .first_layer = 0, .repeat = 3};
     const auto problem = [&](const training_plan& plan) {
@@ -1288,25 +1290,26 @@ TEST_CASE("a model of one part has layers all the same", "[training_plan]") {
     CHECK(problem({.weights = {{.state = weight_state::frozen, .part = "layer"}}}) == "no error");
 }
 
-TEST_CASE("experts whose visits are measured are not counted without them", "[training_plan]") {
+TEST_CASE("a model with measured experts cannot be counted without a measurement", "[training_plan]") {
     const cost model =
         moe{.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 5, .routed_is_measured = true}.cost(
             {.hidden_size = h});
     const flop_counter counter(model);
     const std::string missing =
-        "routed: this cost counts experts by measured visits, and the tally has none: call add_routed";
+        "routed: this cost counts experts by measured visits, and the tally has none: call add_routed with the visits "
+        "of the batch";
     for (const std::uint32_t length : {1U, 7U}) {
         tally batch{counter.masks()};
         batch.add(sequence{.length = length});
-        CHECK(error_of([&] { return counter.total(batch); }) == missing);
+        CHECK(error_of([&] { return counter.total_flops(batch); }) == missing);
         CHECK(error_of([&] { return counter.evaluate(batch).total(); }) == missing);
-        CHECK(error_of([&] { return counter.total(sequence{.length = length}); }) == missing);
+        CHECK(error_of([&] { return counter.total_flops(sequence{.length = length}); }) == missing);
     }
-    CHECK(counter.total(tally{counter.masks()}) == flops{});
-    CHECK(counter.total(sequence{}) == flops{});
+    CHECK(counter.total_flops(tally{counter.masks()}) == flops{});
+    CHECK(counter.total_flops(sequence{}) == flops{});
 }
 
-TEST_CASE("work that ranks repeat is of a weight that there is, and of as many ranks as there may be",
+TEST_CASE("a redundant-work setting must name an existing weight and at most as many ranks as there are",
           "[training_plan]") {
     const auto problem = [](const char* weights, std::uint64_t ranks) {
         training_plan plan;
@@ -1319,26 +1322,31 @@ TEST_CASE("work that ranks repeat is of a weight that there is, and of as many r
     const flop_counter thrice(cost_of(llama().parts), conventions::exact, all);
     tally batch{thrice.masks()};
     batch.add(sequence{.length = 7});
-    CHECK(thrice.total(batch, view::executed) == thrice.evaluate(batch).total(view::executed));
+    CHECK(thrice.total_flops(batch, view::executed) == thrice.evaluate(batch).total(view::executed));
     CHECK(problem("*", 1) == "no error");
     CHECK(problem("*/q_proj", 16777216) == "no error");
     CHECK(problem("*", 0) == "plan.repeated[1]: ranks must be from 1 to 16777216, got 0");
     CHECK(problem("*", 16777217) == "plan.repeated[1]: ranks must be from 1 to 16777216, got 16777217");
-    CHECK(problem("*/qq_proj", 2) == "plan.repeated[1]: no component or weight is named \"*/qq_proj\"");
+    CHECK(problem("*/qq_proj", 2) ==
+          "plan.repeated[1]: no component or weight is named \"*/qq_proj\"; use the names that the breakdown shows");
 }
 
-TEST_CASE("a counter of parameters counts an adapter's beside the frozen ones", "[training_plan]") {
+TEST_CASE("parameter counts include LoRA adapters in addition to frozen weights", "[training_plan]") {
     cost model;
     model.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
     const training_plan plan{.weights = {{"*", weight_state::frozen}, {"mlp", weight_state::lora, 2}}};
     tally batch;
     batch.add(sequence{.length = 10});
-    const breakdown work = flop_counter(model, conventions::hf_6nd, plan).evaluate(batch);
+    convention as_planned = conventions::hf_6nd;
+    as_planned.training = counted_training::as_planned;
+    const breakdown work = flop_counter(model, as_planned, plan).evaluate(batch);
     CHECK(work.get(view::useful, phase::forward) == flops{10 * 2 * (4 * 6 + 2 * (4 + 6))});
     CHECK(work.get(view::useful, phase::backward_weights) == flops{10 * 2 * 2 * (4 + 6)});
+    // The Trainer's 6ND knows neither frozen weights nor adapters: all parameters that are there train.
+    CHECK(flop_counter(model, conventions::hf_6nd, plan).total_flops(batch) == flops{10 * 6 * (4 * 6 + 2 * (4 + 6))});
 }
 
-TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
+TEST_CASE("trained parameters follow the weight settings of a plan", "[training_plan]") {
     const test_model model = llama();
     const std::uint64_t attention = h * (12 + 6 + 6) + 12 * h;
     const std::uint64_t all = 4 * (attention + 3 * h * 20 + 2 * h) + h + 2 * 50 * h;
@@ -1358,7 +1366,7 @@ TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
               .adapters == 3 * 6 * 3 * 2 * (9 + 7));
 }
 
-TEST_CASE("M7: weights that are one matrix have one adapter", "[training_plan]") {
+TEST_CASE("LoRA on weights that are fused into one matrix uses one adapter", "[training_plan]") {
     const layer where{.hidden_size = h};
     const auto adapters = [&](const cost& part) {
         const model_part one{.name = "layer", .cost = part, .first_layer = 0};
@@ -1376,7 +1384,7 @@ TEST_CASE("M7: weights that are one matrix have one adapter", "[training_plan]")
           evaluate(gqa{4, 2, 3}.cost(where), batch).total());
 }
 
-TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references and rewards add breakdowns",
+TEST_CASE("microbatches are summed as tallies, and policy, reference and reward passes as breakdowns",
           "[training_plan]") {
     const test_model policy = llama();
     const test_model reward = latent();
@@ -1397,7 +1405,7 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
     breakdown steps = trained.evaluate(first);
     steps += trained.evaluate(second);
     for (const view seen : {view::useful, view::padded, view::executed}) {
-        CHECK(steps.total(seen) == trained.total(accumulated, seen));
+        CHECK(steps.total(seen) == trained.total_flops(accumulated, seen));
         for (const component_flops& component : steps.components()) {
             CHECK(component.total(seen) == trained.evaluate(accumulated)[component.name.view()].total(seen));
         }
@@ -1412,7 +1420,7 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
     step += scored.with_prefix("reward.");
     for (const view seen : {view::useful, view::padded, view::executed}) {
         CHECK(step.total(seen) ==
-              trained.total(second, seen) + rollout.total(seen) + rollout.total(seen) + scored.total(seen));
+              trained.total_flops(second, seen) + rollout.total(seen) + rollout.total(seen) + scored.total(seen));
         CHECK(step.backward(seen) == trained.evaluate(second).backward(seen));
     }
     CHECK(step["reference.mlp"].total(view::useful) == rollout["mlp"].total(view::useful));
@@ -1428,10 +1436,11 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
     CHECK(step["29.mlp"].total(view::useful) == rollout["mlp"].total(view::useful));
 }
 
-TEST_CASE("a plan that means nothing in a model is a named error", "[training_plan][errors]") {
+TEST_CASE("a weight setting that matches no weight of the model is an error that names the setting",
+          "[training_plan][errors]") {
     const test_model model = llama();
     const auto problem = [&](const training_plan& plan) {
-        return error_of([&] { return flop_counter(model.parts, conventions::exact, plan).total(tally{}); });
+        return error_of([&] { return flop_counter(model.parts, conventions::exact, plan).total_flops(tally{}); });
     };
     const auto weights = [&](std::initializer_list<weight_setting> list) { return problem({.weights = list}); };
     CHECK(weights({{"*", weight_state::frozen}, {"moe.experts", weight_state::frozen}}) ==
@@ -1445,13 +1454,15 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
     CHECK(weights({{"attention.core", weight_state::frozen}}).substr(0, 52) ==
           "plan.weights[0]: no weight is named \"attention.core\"");
     CHECK(weights({{"mlp", weight_state::frozen, 0, 4, 9}}) ==
-          "plan.weights[0]: \"mlp\" stands in none of these layers");
+          "plan.weights[0]: no layer of this range has \"mlp\": layers are counted from 0");
     CHECK(weights({{"lm_head", weight_state::frozen, 0, 0, 3}}) ==
-          "plan.weights[0]: \"lm_head\" stands in none of these layers");
+          "plan.weights[0]: no layer of this range has \"lm_head\": layers are counted from 0");
     CHECK(weights({{"mlp", weight_state::lora}}) == "plan.weights[0]: LoRA needs a rank of at least 1");
-    CHECK(weights({{"mlp", weight_state::frozen, 8}}) == "plan.weights[0]: only LoRA has a rank");
+    CHECK(weights({{"mlp", weight_state::frozen, 8}}) ==
+          "plan.weights[0]: only LoRA has a rank: set the rank to 0, or the state to lora");
     CHECK(weights({{"norm", weight_state::lora, 8}}) ==
-          "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits");
+          "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits: name linear "
+          "layers, such as \"*/q_proj\"");
     CHECK(error_of([&] {
               return trained_parameters(model.parts, {.weights = {{"router", weight_state::frozen}}});
           }).rfind("plan.weights[0]: no weight is named \"router\"", 0) == 0);
@@ -1459,7 +1470,7 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
 
     const cost whole = cost_of(model.parts);
     const auto alone = [&](const training_plan& plan) {
-        return error_of([&] { return flop_counter(whole, conventions::exact, plan).total(tally{}); });
+        return error_of([&] { return flop_counter(whole, conventions::exact, plan).total_flops(tally{}); });
     };
     CHECK(alone({.weights = {{"mlp", weight_state::frozen, 0, 0, 1}}}) ==
           "plan.weights[0]: a cost alone does not know its layers: give flop_counter the model, or its parts");
@@ -1474,7 +1485,8 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
     const std::vector<model_part> one_table = parts_of(tied);
     CHECK(error_of([&] {
               return flop_counter(one_table, conventions::exact, {.weights = {{"embedding", weight_state::frozen}}});
-          }) == "plan.weights: the lm_head is the embedding's table: both train or neither");
+          }) ==
+          "plan.weights: the lm_head is the embedding's table: train both \"embedding\" and \"lm_head\", or neither");
     CHECK(error_of([&] {
               return flop_counter(
                   one_table, conventions::exact,
@@ -1482,7 +1494,7 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
           }) == "no error");
 }
 
-TEST_CASE("only an lm_head that holds the embedding's table must train with it", "[training_plan]") {
+TEST_CASE("an lm_head must have the weight state of the embedding if they are tied, and only then", "[training_plan]") {
     // An MLP has more parameters than the table, and a head of its own has fewer.
     const transformer<gqa, gated_mlp> tied{.hidden_size = h,
                                            .num_layers = 1,
@@ -1492,7 +1504,8 @@ TEST_CASE("only an lm_head that holds the embedding's table must train with it",
     std::vector<model_part> parts = parts_of(tied);
     parts.push_back({.name = "small head", .role = part_role::head, .cost = vocabulary{.size = 40}.head_cost(h)});
     const auto problem = [&parts](std::initializer_list<weight_setting> weights) {
-        return error_of([&] { return flop_counter(parts, conventions::exact, {.weights = weights}).total(tally{}); });
+        return error_of(
+            [&] { return flop_counter(parts, conventions::exact, {.weights = weights}).total_flops(tally{}); });
     };
     const weight_setting no_table{"embedding", weight_state::frozen};
     const auto frozen_in = [](const char* part) {
@@ -1501,10 +1514,10 @@ TEST_CASE("only an lm_head that holds the embedding's table must train with it",
     CHECK(problem({no_table, frozen_in("lm_head")}) == "no error");
     CHECK(problem({frozen_in("small head")}) == "no error");
     CHECK(problem({no_table, frozen_in("small head")}) ==
-          "plan.weights: the lm_head is the embedding's table: both train or neither");
+          "plan.weights: the lm_head is the embedding's table: train both \"embedding\" and \"lm_head\", or neither");
 }
 
-TEST_CASE("experts counted by visits train alike in all layers, or are an error", "[training_plan]") {
+TEST_CASE("experts with one measured visit count must be frozen or trained alike in all layers", "[training_plan]") {
     constexpr transformer<gqa, moe> model{.hidden_size = h,
                                           .num_layers = 3,
                                           .attention = {4, 2, 3},
@@ -1512,11 +1525,11 @@ TEST_CASE("experts counted by visits train alike in all layers, or are an error"
                                                            .num_experts_per_tok = 2,
                                                            .intermediate_size = 7,
                                                            .routed_is_measured = true},
-                                          .vocab = words};
+                                          .vocab = accumulators};
     const std::vector<model_part> stages = parts_of(model);
     tally batch;
     batch.add(sequence{.length = 10});
-    batch.add_routed(60, 60);
+    batch.add_routed({.useful = 60});
     const auto work = [&](const training_plan& plan) {
         return evaluate(stages, batch, conventions::exact, plan)["moe.experts"];
     };
@@ -1528,7 +1541,9 @@ TEST_CASE("experts counted by visits train alike in all layers, or are an error"
     CHECK(adapted.get(view::useful, phase::backward_weights) == flops{60 * 2 * 3 * 2 * (h + 7)});
     CHECK(error_of([&] {
               return work({.weights = {{"moe.experts", weight_state::frozen, 0, 0, 0}}});
-          }) == "plan: experts that are counted by one measured number of visits must train alike in all layers");
+          }) ==
+          "plan: experts that are counted by one measured number of visits must train alike in all layers: name them "
+          "in plan.weights without a range of layers");
 }
 
 }  // namespace training_plan_test

@@ -24,6 +24,7 @@ namespace views_test {
 namespace {
 
 namespace unit = floptally::unit;
+using floptally::accumulator;
 using floptally::breakdown;
 using floptally::cost;
 using floptally::error;
@@ -39,15 +40,14 @@ using floptally::phase;
 using floptally::recompute;
 using floptally::sequence;
 using floptally::split_tally;
-using floptally::statistic;
 using floptally::tally;
 using floptally::uint128;
 using floptally::view;
 using nlohmann::json;
 
-std::vector<std::uint64_t> words(const tally& t) { return {t.words().begin(), t.words().end()}; }
+std::vector<std::uint64_t> accumulators(const tally& t) { return {t.accumulators().begin(), t.accumulators().end()}; }
 
-/// The masks of a model with a window: they need words of their own.
+/// The masks of a model with a window: they need accumulators of their own.
 const mask_set& windowed() {
     static const mask_set masks = [] {
         mask_set set;
@@ -124,7 +124,7 @@ floptally::model_config model_named(const std::string& id, const floptally::read
 
 // ---- N: useful and padded ----
 
-TEST_CASE("N1: cu_seqlens, cu_seqlens_padded and num_real_seqs are three inputs", "[views]") {
+TEST_CASE("cu_seqlens, cu_seqlens_padded and num_real_seqs can be passed independently", "[views]") {
     const std::vector<std::int32_t> cu_seqlens{0, 5, 11, 14, 16};
     const std::vector<std::int32_t> cu_seqlens_padded{0, 8, 16, 20, 24};
     const auto added = [&](std::size_t num_real_seqs) {
@@ -138,10 +138,10 @@ TEST_CASE("N1: cu_seqlens, cu_seqlens_padded and num_real_seqs are three inputs"
     CHECK(added(3) == one_by_one({{5, 8}, {6, 8}, {3, 4}, {0, 4}}));
     CHECK(added(2) == one_by_one({{5, 8}, {6, 8}, {0, 4}, {0, 4}}));
     CHECK(added(0) == one_by_one({{0, 8}, {0, 8}, {0, 4}, {0, 4}}));
-    CHECK(added(2).get(view::useful, statistic::tokens) == 11);
-    CHECK(added(2).get(view::useful, statistic::squares) == 25 + 36);
-    CHECK(added(2).get(view::padded, statistic::tokens) == 24);
-    CHECK(added(2).get(view::padded, statistic::squares) == 64 + 64 + 16 + 16);
+    CHECK(added(2).get(view::useful, accumulator::tokens) == 11);
+    CHECK(added(2).get(view::useful, accumulator::squares) == 25 + 36);
+    CHECK(added(2).get(view::padded, accumulator::tokens) == 24);
+    CHECK(added(2).get(view::padded, accumulator::squares) == 64 + 64 + 16 + 16);
 
     // A collator that appends its mock sequence to cu_seqlens itself, without slots: the same array is given twice.
     tally mutated{windowed()};
@@ -150,13 +150,13 @@ TEST_CASE("N1: cu_seqlens, cu_seqlens_padded and num_real_seqs are three inputs"
     // Without num_real_seqs both views collapse to one inflated value.
     tally collapsed{windowed()};
     collapsed.add_cu_seqlens(cu_seqlens);
-    CHECK(collapsed.get(view::useful, statistic::squares) == mutated.get(view::padded, statistic::squares));
+    CHECK(collapsed.get(view::useful, accumulator::squares) == mutated.get(view::padded, accumulator::squares));
 
     CHECK(error_of([&] { return added(5), 0; }) ==
           "num_real_seqs: must be at most the 4 sequences of cu_seqlens, got 5");
 }
 
-TEST_CASE("N7: real boundaries, fewer than those of cu_seqlens, say the same as num_real_seqs", "[views]") {
+TEST_CASE("boundaries that end with the last real sequence count the same as num_real_seqs", "[views]") {
     // Option B of BioNeMo's issue 1561: the collator appends mock sequences to cu_seq_lens_q and keeps what was there.
     const std::vector<std::int32_t> cu_seq_lens_q{0, 5, 11, 14, 16};
     for (std::size_t real = 0; real <= 4; ++real) {
@@ -175,17 +175,17 @@ TEST_CASE("N7: real boundaries, fewer than those of cu_seqlens, say the same as 
     }
 }
 
-TEST_CASE("N2: an attention mask is useful by the sums of its rows and padded by its shape", "[views]") {
+TEST_CASE("an attention mask counts its row sums as useful and its shape as padded", "[views]") {
     const std::array<std::int64_t, 16> right{1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0};
     const tally expected = one_by_one({{5, 8}, {3, 8}});
     const auto added = [](const auto& flags, std::size_t rows, std::size_t columns) {
         tally sum{windowed()};
-        sum.add_attention_mask(flags, rows, columns);
+        sum.add_attention_mask(flags, {.rows = rows, .columns = columns});
         return sum;
     };
     CHECK(added(right, 2, 8) == expected);
-    CHECK(added(right, 2, 8).get(view::useful, statistic::squares) == 25 + 9);
-    CHECK(added(right, 2, 8).get(view::padded, statistic::squares) == 128);
+    CHECK(added(right, 2, 8).get(view::useful, accumulator::squares) == 25 + 9);
+    CHECK(added(right, 2, 8).get(view::padded, accumulator::squares) == 128);
 
     // Left padding, both sides, and every type that flags come in.
     const bool left[]{false, false, false, true, true, true,  true,  true,
@@ -195,7 +195,7 @@ TEST_CASE("N2: an attention mask is useful by the sums of its rows and padded by
     CHECK(added(std::vector<std::int32_t>(right.begin(), right.end()), 2, 8) == expected);
     CHECK(added(std::vector<signed char>(right.begin(), right.end()), 2, 8) == expected);
 
-    // A shape gives the same numbers: rows of 8, and a row without a token is a mock sequence.
+    // A shape gives the same numbers: rows of 8, and an entry without a token is a mock sequence.
     tally rows{windowed()};
     rows.add_padded(std::array{5, 3, 0, 8}, 8);
     CHECK(rows == one_by_one({{5, 8}, {3, 8}, {0, 8}, {8, 8}}));
@@ -206,20 +206,21 @@ TEST_CASE("N2: an attention mask is useful by the sums of its rows and padded by
     constexpr std::uint64_t constant = [] {
         constexpr bool flags[]{true, false, true, true};
         tally sum;
-        sum.add_attention_mask(flags, 2, 2);
+        sum.add_attention_mask(flags, {.rows = 2, .columns = 2});
         sum.add_padded(std::array{1, 2}, 2);
-        return sum.get(view::useful, statistic::squares) * 100 + sum.get(view::padded, statistic::squares);
+        return sum.get(view::useful, accumulator::squares) * 100 + sum.get(view::padded, accumulator::squares);
     }();
     CHECK(constant == 10 * 100 + 16);
 }
 
-TEST_CASE("N2: what is no attention mask and no padded batch is refused by its place", "[views]") {
+TEST_CASE("an invalid attention mask or padded batch is an error that names the position", "[views]") {
     tally sum{windowed()};
     sum.add({.length = 4}, {.length = 6});
-    const std::vector<std::uint64_t> before = words(sum);
+    const std::vector<std::uint64_t> before = accumulators(sum);
     const auto problem = [&](const std::vector<int>& flags, std::size_t rows, std::size_t columns) {
-        const std::string text = error_of([&] { return sum.add_attention_mask(flags, rows, columns), 0; });
-        CHECK(words(sum) == before);
+        const std::string text =
+            error_of([&] { return sum.add_attention_mask(flags, {.rows = rows, .columns = columns}), 0; });
+        CHECK(accumulators(sum) == before);
         return text;
     };
     CHECK(problem({1, 1, 0, 1, 2, 0}, 2, 3) == "attention_mask[4]: must be 0 or 1, got 2");
@@ -230,11 +231,12 @@ TEST_CASE("N2: what is no attention mask and no padded batch is refused by its p
     CHECK(problem({1, 1, 1, 1, 0}, 2, 3) == "attention_mask: must have 2 x 3 = 6 entries, got 5");
     CHECK(problem({1}, std::size_t{1} << 33, std::size_t{1} << 33) ==
           "attention_mask: 8589934592 x 8589934592 does not fit 64 bits");
-    CHECK(problem({}, 0, std::size_t{1} << 33) == "attention_mask: has rows of 8589934592 tokens, above 4294967295");
+    CHECK(problem({}, 0, std::size_t{1} << 33) ==
+          "attention_mask: must have rows of at most 4294967295 tokens, got 8589934592");
 
     const auto rows = [&](const std::vector<int>& lengths, std::uint64_t row_length) {
         const std::string text = error_of([&] { return sum.add_padded(lengths, row_length), 0; });
-        CHECK(words(sum) == before);
+        CHECK(accumulators(sum) == before);
         return text;
     };
     CHECK(rows({3, 9}, 8) == "lengths[1]: must be at most the row_length, 8, got 9");
@@ -242,7 +244,7 @@ TEST_CASE("N2: what is no attention mask and no padded batch is refused by its p
     CHECK(rows({3}, std::uint64_t{1} << 32) == "row_length: must be at most 4294967295, got 4294967296");
 }
 
-TEST_CASE("N2: padded rows in any number are those one by one", "[views]") {
+TEST_CASE("a block of padded rows counts the same as its rows one by one", "[views]") {
     // More rows than a block of the vector code has.
     std::vector<std::int32_t> lengths;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> sequences;
@@ -256,8 +258,9 @@ TEST_CASE("N2: padded rows in any number are those one by one", "[views]") {
     CHECK(sum == one_by_one(sequences));
 }
 
-TEST_CASE("N3: the lm_head has the real vocabulary in the useful and the padded one in the padded view", "[views]") {
-    // Rows of 9 with 7 and 4 real tokens.
+TEST_CASE("the lm_head counts the real vocabulary in the useful view and the padded vocabulary in the padded view",
+          "[views]") {
+    // Entries of 9 with 7 and 4 real tokens.
     const matmul_trace::sequence_list real{{7}, {4}};
     const matmul_trace::sequence_list slots{{9}, {9}};
     const floptally::read_options padded{.padded_vocab_size = 64};
@@ -307,14 +310,14 @@ TEST_CASE("N3: the lm_head has the real vocabulary in the useful and the padded 
           "padded_vocab_size: must be at least vocab_size (33), got 32");
     json without = {{"model_type", "llama"}, {"architectures", {"LlamaForSequenceClassification"}}};
     CHECK(error_of([&] { return floptally::read_config(without, padded); }) ==
-          "padded_vocab_size: needs a class with an lm_head; architectures names one without");
+          "padded_vocab_size: needs a class with an lm_head, but the class in architectures has none");
     own.erase("vocab_size");
     own.erase("padded_vocab_size");
     CHECK(error_of([&] { return floptally::read_config(own, padded); }) ==
           "padded_vocab_size: needs vocab_size in the config");
 }
 
-TEST_CASE("N4: configs that BioNeMo's recipes write count the same matmuls", "[views]") {
+TEST_CASE("configs written by BioNeMo recipes count the same matmuls as the original configs", "[views]") {
     const matmul_trace::sequence_list real{{7}, {0}, {5}};
     const matmul_trace::sequence_list slots{{8}, {4}, {5}};
     const auto check = [&](const json& config, const written_model& written, std::uint64_t padded_vocabulary) {
@@ -342,7 +345,7 @@ TEST_CASE("N4: configs that BioNeMo's recipes write count the same matmuls", "[v
     CHECK(floptally::read_config(plain).cost == floptally::read_config(native).cost);
 }
 
-TEST_CASE("N4: ESM-2, Llama-3, OpenGenome2 and CodonFM count the matmuls of their configs", "[views]") {
+TEST_CASE("ESM-2, Llama-3, OpenGenome2 and CodonFM count the matmuls of their configs", "[views]") {
     const std::vector<std::pair<std::string, written_model>> models{
         {"esm2-650m", esm2}, {"llama-3-8b", llama3}, {"opengenome2-7b", opengenome2}, {"codonfm-encodon-1b", encodon}};
     const matmul_trace::sequence_list real{{7}, {0}, {5}};
@@ -363,7 +366,7 @@ TEST_CASE("N4: ESM-2, Llama-3, OpenGenome2 and CodonFM count the matmuls of thei
           std::uint64_t{6} * 8192 * 4096 * (128256 - 256));
 }
 
-TEST_CASE("N5: lengths are 32-bit on the wire and squared in 64 bits", "[views]") {
+TEST_CASE("lengths of 32 bits are squared in 64 bits", "[views]") {
     // 46 341² is the first square above 2^31 − 1, 65 536² the first above 2^32 − 1.
     for (const std::int32_t length : {46'340, 46'341, 65'535, 65'536, 2'000'000'000}) {
         INFO(length);
@@ -375,14 +378,14 @@ TEST_CASE("N5: lengths are 32-bit on the wire and squared in 64 bits", "[views]"
                                std::array<std::int32_t, 3>{0, length, length + 1});
         each[3].add_padded(std::array<std::int32_t, 2>{length, 1}, wide);
         for (const tally& batch : each) {
-            CHECK(batch.get(view::useful, statistic::squares) == wide * wide + 1);
+            CHECK(batch.get(view::useful, accumulator::squares) == wide * wide + 1);
             CHECK(batch.pairs(view::useful, mask::causal()) == wide * (wide + 1) / 2 + 1);
         }
-        CHECK(each[3].get(view::padded, statistic::squares) == 2 * wide * wide);
+        CHECK(each[3].get(view::padded, accumulator::squares) == 2 * wide * wide);
     }
 }
 
-TEST_CASE("N6: a mock sequence alone is the difference of padded and useful, to the integer", "[views]") {
+TEST_CASE("the FLOPs of a mock sequence are exactly padded minus useful FLOPs", "[views]") {
     // 99 993 real tokens, padded to a multiple of 8 by a mock sequence of 7: 7e-5 of the tokens, 1e-8 of the squares.
     const std::vector<std::int32_t> cu_seqlens{0, 40'000, 99'000, 99'993, 100'000};
     const cost model = model_named("llama-3-8b").cost;
@@ -401,7 +404,7 @@ TEST_CASE("N6: a mock sequence alone is the difference of padded and useful, to 
         sum += expected;
     }
     CHECK(work.total(view::padded).value() - work.total(view::useful).value() == sum);
-    CHECK(counted.total(batch, view::padded).value() - counted.total(batch).value() == sum);
+    CHECK(counted.total_flops(batch, view::padded).value() - counted.total_flops(batch).value() == sum);
     // Single precision would have lost most of it: neighbours at this size are further apart than the whole difference
     // of the attention core.
     const auto core = [&](view seen) { return static_cast<float>(work["attention.core"].total(seen).low()); };
@@ -416,7 +419,7 @@ TEST_CASE("N6: a mock sequence alone is the difference of padded and useful, to 
 
 // ---- M: packs and mixed lengths ----
 
-TEST_CASE("M1: the attention of mixed lengths follows the sum of their pairs", "[views]") {
+TEST_CASE("attention FLOPs of mixed sequence lengths are proportional to the sum of their attended pairs", "[views]") {
     const std::vector<std::uint32_t> lengths{100, 500, 600};
     cost core;
     core.add("attention.core", floptally::attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 7},
@@ -432,15 +435,15 @@ TEST_CASE("M1: the attention of mixed lengths follows the sum of their pairs", "
     const std::uint64_t per_pair = 3 * 2 * 3 * (5 + 7);
     CHECK(evaluate(core, step).total() == flops{per_pair * pairs});
     // (ΣL)²/B, the squared mean, is a different number: 480 000 against Σ L² = 620 000.
-    CHECK(step.get(view::useful, statistic::squares) == 620'000);
+    CHECK(step.get(view::useful, accumulator::squares) == 620'000);
     CHECK(1200 * 1200 / 3 == 480'000);
     // A batch of equal lengths hides the mistake.
     tally equal;
     equal.add_lengths(std::array{400, 400, 400});
-    CHECK(equal.get(view::useful, statistic::squares) == 480'000);
+    CHECK(equal.get(view::useful, accumulator::squares) == 480'000);
 }
 
-TEST_CASE("M4: linear and attention terms of a pack stand in the same view", "[views]") {
+TEST_CASE("matmuls and attention of a pack are counted in the same view", "[views]") {
     cost model;
     model.add("linear", floptally::linear{.in_features = 3, .out_features = 5});
     model.add("attention.core", floptally::attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2},
@@ -464,7 +467,7 @@ TEST_CASE("M4: linear and attention terms of a pack stand in the same view", "[v
     pack.add_cu_seqlens(real, slots);
     CHECK(in(pack, view::useful) == expected({1000, 2500, 501}));
     CHECK(in(pack, view::padded) == expected({1024, 2560, 512}));
-    // A packed row is not one long sequence.
+    // A packed sequence is not one long sequence.
     CHECK(in(pack, view::padded).second < expected({4096}).second);
 
     // Trailing repeats, and the same truncated at the last one that is new.
@@ -484,7 +487,7 @@ TEST_CASE("M4: linear and attention terms of a pack stand in the same view", "[v
     CHECK(in(tail, view::padded) == expected({1024, 2560, 512, 4}));
 }
 
-TEST_CASE("M4: batches of public test suites have the sums that those assert", "[views][golden]") {
+TEST_CASE("batches copied from public test suites have the sums that those suites assert", "[views][golden]") {
     std::size_t rows = 0;
     for (const json& one : golden("batch_layouts.json")) {
         INFO(one["id"]);
@@ -512,12 +515,12 @@ TEST_CASE("M4: batches of public test suites have the sums that those assert", "
                         {.length = length("cu_seqlens", i), .keys = length("cross_cu_seqlens", i)});
                 }
             } else if (batch.contains("cu_seqlens_unpadded")) {
-                // The peer's padded boundaries repeat their end: one slot of the whole row.
+                // The peer's padded boundaries repeat their end: one slot of the whole entry.
                 step.add_cu_seqlens(boundaries(batch, "cu_seqlens_unpadded"));
             } else if (batch.contains("cu_seqlens") && batch["cu_seqlens"].size() > 1) {
                 step.add_cu_seqlens(boundaries(batch, "cu_seqlens"));
             } else {
-                // No boundaries: every row is one sequence, whole where a rank holds a part of it.
+                // No boundaries: every entry is one sequence, whole where a rank holds a part of it.
                 const auto length = batch.value("config_seq_len", batch["tokens"][1].get<std::uint32_t>());
                 step.add_padded(std::vector<std::uint32_t>(batch["tokens"][0].get<std::size_t>(), length), length);
             }
@@ -536,8 +539,8 @@ TEST_CASE("M4: batches of public test suites have the sums that those assert", "
             merging.find_or_add(unit::merged_patches(side), "masks");
             tally image{merging};
             image.add(floptally::grid{t, h, w});
-            patches += image.get(view::useful, statistic::tokens, modality::vision);
-            frame_squares += image.get(view::useful, statistic::squares, modality::vision);
+            patches += image.get(view::useful, accumulator::tokens, modality::vision);
+            frame_squares += image.get(view::useful, accumulator::squares, modality::vision);
             merged += image.pairs(view::useful, unit::merged_patches(side));
         }
         const bool cross = expected.contains("cross_product");
@@ -546,19 +549,19 @@ TEST_CASE("M4: batches of public test suites have the sums that those assert", "
             const std::uint64_t sum = value;
             if (name == "total_tokens") {
                 // The peer mixes its views in this one: padded tokens beside unpadded squares.
-                CHECK(step.get(cross ? view::padded : view::useful, statistic::tokens) == sum);
+                CHECK(step.get(cross ? view::padded : view::useful, accumulator::tokens) == sum);
             } else if (name == "patches") {
                 CHECK(patches == sum);
             } else if (name == "sum_frame_patches_squared") {
                 CHECK(frame_squares == sum);
             } else if (name == "sum_L_squared") {
-                CHECK(step.get(view::useful, statistic::squares) == sum);
+                CHECK(step.get(view::useful, accumulator::squares) == sum);
             } else if (name == "merged_tokens") {
                 CHECK(merged == sum);
             } else if (name == "cross_total") {
-                CHECK(step.get(view::padded, statistic::keys) == sum);
+                CHECK(step.get(view::padded, accumulator::keys) == sum);
             } else if (name == "cross_product") {
-                CHECK(step.get(view::useful, statistic::crossed) == sum);
+                CHECK(step.get(view::useful, accumulator::crossed) == sum);
             } else {
                 FAIL("unknown sum " << name);
             }
@@ -569,7 +572,7 @@ TEST_CASE("M4: batches of public test suites have the sums that those assert", "
 
 // ---- A5 and H5 ----
 
-TEST_CASE("A5: padding inside slots and a dummy tail are told apart, and add up", "[views]") {
+TEST_CASE("padding inside slots and padding by mock sequences are reported separately and add up", "[views]") {
     // An attention core and a vocabulary of 33 padded to 64: every kind of padding in one batch.
     cost model;
     model.add("attention.core", floptally::attention_core{.num_heads = 2, .qk_head_dim = 3, .v_head_dim = 4},
@@ -587,9 +590,9 @@ TEST_CASE("A5: padding inside slots and a dummy tail are told apart, and add up"
         t.add({.length = 6}, {.length = 8});
         return t;
     }());
-    CHECK(batch.mock().get(view::useful, statistic::tokens) == 0);
-    CHECK(batch.mock().get(view::padded, statistic::tokens) == 4 + 12);
-    CHECK(batch.mock().get(view::padded, statistic::count) == 2);
+    CHECK(batch.mock().get(view::useful, accumulator::tokens) == 0);
+    CHECK(batch.mock().get(view::padded, accumulator::tokens) == 4 + 12);
+    CHECK(batch.mock().get(view::padded, accumulator::count) == 2);
     tally whole{model.masks()};
     whole.add_cu_seqlens(real, slots, 2);
     CHECK(batch.total() == whole);
@@ -612,35 +615,35 @@ TEST_CASE("A5: padding inside slots and a dummy tail are told apart, and add up"
     CHECK(parts.in_slots == work(2 * pairs(8) - pairs(5) - pairs(6), 5));
     CHECK(parts.mock == work(pairs(4) + pairs(12), 16));
     CHECK(parts.vocabulary == flops{3 * 10 * (64 - 33) * 32});
-    CHECK(parts.padded() == counted.total(whole, view::padded));
-    CHECK(parts.useful == counted.total(whole));
+    CHECK(parts.padded() == counted.total_flops(whole, view::padded));
+    CHECK(parts.useful == counted.total_flops(whole));
 
-    // Rows and masks, and microbatches that add up.
+    // Entries and masks, and microbatches that add up.
     split_tally rows{model.masks()};
     rows.add_padded(std::array{5, 0, 6}, 8);
     split_tally flags{model.masks()};
-    flags.add_attention_mask(std::array{0, 1, 1, 0, 0, 0}, 2, 3);
-    CHECK(rows.mock().get(view::padded, statistic::tokens) == 8);
-    CHECK(rows.real().get(view::padded, statistic::tokens) == 16);
-    CHECK(flags.mock().get(view::padded, statistic::tokens) == 3);
-    CHECK(flags.real().get(view::useful, statistic::tokens) == 2);
+    flags.add_attention_mask(std::array{0, 1, 1, 0, 0, 0}, {.rows = 2, .columns = 3});
+    CHECK(rows.mock().get(view::padded, accumulator::tokens) == 8);
+    CHECK(rows.real().get(view::padded, accumulator::tokens) == 16);
+    CHECK(flags.mock().get(view::padded, accumulator::tokens) == 3);
+    CHECK(flags.real().get(view::useful, accumulator::tokens) == 2);
     split_tally step = rows;
     step += flags;
-    CHECK(step.total().get(view::padded, statistic::tokens) == 24 + 6);
-    CHECK(step.mock().get(view::padded, statistic::tokens) == 11);
+    CHECK(step.total().get(view::padded, accumulator::tokens) == 24 + 6);
+    CHECK(step.mock().get(view::padded, accumulator::tokens) == 11);
     step.add(sequence{.length = 3});
-    CHECK(step.real().get(view::useful, statistic::tokens) == 11 + 2 + 3);
+    CHECK(step.real().get(view::useful, accumulator::tokens) == 11 + 2 + 3);
 
     const split_tally before = batch;
     CHECK(error_of([&] { return batch.add_cu_seqlens(real, slots, 9), 0; }).starts_with("num_real_seqs: "));
     CHECK(error_of([&] { return batch.add_padded(std::array{1, 9}, 8), 0; }).starts_with("lengths[1]: "));
     CHECK(error_of([&] {
-              return batch.add_attention_mask(std::array{1, 2}, 1, 2), 0;
+              return batch.add_attention_mask(std::array{1, 2}, {.rows = 1, .columns = 2}), 0;
           }).starts_with("attention_mask[1]: "));
     CHECK(batch == before);
 }
 
-TEST_CASE("H5: model and hardware multipliers of every term", "[views]") {
+TEST_CASE("every HSTU term has its published multiplier for model FLOPs and for hardware FLOPs", "[views]") {
     // Unequal head dims, as of latent attention: QKᵀ 7 wide, PV 3.
     cost model;
     model.add("gemm", floptally::linear{.in_features = 5, .out_features = 11});

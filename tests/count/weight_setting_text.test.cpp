@@ -23,7 +23,7 @@ weight_setting only(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a setting of weights is read from its text, member by member", "[weight_setting]") {
+TEST_CASE("each field of a weight setting is parsed from text", "[weight_setting]") {
     const weight_setting frozen = only("*=frozen");
     CHECK(frozen.weights == "*");
     CHECK(frozen.part == "*");
@@ -58,32 +58,35 @@ TEST_CASE("a setting of weights is read from its text, member by member", "[weig
     CHECK(both[1].rank == 1);
 }
 
-TEST_CASE("a text that is no setting of weights is an error with its place", "[weight_setting]") {
+TEST_CASE("an invalid weight setting is an error with its position in the text", "[weight_setting]") {
     const auto problem = [](std::string_view text) {
         return error_of([&] { static_cast<void>(weight_settings_named(text)); });
     };
     const std::string longest(component_name::capacity, 'w');
     CHECK(problem(longest + "=frozen") == "no error");
     CHECK(problem(longest + ":mlp=frozen") == "no error");
-    CHECK(problem("") == "rules[0]: must be WEIGHTS=STATE, apart by commas, got \"\"");
-    CHECK(problem("*=frozen,mlp") == "rules[1]: must be WEIGHTS=STATE, apart by commas, got \"mlp\"");
+    CHECK(problem("") == "weights[0]: must be WEIGHTS=STATE, separated by commas, got \"\"");
+    CHECK(problem("*=frozen,mlp") == "weights[1]: must be WEIGHTS=STATE, separated by commas, got \"mlp\"");
     CHECK(problem(":mlp=frozen") ==
-          "rules[0]: needs the name of a part of the model before the colon, got \":mlp=frozen\"");
+          "weights[0]: needs the name of a model part before the colon, as in encoder:*=frozen, got \":mlp=frozen\"");
     CHECK(problem(longest + "w:mlp=frozen") ==
-          "rules[0]: needs the name of a part of the model before the colon, got \"" + longest + "w:mlp=frozen\"");
+          "weights[0]: needs the name of a model part before the colon, as in encoder:*=frozen, got \"" + longest +
+              "w:mlp=frozen\"");
     for (const std::string text :
          {"mlp@=frozen", "mlp@3-2=frozen", "mlp@a-2=frozen", "mlp@1-=frozen", "mlp@0-18446744073709551615=frozen"}) {
-        CHECK(problem(text) == "rules[0]: layers must be FIRST-LAST, both included, got \"" + text + "\"");
+        CHECK(problem(text) ==
+              "weights[0]: layers must be N or FIRST-LAST, both included, as in mlp@0-3=frozen, got \"" + text + "\"");
     }
     for (const std::string& text : {std::string("=frozen"), longest + "w=frozen"}) {
-        CHECK(problem(text) == "rules[0]: must name weights in 1 to 39 characters, got \"" + text + "\"");
+        CHECK(problem(text) == "weights[0]: must name weights in 1 to 39 characters, got \"" + text + "\"");
     }
     for (const std::string text : {"mlp=lora", "mlp=lora0", "mlp=lora-1", "mlp=lorax"}) {
-        CHECK(problem(text) == "rules[0]: LoRA needs a rank of at least 1, as in lora16, got \"" + text + "\"");
+        CHECK(problem(text) == "weights[0]: LoRA needs a rank of at least 1, as in lora16, got \"" + text + "\"");
     }
     for (const std::string text : {"mlp=frozn", "mlp=", "mlp=Frozen", "mlp=lor"}) {
         CHECK(problem(text) ==
-              "rules[0]: the state must be trainable, frozen, or lora and a rank, as in lora16, got \"" + text + "\"");
+              "weights[0]: the state must be trainable, frozen, or lora and a rank, as in lora16, got \"" + text +
+                  "\"");
     }
 }
 

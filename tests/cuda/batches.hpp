@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include <floptally/rules/library_rules.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/mask_set.hpp>
+#include <floptally/statistics/library_statistics.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/mask_set.hpp>
 
 /// @file
 /// The batches that kernels are given, on fibers of the host and on a GPU.
@@ -30,7 +30,7 @@ inline const floptally::mask_set every_text_mask = [] {
                                floptally::recsys_examples::history_squares{0},
                                floptally::recsys_examples::other_pairs{0},
                                floptally::unit::hstu_part(floptally::hstu_rows::targets, 2),
-                               floptally::make_rule<floptally::megatron_bridge::within_window>(400)};
+                               floptally::make_statistic<floptally::megatron_bridge::within_window>(400)};
 }();
 
 /// Lengths of all sizes, with zeros, and one in sixteen below `rare_limit`.

@@ -16,7 +16,7 @@
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/descriptors/presets.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 #include <floptally/step/meter.hpp>
 
 #include "../error_of.hpp"
@@ -89,12 +89,13 @@ void calls_are_counted() {
         {"add_packed", [&](cudaStream_t on) { batch.add_packed(list.first(3), list, on); }, one_launch, 1},
         {"add_lengths", [&](cudaStream_t on) { batch.add_lengths(list, on); }, one_launch, 1},
         {"add_padded", [&](cudaStream_t on) { batch.add_padded(list, 9000, on); }, one_launch, 1},
-        {"add_attention_mask", [&](cudaStream_t on) { batch.add_attention_mask(list.first(1), 1, 1, on); }, one_launch,
+        {"add_attention_mask",
+         [&](cudaStream_t on) { batch.add_attention_mask(list.first(1), {.rows = 1, .columns = 1}, on); }, one_launch,
          1},
         {"add_hstu", [&](cudaStream_t on) { batch.add_hstu(list, none, none, 1, on); }, one_launch, 1},
         {"add_encoder_decoder", [&](cudaStream_t on) { batch.add_encoder_decoder(list, list, on); }, one_launch, 1},
         {"add_new_tokens", [&](cudaStream_t on) { batch.add_new_tokens(list, list, on); }, one_launch, 1},
-        {"add_shape", [&](cudaStream_t on) { batch.add_shape(2, 4096, on); }, one_launch, 1},
+        {"add_shape", [&](cudaStream_t on) { batch.add_shape({.rows = 2, .columns = 4096}, on); }, one_launch, 1},
         {"add of a tally", [&](cudaStream_t on) { batch.add(host, on); }, one_launch, 1},
         {"snapshot_async", [&](cudaStream_t on) { batch.snapshot_async(on); }, one_launch, 1},
         {"snapshot_and_reset_async", [&](cudaStream_t on) { batch.snapshot_and_reset_async(on); }, one_launch, 1},

@@ -56,7 +56,7 @@ void steps_reach_the_meter() {
     }
     expect(polled == count && totals.run().totals.steps == count, "every step reaches the meter");
     expect(totals.run().totals.batch == all, "with all of its sequences");
-    expect(totals.run().totals.useful == model.total(all), "and its FLOPs");
+    expect(totals.run().totals.useful == model.total_flops(all), "and its FLOPs");
     expect(totals.run().totals.seconds > 0, "and its time");
 
     steps.begin_step(stream);

@@ -16,8 +16,8 @@
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/rules/library_rules.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/library_statistics.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "../error_of.hpp"
 #include "../own_masks.hpp"
@@ -86,15 +86,15 @@ void every_input_is_counted() {
     }
     lengths_are_counted<std::int64_t>(every_text_mask, gpu_test::size(10'000'000U, 5'000U), 0, 0);
     mask_set as_many_as_fit;
-    for (std::size_t i = 1; i <= detail::word_schema::max_masks; ++i) {
+    for (std::size_t i = 1; i <= detail::accumulator_schema::max_masks; ++i) {
         as_many_as_fit.find_or_add(mask::sliding_window(static_cast<std::int64_t>(100 * i)), "masks");
     }
     lengths_are_counted<std::int32_t>(as_many_as_fit, gpu_test::size(65'536U, 1'000U), 0, 0);
 
     mask_set towers = mask_set::of_towers();
-    for (const rule& m :
-         std::initializer_list<rule>{mask::grid_windows(8, 4), mask::clip_squares(), unit::merged_patches(2),
-                                     unit::clips(), unit::strided_frames(3, 2), mask::sliding_window(400)}) {
+    for (const statistic& m :
+         std::initializer_list<statistic>{mask::grid_windows(8, 4), mask::clip_squares(), unit::merged_patches(2),
+                                          unit::clips(), unit::strided_frames(3, 2), mask::sliding_window(400)}) {
         towers.find_or_add(m, "masks");
     }
     std::mt19937_64 random(3);
@@ -126,8 +126,8 @@ void every_input_is_counted() {
     }
     host.add_grid_thw(thw);
     host.add_audio_frames(frames);
-    host.add_attention_mask(flags, units, columns);
-    host.add_shape(7, 4096);
+    host.add_attention_mask(flags, {.rows = units, .columns = columns});
+    host.add_shape({.rows = 7, .columns = 4096});
     host.add_encoder_decoder(std::vector<int>{5, 6}, std::vector<int>{7, 8});
     const gpu_test::stream stream;
     device_tally device(towers);
@@ -136,8 +136,8 @@ void every_input_is_counted() {
     const device_copy<std::int64_t> device_flags(flags);
     device.add_grid_thw(device_thw.all(), stream);
     device.add_audio_frames(device_frames.all(), stream);
-    device.add_attention_mask(device_flags.all(), units, columns, stream);
-    device.add_shape(7, 4096, stream);
+    device.add_attention_mask(device_flags.all(), {.rows = units, .columns = columns}, stream);
+    device.add_shape({.rows = 7, .columns = 4096}, stream);
     const std::vector<int> decoder{5, 6};
     const std::vector<int> encoder{7, 8};
     device.add(floptally::encoder_decoder_lengths(decoder, encoder), stream);  // the host knows it
@@ -179,8 +179,8 @@ void add_in_every_format(To& to, const every_format& batch) {
     to.add_packed(batch.boundaries.first(3), batch.slots);
     to.add_lengths(batch.lengths);
     to.add_padded(batch.lengths, 9000);
-    to.add_attention_mask(batch.flags, 2, 3);
-    to.add_shape(3, 70);
+    to.add_attention_mask(batch.flags, {.rows = 2, .columns = 3});
+    to.add_shape({.rows = 3, .columns = 70});
     to.add_encoder_decoder(batch.lengths, batch.parts);
     to.add_new_tokens(batch.lengths, batch.parts);
     to.add_hstu(batch.lengths, batch.parts, batch.none);
@@ -217,8 +217,8 @@ void calls_are_the_same_on_every_tally() {
 }
 
 // A tally whose kernels know masks of one's own, and a kernel of one's own that adds to it.
-using own_rules = library_rules::with<dilated_window, block_sparse>;
-using own_tally = basic_device_tally<own_rules>;
+using own_statistics = library_statistics::with<dilated_window, block_sparse>;
+using own_tally = basic_device_tally<own_statistics>;
 const mask_set own_masks{dilated_window{4, 3}, block_sparse{64, 2, 1}, mask::sliding_window(400)};
 
 __global__ void add_with_past(own_tally::ref_type to, const std::uint32_t* lengths, std::uint32_t count) {
@@ -253,27 +253,28 @@ void masks_of_ones_own_are_counted() {
 /// Says so before it asks for a device: the part that needs none.
 void masks_of_ones_own_are_refused_by_other_kernels() {
     const std::string without =
-        ": these kernels were compiled without this rule: use a basic_device_tally of library_rules::with<…>";
+        ": these kernels were compiled without this statistic: use a basic_device_tally of library_statistics::with<…>";
     expect(error_of([] { static_cast<void>(device_tally(own_masks)); }) == "dilated_window(4,3)" + without,
-           "a tally of the library's rules");
-    expect(error_of([] { static_cast<void>(basic_device_tally<library_rules::with<dilated_window>>(own_masks)); }) ==
-               "block_sparse(64,2,1)" + without,
+           "a tally of the library's statistics");
+    expect(error_of([] {
+               static_cast<void>(basic_device_tally<library_statistics::with<dilated_window>>(own_masks));
+           }) == "block_sparse(64,2,1)" + without,
            "a tally that lacks one of two");
 }
 
 // With every mask of the library.
-using every_rule_ref = basic_device_tally_ref<library_rules>;
+using every_statistic_ref = basic_device_tally_ref<library_statistics>;
 
-__global__ void add_each(every_rule_ref to, const std::uint32_t* lengths, std::uint32_t count) {
+__global__ void add_each(every_statistic_ref to, const std::uint32_t* lengths, std::uint32_t count) {
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) {
         to.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);
     }
 }
 
-__global__ void add_by_block(every_rule_ref to, const std::uint32_t* lengths, std::uint32_t count) {
-    extern __shared__ std::uint64_t words[];
-    const every_rule_ref local = to.local(words);
+__global__ void add_by_block(every_statistic_ref to, const std::uint32_t* lengths, std::uint32_t count) {
+    extern __shared__ std::uint64_t accumulators[];
+    const every_statistic_ref local = to.local(accumulators);
     local.clear(threadIdx.x, blockDim.x);
     __syncthreads();
     for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
@@ -306,7 +307,7 @@ void a_kernel_of_ones_own_adds_windows() {
     expect(device.read(stream) == host, "a device_tally_ref");
     const device_tally other(mask_set{mask::chunked(7)});
     expect(error_of([&] { static_cast<void>(other.ref()); }) ==
-               "chunked(7): this device_tally_ref counts windows alone: use ref<library_rules>()",
+               "chunked(7): this device_tally_ref counts windows alone: use ref<library_statistics>()",
            "a device_tally_ref of another mask");
 }
 
@@ -321,13 +322,14 @@ void a_kernel_of_ones_own_adds() {
     const device_copy<std::uint32_t> on_device(lengths);
     const gpu_test::stream stream;
     device_tally single(every_text_mask);
-    add_each<<<79, 256, 0, stream>>>(single.ref<library_rules>(), on_device.get(), count);
+    add_each<<<79, 256, 0, stream>>>(single.ref<library_statistics>(), on_device.get(), count);
     require_cuda(cudaGetLastError(), "add_each");
     expect(single.read(stream) == host, "ref.add from every thread");
     device_tally by_block(every_text_mask);
-    add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref<library_rules>(), on_device.get(), count);
+    add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref<library_statistics>(), on_device.get(),
+                                                              count);
     require_cuda(cudaGetLastError(), "add_by_block");
-    expect(by_block.read(stream) == host, "ref.add to words of a block, merged");
+    expect(by_block.read(stream) == host, "ref.add to accumulators of a block, merged");
 }
 
 void what_is_wrong_is_left_out() {
@@ -407,7 +409,7 @@ void polling_never_blocks() {
     stream.wait();
     expect(flag[1] == 0, "the kernel that waits gave up: something blocked");
     const std::optional<tally> batch = device.poll();
-    expect(batch && batch->get(view::useful, statistic::count) == 4, "the snapshot, once the kernel is done");
+    expect(batch && batch->get(view::useful, accumulator::count) == 4, "the snapshot, once the kernel is done");
     require_cuda(cudaFreeHost(flag), "cudaFreeHost");
 }
 
@@ -452,7 +454,7 @@ void a_graph_is_replayed() {
     stream.wait();
     expect(error_of([&] { static_cast<void>(device.poll()); })
                    .rfind("snapshot: " + std::to_string(replays + 1) + " … " + std::to_string(replays + 4) +
-                              " overwritten",
+                              " were overwritten",
                           0) == 0,
            "snapshots that were overwritten");
     require_cuda(cudaGraphExecDestroy(step), "cudaGraphExecDestroy");

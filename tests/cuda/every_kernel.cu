@@ -26,7 +26,7 @@ void add_every_list(device_tally& to, std::span<const T> numbers, cudaStream_t s
     to.add_grid_thw(numbers, stream);
     to.add_audio_frames(numbers, stream);
     to.add_hstu(numbers, numbers, numbers, 1, stream);
-    to.add_attention_mask(numbers, 1, 1, stream);
+    to.add_attention_mask(numbers, {.rows = 1, .columns = 1}, stream);
     to.add_encoder_decoder(numbers, numbers, stream);
     to.add_new_tokens(numbers, numbers, stream);
 }
@@ -58,10 +58,10 @@ void every_kernel(device_tally& to, std::span<const std::int32_t> narrow, std::s
     add_every_list(to, narrow, stream);
     add_every_list(to, wide, stream);
     to.add_cu_seqlens(narrow, wide, wide.data(), stream);
-    to.add_attention_mask(flags, 1, 1, stream);
+    to.add_attention_mask(flags, {.rows = 1, .columns = 1}, stream);
     without_a_tally<<<1, 32>>>(nullptr, 0, nullptr);
     with_a_tally<<<1, 32>>>(nullptr, 0, nullptr, to.ref());
-    to.add_shape(1, 1, stream);
+    to.add_shape({.rows = 1, .columns = 1}, stream);
     to.snapshot_async(stream);
     any_reducer over;
     device_reduction(reduction).sum_async(to, over, stream);

@@ -16,14 +16,14 @@
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
+#include <floptally/cuda/detail/accumulator_schema.hpp>
 #include <floptally/cuda/detail/add_lengths.hpp>
 #include <floptally/cuda/detail/add_samples.hpp>
 #include <floptally/cuda/detail/attention_rows.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "../catch2.hpp"
 #include "../error_of.hpp"
@@ -42,16 +42,16 @@ struct launch_shape {
     emulated::order running = emulated::order::ascending;
 };
 
-/// A device's tally in memory of the host, with kernels that know these rules.
-template <class Rules>
+/// A device's tally in memory of the host, with kernels that know these statistics.
+template <class Statistics>
 class emulated_tally_of {
   public:
     explicit emulated_tally_of(const mask_set& masks)
-        : masks_(tally{masks}.masks()), schema_(masks), words_(schema_.size() + detail::refusal_words) {
-        detail::require_known(masks_, Rules{});
+        : masks_(tally{masks}.masks()), schema_(masks), accumulators_(schema_.size() + detail::refusal_words) {
+        detail::require_known(masks_, Statistics{});
     }
 
-    [[nodiscard]] basic_device_tally_ref<Rules> ref() { return {&schema_, words_.data(), record()}; }
+    [[nodiscard]] basic_device_tally_ref<Statistics> ref() { return {&schema_, accumulators_.data(), record()}; }
 
     /// Lengths, eight at a time where a device_tally would.
     void add(const launch_shape& shape, const detail::length_list& list) {
@@ -66,23 +66,23 @@ class emulated_tally_of {
     }
     template <class Unit>
     void add(const launch_shape& shape, const detail::sample_list<Unit>& list) {
-        using body = detail::add_samples<Rules, Unit>;
-        launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
+        using body = detail::add_samples<Statistics, Unit>;
+        launch<body>(shape, body::shared_words(schema_), {list, schema_, accumulators_.data(), ++call_});
     }
     template <class T>
     void add_flags(const launch_shape& shape, const T* flags, std::size_t rows, std::size_t columns) {
         using flag = detail::flag_of<sizeof(T)>;
         const detail::flag_rows list(flags, rows, columns);
         if (schema_.only_windows) {
-            using body = detail::add_rows<window_rules, flag>;
-            launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
+            using body = detail::add_rows<window_statistics, flag>;
+            launch<body>(shape, body::shared_words(schema_), {list, schema_, accumulators_.data(), ++call_});
         } else {
-            using body = detail::add_rows<Rules, flag>;
-            launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
+            using body = detail::add_rows<Statistics, flag>;
+            launch<body>(shape, body::shared_words(schema_), {list, schema_, accumulators_.data(), ++call_});
         }
     }
 
-    [[nodiscard]] tally read() const { return detail::tally_of_device(masks_, words_); }
+    [[nodiscard]] tally read() const { return detail::tally_of_device(masks_, accumulators_); }
 
   private:
     template <class Body>
@@ -108,24 +108,24 @@ class emulated_tally_of {
     void add_as(const launch_shape& shape, const detail::length_list& list) {
         const auto by = [&]<std::uint32_t Sides>(std::integral_constant<std::uint32_t, Sides>) {
             using body = detail::add_lengths<Bytes, ByBoundaries, Slot, SlotBytes, Sides>;
-            launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
+            launch<body>(shape, body::shared_words(schema_), {list, schema_, accumulators_.data(), ++call_});
         };
         schema_.side_count == 0   ? by(std::integral_constant<std::uint32_t, 0>{})
         : schema_.side_count == 1 ? by(std::integral_constant<std::uint32_t, 1>{})
                                   : by(std::integral_constant<std::uint32_t, 4>{});
     }
-    [[nodiscard]] detail::refusal_record* record() { return detail::record_after(schema_, words_.data()); }
+    [[nodiscard]] detail::refusal_record* record() { return detail::record_after(schema_, accumulators_.data()); }
 
     mask_set masks_;
-    detail::word_schema schema_;
-    std::vector<std::uint64_t> words_;
+    detail::accumulator_schema schema_;
+    std::vector<std::uint64_t> accumulators_;
     std::uint32_t call_ = 0;
 };
-using emulated_tally = emulated_tally_of<library_rules>;
+using emulated_tally = emulated_tally_of<library_statistics>;
 
 mask_set every_tower() {
     mask_set masks = mask_set::of_towers();
-    for (const rule& m : std::initializer_list<rule>{
+    for (const statistic& m : std::initializer_list<statistic>{
              mask::sliding_window(400), mask::grid_windows(8), mask::grid_windows(8, 4), mask::clip_squares(),
              unit::merged_patches(2), unit::clips(), mask::bidirectional().in(modality::vision),
              unit::kept_squares(750'000, 1), mask::level_windows(7, 1, true, true), mask::reduced_pairs(1, 2, 2, 4),
@@ -162,7 +162,7 @@ void lengths_are_counted() {
                 host.add_lengths(lengths);
                 host.add_cu_seqlens(boundaries);
                 emulated_tally device{masks};
-                device.add(shape, detail::listed_lengths(std::span(lengths)));
+                device.add(shape, detail::length_list_of(std::span(lengths)));
                 device.add(shape, detail::listed_boundaries(std::span(boundaries)));
                 INFO(shape.blocks << " blocks, " << count);
                 CHECK(device.read() == host);
@@ -181,9 +181,9 @@ void refuse_alike(const Host& host, const Device& device) {
     CHECK(seen.rfind(expected + " (index ", 0) == 0);
 }
 
-/// Two of it do not fit a word.
-struct half_a_word {
-    static constexpr std::string_view name = "half_a_word";
+/// Two of it do not fit an accumulator.
+struct half_an_accumulator {
+    static constexpr std::string_view name = "half_an_accumulator";
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return s.length == 0 ? 0 : std::uint64_t{1} << 63U;
     }
@@ -201,14 +201,14 @@ struct liquid {
 
 }  // namespace
 
-TEST_CASE("Kernels count lengths and boundaries as a tally does, under every mask and in any grid") {
+TEST_CASE("kernels count lengths and boundaries like a host tally under every mask and grid size") {
     SECTION("int32") { lengths_are_counted<std::int32_t>(); }
     SECTION("uint32") { lengths_are_counted<std::uint32_t>(); }
     SECTION("int64") { lengths_are_counted<std::int64_t>(); }
     SECTION("uint64") { lengths_are_counted<std::uint64_t>(); }
 }
 
-TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
+TEST_CASE("kernels add a thread's partial sums to the total before they can overflow") {
     if (is_sanitized) {
         return;  // no shorter list could, and unsigned integers that wrap are no sanitizer's
     }
@@ -222,12 +222,12 @@ TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
     tally host{masks};
     host.add_lengths(lengths);
     emulated_tally device{masks};
-    device.add({1}, detail::listed_lengths(std::span(lengths)));
+    device.add({1}, detail::length_list_of(std::span(lengths)));
     CHECK(device.read() == host);
-    CHECK(host.get(view::useful, statistic::squares) > ~std::uint64_t{0} - (std::uint64_t{1} << 42U));
+    CHECK(host.get(view::useful, accumulator::squares) > ~std::uint64_t{0} - (std::uint64_t{1} << 42U));
 }
 
-TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") {
+TEST_CASE("kernels count a pack with slots and mock sequences like a host tally") {
     std::mt19937_64 random(7);
     for (const mask_set& masks : {mask_set{}, every_text_mask}) {
         for (const launch_shape& shape : shapes) {
@@ -245,12 +245,12 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                 for (const std::size_t num_real : {count, count / 2, std::size_t{0}}) {
                     tally host{masks};
                     host.add_cu_seqlens(real, padded, num_real);
-                    const auto word = static_cast<std::int32_t>(num_real);
+                    const auto accumulator = static_cast<std::int32_t>(num_real);
                     emulated_tally device{masks};
                     device.add(shape, detail::pack_of(std::span(real), std::span(padded), num_real));
                     CHECK(device.read() == host);
                     emulated_tally told{masks};
-                    told.add(shape, detail::pack_of(std::span(real), std::span(padded), &word));
+                    told.add(shape, detail::pack_of(std::span(real), std::span(padded), &accumulator));
                     CHECK(told.read() == host);
                     // The boundaries of the real sequences alone say the same.
                     emulated_tally alone{masks};
@@ -262,7 +262,7 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
     }
 }
 
-TEST_CASE("Kernels count lists that begin anywhere in their 16 bytes, and empty sequences among others") {
+TEST_CASE("kernels count lists at any offset from 16-byte alignment, empty sequences included") {
     std::mt19937_64 random(23);
     std::size_t number = 0;
     const auto check = [&](auto real_type, auto slot_type) {
@@ -308,8 +308,8 @@ TEST_CASE("Kernels count lists that begin anywhere in their 16 bytes, and empty 
                         device.add({2}, detail::listed_boundaries(std::span(at, count + 1)));
                         device.add({2},
                                    detail::pack_of(std::span(at, count + 1), std::span(slots_at, count + 1), num_real));
-                        device.add({2}, detail::listed_lengths(std::span(lengths_at, count)));
-                        device.add({2}, detail::in_rows(detail::listed_lengths(std::span(lengths_at, count)), 9000));
+                        device.add({2}, detail::length_list_of(std::span(lengths_at, count)));
+                        device.add({2}, detail::in_rows(detail::length_list_of(std::span(lengths_at, count)), 9000));
                         INFO(real_lead << ", " << slot_lead << ", " << count << " of " << masks.size() << " masks");
                         CHECK(device.read() == host);
                     }
@@ -323,7 +323,7 @@ TEST_CASE("Kernels count lists that begin anywhere in their 16 bytes, and empty 
     SECTION("uint64, int32") { check(std::uint64_t{}, std::int32_t{}); }
 }
 
-TEST_CASE("Boundaries of 64 bits that leave and come back by 2^32 are refused, and those that pass it are counted") {
+TEST_CASE("kernels refuse 64-bit boundaries that jump by 2^32 but accept boundaries above 2^32") {
     constexpr std::int64_t far = std::int64_t{1} << 32U;
     const mask_set masks{mask::sliding_window(400)};
     std::vector<std::int64_t> boundaries{0, 10, 20, far + 25, 30, 40, 50, 60, 70, 80};
@@ -346,7 +346,7 @@ TEST_CASE("Boundaries of 64 bits that leave and come back by 2^32 are refused, a
     CHECK(passing.read() == host);
 }
 
-TEST_CASE("Boundaries that pass the end of their integers by a small step are refused") {
+TEST_CASE("kernels refuse boundaries that wrap around in their integer type by a small step") {
     const auto check = []<class T>(T last) {
         std::vector<T> boundaries{0, 1, 2, 3, 4, 5, 6, 7, static_cast<T>(last - 3)};
         for (std::uint32_t i = 0; i < 9; ++i) {  // a plain step each, were they not of this type
@@ -360,7 +360,7 @@ TEST_CASE("Boundaries that pass the end of their integers by a small step are re
     check(std::int64_t{0xFFFF'FFFF});
 }
 
-TEST_CASE("Kernels count packs whose lists begin at different places of their 16 bytes") {
+TEST_CASE("kernels count packs whose lists start at different 16-byte offsets") {
     std::vector<std::int32_t> boundaries{77, 0};  // of which the first is another's
     std::vector<std::int32_t> slots{0};
     for (std::int32_t i = 0; i < 40; ++i) {
@@ -375,7 +375,8 @@ TEST_CASE("Kernels count packs whose lists begin at different places of their 16
     CHECK(device.read() == host);
 }
 
-TEST_CASE("The record of refusals keeps the first whole, whichever comes first, and shows where two had one place") {
+TEST_CASE(
+    "invalid input found by several GPU threads at once leaves one complete error record or a reported collision") {
     const auto refused_by = [](std::uint64_t index, std::uint64_t value) {
         detail::refusal_record record{};
         detail::refuse(&record, {3, index}, {detail::refused::length, detail::list_name::lengths, 0}, value, 0);
@@ -396,10 +397,10 @@ TEST_CASE("The record of refusals keeps the first whole, whichever comes first, 
     const detail::read_refusal two(merged(refused_by(8, 0x1'0000'0005U), refused_by(8, 0x9'0000'0001U)));
     CHECK_FALSE(two.is_whole);
     CHECK(error_of([&] { two.repeat(mask_set{}); }) ==
-          "device: several refused samples have one index, so that nothing says which came first");
+          "device: several refused samples have the same index, so the first is unknown: pass each its own index");
 }
 
-TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
+TEST_CASE("kernels count rows of a BSHD batch like a host tally") {
     std::mt19937_64 random(11);
     const mask_set masks{mask::sliding_window(400), mask::chunked(7)};
     for (const launch_shape& shape : shapes) {
@@ -408,7 +409,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add(shape, detail::in_rows(detail::listed_lengths(std::span(lengths)), 9000));
+            device.add(shape, detail::in_rows(detail::length_list_of(std::span(lengths)), 9000));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -422,7 +423,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
                 }
             }
             tally host{masks};
-            host.add_attention_mask(flags, rows, columns);
+            host.add_attention_mask(flags, {.rows = rows, .columns = columns});
             emulated_tally device{masks};
             device.add_flags(shape, flags.data(), rows, columns);
             CHECK(device.read() == host);
@@ -430,7 +431,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
     }
 }
 
-TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally does") {
+TEST_CASE("kernels count HSTU samples, image grids and audio clips like a host tally") {
     std::mt19937_64 random(13);
     const mask_set masks = every_tower();
     const mask_set of_hstu{mask::hstu(), mask::hstu({.max_attn_len = 400}), unit::hstu_part(hstu_rows::targets, 2)};
@@ -469,8 +470,8 @@ TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally do
     }
 }
 
-TEST_CASE("Kernels compiled with masks of one's own count them as a tally does") {
-    using own_rules = library_rules::with<dilated_window, block_sparse>;
+TEST_CASE("kernels compiled with user-defined masks count them like a host tally") {
+    using own_statistics = library_statistics::with<dilated_window, block_sparse>;
     const mask_set masks{dilated_window{4, 3}, block_sparse{64, 2, 1}, mask::sliding_window(400)};
     std::mt19937_64 random(17);
     for (const launch_shape& shape : shapes) {
@@ -488,14 +489,14 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         host.add_cu_seqlens(boundaries);
         host.add_cu_seqlens(boundaries, slots, 50);
         host.add_padded(lengths, 9000);
-        host.add_attention_mask(flags, 3, 100);
+        host.add_attention_mask(flags, {.rows = 3, .columns = 100});
         host.add(sequence{.length = 700, .past = 300}, sequence{.length = 1000, .past = 300});
 
-        emulated_tally_of<own_rules> device{masks};
-        device.add(shape, detail::listed_lengths(std::span(lengths)));
+        emulated_tally_of<own_statistics> device{masks};
+        device.add(shape, detail::length_list_of(std::span(lengths)));
         device.add(shape, detail::listed_boundaries(std::span(boundaries)));
         device.add(shape, detail::pack_of(std::span(boundaries), std::span(slots), 50));
-        device.add(shape, detail::in_rows(detail::listed_lengths(std::span(lengths)), 9000));
+        device.add(shape, detail::in_rows(detail::length_list_of(std::span(lengths)), 9000));
         device.add_flags(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
@@ -504,56 +505,56 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
     }
 }
 
-TEST_CASE("A device's tally refuses a rule that its kernels were compiled without", "[cuda][errors]") {
+TEST_CASE("a device tally refuses a statistic that its kernels were not compiled for", "[cuda][errors]") {
     const std::string without =
-        ": these kernels were compiled without this rule: use a basic_device_tally of library_rules::with<…>";
+        ": these kernels were compiled without this statistic: use a basic_device_tally of library_statistics::with<…>";
     const mask_set masks = tally{mask_set{mask::chunked(7), dilated_window{4, 3}, block_sparse{64, 2, 1}}}.masks();
-    CHECK(error_of([&] { detail::require_known(masks, library_rules{}); }) == "dilated_window(4,3)" + without);
-    CHECK(error_of([&] { detail::require_known(masks, library_rules::with<dilated_window>{}); }) ==
+    CHECK(error_of([&] { detail::require_known(masks, library_statistics{}); }) == "dilated_window(4,3)" + without);
+    CHECK(error_of([&] { detail::require_known(masks, library_statistics::with<dilated_window>{}); }) ==
           "block_sparse(64,2,1)" + without);
-    CHECK_NOTHROW(detail::require_known(masks, library_rules::with<dilated_window, block_sparse>{}));
-    CHECK(error_of([&] { detail::require_known(masks, rule_list<dilated_window, block_sparse>{}); }) ==
+    CHECK_NOTHROW(detail::require_known(masks, library_statistics::with<dilated_window, block_sparse>{}));
+    CHECK(error_of([&] { detail::require_known(masks, statistic_list<dilated_window, block_sparse>{}); }) ==
           "chunked(7)" + without);
 
-    STATIC_REQUIRE(rule(costarring{}).id() == rule(liquid{}).id());
-    STATIC_REQUIRE_FALSE(detail::numbers_differ(rule_list<costarring, liquid>{}));
-    STATIC_REQUIRE_FALSE(detail::numbers_differ(rule_list<block_sparse, dilated_window, block_sparse>{}));
-    STATIC_REQUIRE(detail::numbers_differ(library_rules::with<dilated_window, block_sparse, liquid>{}));
-    CHECK(error_of([&] { detail::require_known(mask_set{costarring{}}, library_rules::with<liquid>{}); }) ==
+    STATIC_REQUIRE(statistic(costarring{}).id() == statistic(liquid{}).id());
+    STATIC_REQUIRE_FALSE(detail::numbers_differ(statistic_list<costarring, liquid>{}));
+    STATIC_REQUIRE_FALSE(detail::numbers_differ(statistic_list<block_sparse, dilated_window, block_sparse>{}));
+    STATIC_REQUIRE(detail::numbers_differ(library_statistics::with<dilated_window, block_sparse, liquid>{}));
+    CHECK(error_of([&] { detail::require_known(mask_set{costarring{}}, library_statistics::with<liquid>{}); }) ==
           "costarring" + without);
 }
 
-TEST_CASE("What a kernel asks of a rule is what the host asks of it, or that it knows none", "[cuda]") {
-    using own_rules = library_rules::with<dilated_window, block_sparse>;
+TEST_CASE("every statistic gives the same number on device and host", "[cuda]") {
+    using own_statistics = library_statistics::with<dilated_window, block_sparse>;
     const sequence sample{.length = 500, .past = 20, .keys = 30};
-    for (const rule& of_sequences :
-         {rule(mask::causal()), rule(mask::top_k(11)), rule(mask::cross_attention()), rule(moment_rules::squares{}),
-          rule(dilated_window{4, 3}), rule(block_sparse{64, 2, 1})}) {
+    for (const statistic& of_sequences : {statistic(mask::causal()), statistic(mask::top_k(11)),
+                                          statistic(mask::cross_attention()), statistic(moment_statistics::squares{}),
+                                          statistic(dilated_window{4, 3}), statistic(block_sparse{64, 2, 1})}) {
         uint128 amount = 0;
         INFO(of_sequences.name());
-        CHECK(device_amount<own_rules>(of_sequences, sample, amount));
+        CHECK(device_amount<own_statistics>(of_sequences, sample, amount));
         CHECK(amount == of_sequences.amount(sample));
     }
     uint128 none = 5;
-    CHECK_FALSE(device_amount(rule(dilated_window{4, 3}), sample, none));
-    CHECK_FALSE(device_amount(rule(mask::cross_attention()), grid{1, 2, 2}, none));
-    CHECK_FALSE(device_amount(rule(unit::clips()), sample, none));
+    CHECK_FALSE(device_amount(statistic(dilated_window{4, 3}), sample, none));
+    CHECK_FALSE(device_amount(statistic(mask::cross_attention()), grid{1, 2, 2}, none));
+    CHECK_FALSE(device_amount(statistic(unit::clips()), sample, none));
     CHECK(none == 5);
 }
 
-TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and through words of a block") {
+TEST_CASE("a device_reference used by many GPU threads, directly or by block sums, adds like a host tally") {
     const mask_set masks = every_tower();
     emulated_tally device{masks};
     tally host{masks};
     std::vector<std::thread> threads;
     for (std::uint32_t t = 0; t < 4; ++t) {
         threads.emplace_back([&device, t] {
-            const basic_device_tally_ref<library_rules> ref = device.ref();
+            const basic_device_tally_ref<library_statistics> ref = device.ref();
             for (std::uint32_t i = 0; i < 500; ++i) {
                 ref.add({.length = i, .past = t, .keys = 2 * i}, {.length = i + 3, .past = t, .keys = 2 * i});
                 ref.add(grid{t, 2 * i, 4}, grid{t + 1, 2 * i, 8});
                 ref.add(audio_clip{i});
-                ref.add_routed(i, i + t);
+                ref.add_routed({.useful = i, .padded = i + t});
             }
         });
     }
@@ -565,7 +566,7 @@ TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and thro
             host.add({.length = i, .past = t, .keys = 2 * i}, {.length = i + 3, .past = t, .keys = 2 * i});
             host.add(grid{t, 2 * i, 4}, grid{t + 1, 2 * i, 8});
             host.add(audio_clip{i});
-            host.add_routed(i, i + t);
+            host.add_routed({.useful = i, .padded = i + t});
         }
     }
     CHECK(device.read() == host);
@@ -573,7 +574,7 @@ TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and thro
     emulated_tally merged{masks};
     tally once{masks};
     emulated::grid_of_blocks(3, 64, merged.ref().size()).run([&](const emulated::block& block) {
-        const basic_device_tally_ref<library_rules> local = merged.ref().local(block.shared());
+        const basic_device_tally_ref<library_statistics> local = merged.ref().local(block.shared());
         local.clear(block.thread(), block.threads());
         block.sync();
         local.add({.length = block.index() * 64 + block.thread()});
@@ -586,15 +587,15 @@ TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and thro
     CHECK(merged.read() == once);
 }
 
-TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the host says what was wrong") {
+TEST_CASE("a kernel skips input that a host tally refuses, counts the rest, and the host reports the reason") {
     const mask_set masks{mask::sliding_window(400)};
     for (const launch_shape& shape : shapes) {
         std::vector<std::int32_t> lengths(200, 10);
         lengths[3] = -4;
         lengths[170] = -5;
         emulated_tally device{masks};
-        device.add(shape, detail::listed_lengths(std::span(lengths).first(3)));
-        device.add(shape, detail::listed_lengths(std::span(lengths)));
+        device.add(shape, detail::length_list_of(std::span(lengths).first(3)));
+        device.add(shape, detail::length_list_of(std::span(lengths)));
         refuse_alike([&] { tally{masks}.add_lengths(lengths); }, [&] { static_cast<void>(device.read()); });
         try {
             static_cast<void>(device.read());
@@ -611,7 +612,7 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
 
         const std::vector<std::uint64_t> long_lengths{1, 2, std::uint64_t{1} << 32U, ~std::uint64_t{0}};
         emulated_tally too_long{masks};
-        too_long.add(shape, detail::listed_lengths(std::span(long_lengths)));
+        too_long.add(shape, detail::length_list_of(std::span(long_lengths)));
         refuse_alike([&] { tally{masks}.add_lengths(long_lengths); }, [&] { static_cast<void>(too_long.read()); });
 
         for (const auto& boundaries :
@@ -636,7 +637,7 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
         } catch (const left_out& seen) {
             CHECK(seen.sequences() == 2);
             CHECK(seen.field() == "cu_seqlens[2]");
-            CHECK(seen.counted().get(view::useful, statistic::tokens) == 10 + 17);
+            CHECK(seen.counted().get(view::useful, accumulator::tokens) == 10 + 17);
         }
         // Small steps, of which the last wraps.
         const auto wraps = [&](auto first) {
@@ -691,12 +692,12 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add(shape, detail::in_rows(detail::listed_lengths(std::span(real)), 20));
+        too_long_row.add(shape, detail::in_rows(detail::length_list_of(std::span(real)), 20));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }
 
-TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a clip that a tally refuses") {
+TEST_CASE("a kernel skips mask rows, samples, grids and clips that a host tally refuses") {
     const mask_set masks = every_tower();
     const mask_set text{mask::sliding_window(400)};
     for (const launch_shape& shape : shapes) {
@@ -706,7 +707,7 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                   {0, 1, 0, 1, 1, 2, 0, 0}}) {
             emulated_tally device{text};
             device.add_flags(shape, flags.data(), 2, 4);
-            refuse_alike([&] { tally{text}.add_attention_mask(flags, 2, 4); },
+            refuse_alike([&] { tally{text}.add_attention_mask(flags, {.rows = 2, .columns = 4}); },
                          [&] { static_cast<void>(device.read()); });
         }
         const std::vector<std::int32_t> lengths{50, 9, 60};
@@ -737,16 +738,17 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
     }
     emulated_tally own{masks};
     own.ref().add({.length = 9}, {.length = 8}, 77);
-    CHECK(
-        error_of([&] { static_cast<void>(own.read()); }) ==
-        "length: a slot of 8 has no room for 9 (index 77 in a kernel of your own, the first of 1 that the device left "
-        "out)");
+    CHECK(error_of([&] { static_cast<void>(own.read()); }) ==
+          "length: a slot of 8 has no room for 9: enlarge the slot (index 77 in a kernel of your own, the first of 1 "
+          "that the device left "
+          "out)");
     emulated_tally routed{masks};
-    routed.ref().add_routed(9, 8);
-    refuse_alike([&] { tally{masks}.add_routed(9, 8); }, [&] { static_cast<void>(routed.read()); });
+    routed.ref().add_routed({.useful = 9, .padded = 8});
+    refuse_alike([&] { tally{masks}.add_routed({.useful = 9, .padded = 8}); },
+                 [&] { static_cast<void>(routed.read()); });
 }
 
-TEST_CASE("A sum that no longer fits on a device is an overflow when the host reads it, wherever it wraps") {
+TEST_CASE("a sum that overflows on the device is reported when the host reads it") {
     const std::uint32_t longest = 0xFFFF'FFFFU;
     for (const launch_shape& shape : shapes) {
         // within a thread, between threads, between warps or blocks, and between launches
@@ -755,10 +757,10 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             lengths[0] = longest;
             lengths[apart] = longest;
             emulated_tally device{mask_set{mask::window(longest / 2, -1)}};
-            device.add(shape, detail::listed_lengths(std::span(lengths)));
+            device.add(shape, detail::length_list_of(std::span(lengths)));
             if (apart == 0) {
-                CHECK(device.read().get(view::useful, statistic::squares) == std::uint64_t{longest} * longest);
-                device.add(shape, detail::listed_lengths(std::span(lengths)));
+                CHECK(device.read().get(view::useful, accumulator::squares) == std::uint64_t{longest} * longest);
+                device.add(shape, detail::length_list_of(std::span(lengths)));
             }
             CHECK(error_of([&] { static_cast<void>(device.read()); }) == "squares: the sum does not fit 64 bits");
         }
@@ -767,18 +769,18 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             std::vector<std::uint32_t> lengths(600, 0);
             lengths[place] = longest;
             emulated_tally device{mask_set{}};
-            device.add(shape, detail::listed_lengths(std::span(lengths)));
-            CHECK(device.read().get(view::useful, statistic::tokens) == longest);
+            device.add(shape, detail::length_list_of(std::span(lengths)));
+            CHECK(device.read().get(view::useful, accumulator::tokens) == longest);
         }
-        // A caller's own rule has sums that nothing bounds: within a group, between groups and between warps.
+        // A caller's own statistic has sums that nothing bounds: within a group, between groups and between warps.
         for (const std::size_t apart : {0U, 1U, 256U, 512U}) {
             std::vector<std::int32_t> lengths(2000, 0);
             lengths[0] = 7;
             lengths[apart] = 7;
-            emulated_tally_of<library_rules::with<half_a_word>> own{mask_set{half_a_word{}}};
-            own.add(shape, detail::listed_lengths(std::span(lengths)));
+            emulated_tally_of<library_statistics::with<half_an_accumulator>> own{mask_set{half_an_accumulator{}}};
+            own.add(shape, detail::length_list_of(std::span(lengths)));
             CHECK(error_of([&] { static_cast<void>(own.read()); }) ==
-                  (apart == 0 ? "no error" : "half_a_word: the sum does not fit 64 bits"));
+                  (apart == 0 ? "no error" : "half_an_accumulator: the sum does not fit 64 bits"));
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};
@@ -787,7 +789,7 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
     }
 }
 
-TEST_CASE("What a device can ask of a sequence or a grid is what the host throws for") {
+TEST_CASE("checks of sequences and grids on the device give the host's errors") {
     const std::vector<std::uint32_t> values{0, 1, 2, 0xFFFF'FFFFU};
     const auto throws = [](auto check) { return error_of(check) != "no error"; };
     for (const std::uint32_t length : values) {
@@ -809,15 +811,16 @@ TEST_CASE("What a device can ask of a sequence or a grid is what the host throws
     }
 }
 
-TEST_CASE("a device's tally refuses more masks than its kernels have room for", "[cuda][errors]") {
-    mask_set masks{mask::causal(), mask::bidirectional()};  // without words of their own
+TEST_CASE("a device tally refuses more masks than its kernels can count", "[cuda][errors]") {
+    mask_set masks{mask::causal(), mask::bidirectional()};  // without accumulators of their own
     for (std::int64_t window = 1; window <= 17; ++window) {
         masks.find_or_add(mask::sliding_window(window), "masks");
     }
-    CHECK(detail::word_schema(masks).mask_count == 17);
+    CHECK(detail::accumulator_schema(masks).mask_count == 17);
     masks.find_or_add(mask::sliding_window(18), "masks");
-    const std::string refused = "masks: this model needs words of 18 masks, and a device's tally has room for 17";
-    CHECK(error_of([&] { static_cast<void>(detail::word_schema(masks)); }) == refused);
+    const std::string refused =
+        "masks: this model needs accumulators of 18 masks, and a device's tally has room for 17: count it on the host";
+    CHECK(error_of([&] { static_cast<void>(detail::accumulator_schema(masks)); }) == refused);
 }
 
 }  // namespace kernels_test

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/rules/library_rules.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/library_statistics.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "../own_masks.hpp"
 #include "gpu_test.hpp"
@@ -21,14 +21,14 @@ namespace {
 using floptally::mask;
 using floptally::require_cuda;
 
-using own_rules = floptally::library_rules::with<dilated_window, block_sparse>;
+using own_statistics = floptally::library_statistics::with<dilated_window, block_sparse>;
 
 /// All ones where the kernel does not know the mask.
 __global__ void count_pairs(mask attends, const floptally::sequence* sequences, std::uint64_t* pairs, int n) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (i < n) {
         floptally::uint128 amount = 0;
-        const bool counted = floptally::device_amount<own_rules>(attends, sequences[i], amount);
+        const bool counted = floptally::device_amount<own_statistics>(attends, sequences[i], amount);
         pairs[i] = counted ? static_cast<std::uint64_t>(amount) : ~std::uint64_t{0};
     }
 }

@@ -51,12 +51,12 @@ const char* ncclGetErrorString(ncclResult_t result) { return result == ncclRemot
 int main() {
     using namespace floptally;
     nccl_reducer waits(nullptr);
-    std::vector<std::uint64_t> words{3, 5, 8};
+    std::vector<std::uint64_t> integers{3, 5, 8};
     expect(error_of([&] {
-               waits.sum(words);
-               waits.max(words);
+               waits.sum(integers);
+               waits.max(integers);
            }) == "no error" &&
-               sums == 2 && words == std::vector<std::uint64_t>{3, 5, 8},
+               sums == 2 && integers == std::vector<std::uint64_t>{3, 5, 8},
            "sums over a communicator that does not block");
     const auto allocations = [] {  // of a reducer from its beginning to its end
         return on_host::counts_of([] { nccl_reducer{nullptr}; }).allocations;
@@ -66,29 +66,29 @@ int main() {
     floptally_host_fail_next("cudaStreamQuery", cudaErrorNotReady);
     ends_as = ncclRemoteError;
     good_ends = 1;
-    const std::vector<std::uint64_t> before = words;
-    const std::string gone = error_of([&] { waits.sum(words); });
-    expect(gone.rfind("ncclAllReduce: a rank is gone", 0) == 0 && words == before, gone);
+    const std::vector<std::uint64_t> before = integers;
+    const std::string gone = error_of([&] { waits.sum(integers); });
+    expect(gone.rfind("ncclAllReduce: a rank is gone", 0) == 0 && integers == before, gone);
     floptally_host_fail_next("cudaStreamSynchronize", cudaErrorLaunchTimeout);  // as it would wait for ever
     good_ends = 1;
-    const std::string asked_first = error_of([&] { waits.sum(words); });
+    const std::string asked_first = error_of([&] { waits.sum(integers); });
     expect(asked_first == gone, asked_first);
     forget_cuda_error(cudaStreamSynchronize(nullptr));
     ends_as = ncclSuccess;
     // A stream that takes its time is waited for.
     floptally_host_fail_next("cudaStreamQuery", cudaErrorNotReady);
-    const std::string late = error_of([&] { waits.sum(words); });
-    expect(late == "no error" && words == before, late);
+    const std::string late = error_of([&] { waits.sum(integers); });
+    expect(late == "no error" && integers == before, late);
     sums = 2;
     const nccl_stream_reducer on_stream(nullptr);
     expect(error_of([&] {
-               on_stream.sum_async(words, nullptr);
-               on_stream.sum_async(words, nullptr);
+               on_stream.sum_async(integers, nullptr);
+               on_stream.sum_async(integers, nullptr);
            }) == "no error" &&
                sums == 4,
            "sums on a stream");
     ends_as = ncclRemoteError;
-    const std::string failed = error_of([&] { on_stream.sum_async(words, nullptr); });
+    const std::string failed = error_of([&] { on_stream.sum_async(integers, nullptr); });
     expect(failed.rfind("ncclAllReduce: a rank is gone", 0) == 0, failed);
     expect(allocations() == with_an_end - 1, "after a rank died, no reducer waits in cudaFree");
     return failures == 0 ? 0 : 1;

@@ -21,11 +21,12 @@ bool is_in_memory(std::uintptr_t address, std::size_t bytes) {
     return address >= first && address + bytes <= first + memory.size() * sizeof(memory[0]);
 }
 
-/// Runs `body`, which finds the address of `memory` in %rd0, and as many words of shared memory in `words`.
+/// Runs `body`, which finds the address of `memory` in %rd0, and as many accumulators of shared memory in
+/// `accumulators`.
 void run(const std::string& body, std::uint32_t threads = 1) {
     const std::string program =
         ".version 9.0\n.target sm_80\n.address_size 64\n"
-        ".extern .shared .align 16 .b8 words[];\n"
+        ".extern .shared .align 16 .b8 accumulators[];\n"
         ".visible .entry test(\n.param .u64 .ptr .align 8 test_param_0\n)\n{\n"
         ".reg .pred %p<9>;\n.reg .b16 %rs<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f64 %fd<9>;\n"
         "ld.param.u64 %rd0, [test_param_0];\n" +
@@ -56,7 +57,7 @@ std::string refusal_of(const std::string& body, std::uint32_t threads = 1) {
 
 }  // namespace
 
-TEST_CASE("ptx: instructions at their edges") {
+TEST_CASE("emulated PTX instructions are correct at their edge cases") {
     CHECK(result_of("mov.u32 %r1, -1; cvt.u64.u32 %rd1, %r1;") == 0xFFFF'FFFFU);
     CHECK(result_of("mov.u32 %r1, -1; cvt.s64.s32 %rd1, %r1;") == ~std::uint64_t{0});
     CHECK(result_of("mov.u64 %rd2, -8; shr.s64 %rd1, %rd2, 70;") == ~std::uint64_t{0});
@@ -79,10 +80,10 @@ TEST_CASE("ptx: instructions at their edges") {
           1000);
 }
 
-TEST_CASE("ptx: threads of a block wait for each other") {
+TEST_CASE("the PTX emulator makes the threads of a block wait at barriers") {
     // Each thread writes its number, and after the barrier reads that of its neighbour; then the sum over the warp.
     memory.assign(4, 0);
-    run("mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 3; mov.u32 %r3, words; add.s32 %r2, %r2, %r3;"
+    run("mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 3; mov.u32 %r3, accumulators; add.s32 %r2, %r2, %r3;"
         "cvt.u64.u32 %rd1, %r1; st.shared.u64 [%r2], %rd1; bar.sync 0;"
         "xor.b32 %r4, %r1, 63; shl.b32 %r4, %r4, 3; add.s32 %r4, %r4, %r3; ld.shared.u64 %rd2, [%r4];"
         "cvt.u32.u64 %r5, %rd2;"
@@ -101,7 +102,7 @@ TEST_CASE("ptx: threads of a block wait for each other") {
           "threads of block 0 wait for ever: not all of them came to the same place");
 }
 
-TEST_CASE("ptx: what is not known, or not allowed, is refused") {
+TEST_CASE("the PTX emulator refuses unknown and invalid instructions") {
     CHECK(refusal_of("popc.b64 %r1, %rd0;") == "PTX: an instruction that is not known: popc.b64 %r1, %rd0");
     CHECK(refusal_of("add.rz.f64 %fd1, %fd1, %fd1;") ==
           "PTX: an instruction that is not known: add.rz.f64 %fd1, %fd1, %fd1");
@@ -116,7 +117,7 @@ TEST_CASE("ptx: what is not known, or not allowed, is refused") {
           "block 0, thread 0, ld.global.u64 %rd1, [%rd0+4]: an address that is not aligned to 8 bytes");
     CHECK(refusal_of("ld.global.v2.u32 {%r1, %r2}, [%rd0+4];") ==
           "block 0, thread 0, ld.global.v2.u32 {%r1, %r2}, [%rd0+4]: an address that is not aligned to 8 bytes");
-    CHECK(refusal_of("mov.u32 %r1, words; st.shared.u64 [%r1+8], %rd0;") ==
+    CHECK(refusal_of("mov.u32 %r1, accumulators; st.shared.u64 [%r1+8], %rd0;") ==
           "block 0, thread 0, st.shared.u64 [%r1+8], %rd0: shared memory: 8 bytes at 8 of 8");
 }
 

@@ -20,7 +20,7 @@ if(used)
     message(FATAL_ERROR "kernels that use local memory:\n${used}")
 endif()
 # Blocks of the kernels that add lengths, packs and rows are on a multiprocessor as often as their registers allow: 48.
-# Samples one by one, whose rules have more numbers, have 80.
+# Samples one by one, whose statistics have more numbers, have 80.
 string(REGEX MATCHALL "Function properties for [^\n]*\n[^\n]*\n[^\n]*Used [0-9]+ registers" kernels "${report}")
 foreach(kernel IN LISTS kernels)
     string(REGEX REPLACE ".*Used ([0-9]+) registers" "\\1" registers "${kernel}")

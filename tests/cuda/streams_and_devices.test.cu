@@ -99,7 +99,7 @@ void what_cannot_be_captured_is_refused() {
     device_tally batch(model.masks());
     device_meter steps(totals);
     capture(stream, [&] {
-        expect(begins_with(error_of([&] { static_cast<void>(batch.read(stream)); }), "read: waits for the stream"),
+        expect(begins_with(error_of([&] { static_cast<void>(batch.read(stream)); }), "read: cannot wait for a stream"),
                "a tally is read in a capture");
         expect(begins_with(error_of([&] { steps.begin_step(stream); }), "begin: the stream is being captured"),
                "a step begins in a capture");
@@ -243,7 +243,7 @@ void an_owner_works_on_its_own_device() {
                                     std::nullopt);
     device_reduction sums(reduction);  // of the first
     expect(error_of([&] { sums.sum_async(*batch, over, of_first); }) ==
-               "tally: is on device 1, and what is made of it on device 0",
+               "tally: is on device 1, but this device_reduction on device 0: make both on one device",
            "a sum of a tally of another device");
     expect(cudaGetLastError() == cudaSuccess, "an error stays behind streams of other devices");
     int current = -1;
@@ -291,8 +291,8 @@ void every_call_is_made_on_its_own_device() {
         batch->add_cu_seqlens(list, list, 2, stream);
         batch->add_lengths(list.first(2), stream);
         batch->add_new_tokens(list, list, stream);
-        batch->add_attention_mask(list.first(1), 1, 1, stream);
-        batch->add_shape(1, 5, stream);
+        batch->add_attention_mask(list.first(1), {.rows = 1, .columns = 1}, stream);
+        batch->add_shape({.rows = 1, .columns = 5}, stream);
         batch->snapshot_async(stream);
         batch->snapshot_and_reset_async(stream);
         static_cast<void>(batch->read(stream));

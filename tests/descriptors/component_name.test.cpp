@@ -27,7 +27,7 @@ static_assert(!component_name("ml").is("mlp"));
 static_assert(!component_name("nlp").is("mlp"));
 static_assert(!component_name("mlq").is("mlp"));
 
-TEST_CASE("the name of a component has 1 to 39 characters", "[component_name][errors]") {
+TEST_CASE("a component name has 1 to 39 characters", "[component_name][errors]") {
     const std::string longest(39, 'x');
     CHECK(component_name(longest).view() == longest);
     CHECK(component_name("a").view() == "a");
@@ -41,7 +41,7 @@ TEST_CASE("the name of a component has 1 to 39 characters", "[component_name][er
           R"(component: a name must have 1 to 39 characters, got "")");
 }
 
-TEST_CASE("a prefix and a name are one name of 1 to 39 characters", "[component_name][errors]") {
+TEST_CASE("a component name with its prefix has 1 to 39 characters", "[component_name][errors]") {
     CHECK(component_name("encoder.", "mlp") == component_name("encoder.mlp"));
     CHECK(component_name("", "mlp") == component_name("mlp"));
     const std::string longest(31, 'x');

@@ -46,7 +46,7 @@ void add_common(step& trace, const sequence_list& sequences) {
 }
 
 void add_compressed(step& trace, const sequence_list& sequences, std::uint64_t width,
-                    const matmul_trace::pair_rule& pairs) {
+                    const matmul_trace::pair_statistic& pairs) {
     const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
     trace.weight("attention.compress", tokens, 15, width);
     trace.weight("attention.compress", tokens, 15, width);
@@ -62,14 +62,15 @@ static_assert(flash.cost({.hidden_size = 4096}).parameters() ==
 
 }  // namespace
 
-TEST_CASE("compressed attention is projections, a window of tokens and grouped outputs", "[compressed_attention]") {
+TEST_CASE("compressed attention counts its projections, a window of tokens and grouped outputs",
+          "[compressed_attention]") {
     const cost model = window_only.cost(place);
     CHECK(component_names(model) == std::set<std::string>{"attention.qkv", "attention.core", "attention.output"});
     CHECK(model.parameters() == 15 * 11 + 11 * 30 + 15 * 5 + 3 * 10 * 7 + 21 * 15);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) { add_common(trace, sequences); });
 }
 
-TEST_CASE("beside its window it sees compressed keys, all or the best of them", "[compressed_attention]") {
+TEST_CASE("compressed attention attends its window plus all or the best compressed keys", "[compressed_attention]") {
     std::size_t number = 0;
     for (const std::uint64_t ratio : {1U, 2U, 3U, 5U}) {
         for (const bool overlap : {true, false}) {
@@ -91,26 +92,25 @@ TEST_CASE("beside its window it sees compressed keys, all or the best of them", 
     }
 }
 
-TEST_CASE("tensor parallelism deals heads and groups; what has one key has it on every rank",
+TEST_CASE("tensor parallelism shards heads and groups of compressed attention and replicates its single key head",
           "[compressed_attention]") {
-    compressed_attention dealt = compressed(2, true, 2);
-    dealt.elementwise = {.norm = 21, .bias = 26};
-    const cost model = dealt.cost(place);
+    compressed_attention sharding = compressed(2, true, 2);
+    sharding.elementwise = {.norm = 21, .bias = 26};
+    const cost model = sharding.cost(place);
     CHECK(model.parameters() == compressed(2, true, 2).cost(place).parameters() + 47);
-    for (const cost_row& row : model.rows()) {
+    for (const cost_entry& row : model.entries()) {
         const std::string weight(model.weight_name(row));
         const bool whole =
             weight == "q_a_proj" || weight == "kv_proj" || weight == "gate_proj" || is_elementwise_weight(row.kind);
         INFO(weight);
-        CHECK(row.dealt.by == (whole ? tensor_split::replicated : tensor_split::heads));
+        CHECK(row.sharding.by == (whole ? sharding_kind::replicated : sharding_kind::heads));
         if (weight == "o_a_proj" || weight == "o_b_proj") {
-            CHECK(row.dealt.units == 3);
+            CHECK(row.sharding.units == 3);
         }
     }
 }
 
-TEST_CASE("a dimension of compressed attention that is wrong is an error that names it",
-          "[compressed_attention][errors]") {
+TEST_CASE("an invalid dimension of compressed attention is an error that names it", "[compressed_attention][errors]") {
     const auto with = [](auto change) {
         compressed_attention copy = compressed(2, true, 2);
         change(copy);
@@ -123,7 +123,7 @@ TEST_CASE("a dimension of compressed attention that is wrong is an error that na
     CHECK(with([](compressed_attention& a) { a.o_groups = 0; }) == "o_groups: must be at least 1, got 0");
     CHECK(with([](compressed_attention& a) { a.o_lora_rank = 0; }) == "o_lora_rank: must be at least 1, got 0");
     CHECK(with([](compressed_attention& a) { a.compress_ratio = 0; }) ==
-          "compress_ratio: must be at least 1 where compressed keys overlap or the best are chosen, got 0");
+          "compress_ratio: must be at least 1 if compressed keys overlap or the best are chosen, got 0");
     CHECK(with([](compressed_attention& a) { a.o_groups = 4; }) ==
           "o_groups: must divide num_attention_heads x head_dim (30), got 4");
     CHECK(with([](compressed_attention& a) { a.window = 1ULL << 31; }) ==

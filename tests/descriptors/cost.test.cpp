@@ -51,7 +51,7 @@ std::vector<flops> work_of(const cost& model) {
             kept.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
         }
         for (const view seen : {view::useful, view::padded, view::executed}) {
-            all.push_back(folded.total(kept, seen));
+            all.push_back(folded.total_flops(kept, seen));
         }
     }
     for (const view seen : {view::useful, view::padded, view::executed}) {
@@ -72,7 +72,7 @@ cost sum_of(const std::vector<cost>& parts) {
 
 }  // namespace
 
-TEST_CASE("a sum of costs is the sum of their work, component by component", "[cost]") {
+TEST_CASE("the sum of two costs counts the work of both, component by component", "[cost]") {
     const std::vector<flops> a = work_of(attention);
     const std::vector<flops> b = work_of(sparse);
     const std::vector<flops> both = work_of(attention + sparse);
@@ -86,7 +86,7 @@ TEST_CASE("a sum of costs is the sum of their work, component by component", "[c
     CHECK(work_of(cost{}) == std::vector<flops>(both.size()));
 }
 
-TEST_CASE("the order of a sum changes no number", "[cost]") {
+TEST_CASE("the order of a sum of costs changes no number", "[cost]") {
     const std::vector<flops> expected = work_of(sum_of({attention, feed_forward, sparse, head}));
     CHECK(work_of(sum_of({head, sparse, feed_forward, attention})) == expected);
     CHECK(work_of(sum_of({sparse, attention, head, feed_forward})) == expected);
@@ -94,7 +94,7 @@ TEST_CASE("the order of a sum changes no number", "[cost]") {
     CHECK(work_of(attention + (feed_forward + (sparse + head))) == expected);
 }
 
-TEST_CASE("n layers are one layer added n times", "[cost]") {
+TEST_CASE("n times the cost of a layer equals the layer added n times", "[cost]") {
     const cost one = attention + feed_forward + sparse;
     cost added;
     for (std::uint64_t times = 0; times <= 5; ++times) {
@@ -110,32 +110,35 @@ TEST_CASE("n layers are one layer added n times", "[cost]") {
     CHECK(doubled == 2 * one);
 }
 
-TEST_CASE("rows of one component, kind, statistic and mask are one row", "[cost]") {
+TEST_CASE("cost entries with equal component, term, accumulator and mask merge into one", "[cost]") {
     constexpr linear up{.in_features = 15, .out_features = 37};
     cost sum;
     sum.add("mlp", up).add("mlp", up);
-    CHECK(sum.rows().size() == 1);
+    CHECK(sum.entries().size() == 1);
     CHECK(sum.components().size() == 1);
-    CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
-    CHECK(sum.rows()[0].padded == 2 * (2 * 15 * 37));
-    CHECK(sum.rows()[0].parameters == 2 * (15 * 37));
+    CHECK(sum.entries()[0].useful == 2 * (2 * 15 * 37));
+    CHECK(sum.entries()[0].padded == 2 * (2 * 15 * 37));
+    CHECK(sum.entries()[0].parameters == 2 * (15 * 37));
 
-    SECTION("another component") { sum.add("mtp", up); }
-    SECTION("another kind") { sum.add("mlp", linear{.in_features = 15, .out_features = 37, .kind = term::lm_head}); }
-    SECTION("another statistic") {
-        sum.add("mlp", linear{.in_features = 15, .out_features = 37, .rows = statistic::keys});
+    SECTION("entries of another component stay apart") { sum.add("mtp", up); }
+    SECTION("entries of another kind stay apart") {
+        sum.add("mlp", linear{.in_features = 15, .out_features = 37, .kind = term::lm_head});
     }
-    CHECK(sum.rows().size() == 2);
-    CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
+    SECTION("entries of another accumulator stay apart") {
+        sum.add("mlp", linear{.in_features = 15, .out_features = 37, .rows = accumulator::keys});
+    }
+    CHECK(sum.entries().size() == 2);
+    CHECK(sum.entries()[0].useful == 2 * (2 * 15 * 37));
 }
 
-TEST_CASE("weights and flows keep rows apart, and a full list of weights changes nothing", "[cost]") {
+TEST_CASE("cost entries with different weights or data flows do not merge, also when the list of weights is full",
+          "[cost]") {
     constexpr linear one{.in_features = 3, .out_features = 5, .weight = "q_proj", .reads = value::stream};
     cost sum;
     sum.add("attention.qkv", one).add("attention.qkv", one);
-    REQUIRE(sum.rows().size() == 1);
-    CHECK(sum.weight_name(sum.rows()[0]) == "q_proj");
-    CHECK(sum.rows()[0].per_rank == adapter{2 * 2 * 3, 2 * 2 * 5, 2 * 2 * 5, 2 * (3 + 5)});
+    REQUIRE(sum.entries().size() == 1);
+    CHECK(sum.weight_name(sum.entries()[0]) == "q_proj");
+    CHECK(sum.entries()[0].per_rank == adapter{2 * 2 * 3, 2 * 2 * 5, 2 * 2 * 5, 2 * (3 + 5)});
     linear other = one;
     other.weight = "k_proj";
     sum.add("attention.qkv", other);
@@ -143,40 +146,40 @@ TEST_CASE("weights and flows keep rows apart, and a full list of weights changes
     sum.add("attention.qkv", other);
     other.weight = {};
     sum.add("attention.qkv", other);
-    CHECK(sum.rows().size() == 4);
+    CHECK(sum.entries().size() == 4);
     CHECK(sum.weights().size() == 2);
-    CHECK(sum.weight_name(sum.rows()[3]).empty());
+    CHECK(sum.weight_name(sum.entries()[3]).empty());
     // In another order the weights have other numbers, and a sum knows which is which.
     cost reversed;
     other.weight = "k_proj";
     reversed.add("attention.qkv", other);
     reversed += sum;
-    CHECK(reversed.rows().size() == 4);
-    CHECK(reversed.weight_name(reversed.rows()[0]) == "k_proj");
-    CHECK(reversed.rows()[0].useful == 2 * 2 * 3 * 5);
+    CHECK(reversed.entries().size() == 4);
+    CHECK(reversed.weight_name(reversed.entries()[0]) == "k_proj");
+    CHECK(reversed.entries()[0].useful == 2 * 2 * 3 * 5);
 }
 
-TEST_CASE("a core has a row of scores, one of values and one of softmax for each mask", "[cost]") {
+TEST_CASE("an attention core has cost entries for scores, values and softmax of each mask", "[cost]") {
     cost sum;
     sum.add("attention.core", attention_core{3, 5, 7}, mask::causal());
     sum.add("attention.core", attention_core{3, 5, 7}, mask::sliding_window(4));
     sum.add("attention.core", attention_core{2, 11, 13}, mask::causal());
-    REQUIRE(sum.rows().size() == 6);
+    REQUIRE(sum.entries().size() == 6);
     CHECK(sum.masks().size() == 2);
     CHECK(sum.parameters() == 0);
-    CHECK(sum.rows()[0] == cost_row{.mask = 0,
-                                    .what = statistic::pairs,
-                                    .kind = term::scores,
-                                    .useful = 2 * 3 * 5 + 2 * 2 * 11,
-                                    .padded = 2 * 3 * 5 + 2 * 2 * 11,
-                                    .dealt = dealing::heads(1)});  // what divides 3 and 2 heads
-    CHECK(sum.rows()[3].dealt == dealing::heads(3));
-    CHECK(sum.rows()[1].kind == term::values);
-    CHECK(sum.rows()[1].useful == 2 * 3 * 7 + 2 * 2 * 13);
-    CHECK(sum.rows()[2].kind == term::softmax);
-    CHECK(sum.rows()[2].useful == 3 * (3 + 2));
-    CHECK(sum.rows()[3].mask == 1);
-    CHECK(sum.rows()[3].useful == 2 * 3 * 5);
+    CHECK(sum.entries()[0] == cost_entry{.mask = 0,
+                                         .what = accumulator::pairs,
+                                         .kind = term::scores,
+                                         .useful = 2 * 3 * 5 + 2 * 2 * 11,
+                                         .padded = 2 * 3 * 5 + 2 * 2 * 11,
+                                         .sharding = tensor_sharding::heads(1)});  // what divides 3 and 2 heads
+    CHECK(sum.entries()[3].sharding == tensor_sharding::heads(3));
+    CHECK(sum.entries()[1].kind == term::values);
+    CHECK(sum.entries()[1].useful == 2 * 3 * 7 + 2 * 2 * 13);
+    CHECK(sum.entries()[2].kind == term::softmax);
+    CHECK(sum.entries()[2].useful == 3 * (3 + 2));
+    CHECK(sum.entries()[3].mask == 1);
+    CHECK(sum.entries()[3].useful == 2 * 3 * 5);
 
     // The other way round the masks have other numbers, and the sum knows which is which.
     cost reversed;
@@ -184,12 +187,12 @@ TEST_CASE("a core has a row of scores, one of values and one of softmax for each
     reversed += sum;
     REQUIRE(reversed.masks().size() == 2);
     CHECK(reversed.masks()[0] == mask::sliding_window(4));
-    CHECK(reversed.rows()[0].useful == 2 * (2 * 3 * 5));
-    CHECK(reversed.rows()[3].mask == 1);
-    CHECK(reversed.rows()[3].useful == 2 * 3 * 5 + 2 * 2 * 11);
+    CHECK(reversed.entries()[0].useful == 2 * (2 * 3 * 5));
+    CHECK(reversed.entries()[3].mask == 1);
+    CHECK(reversed.entries()[3].useful == 2 * 3 * 5 + 2 * 2 * 11);
 }
 
-TEST_CASE("parameters count what is stored: all experts, a tied table once, norms and biases", "[cost]") {
+TEST_CASE("parameters include all experts, norms and biases, and a tied table once", "[cost]") {
     CHECK(attention.parameters() == 15 * 42 + 2 * 15 * 14 + 42 * 15 + 14 + 3);
     CHECK(sparse.parameters() == 15 * 7 + 7 * 3 * 15 * 11);
     // A padded vocabulary is no more weights of the model.
@@ -204,26 +207,26 @@ TEST_CASE("parameters count what is stored: all experts, a tied table once, norm
     tables.add_parameters("norm", term::norm, 3);
     tables.add_parameters("bias", term::bias, 4);
     CHECK(tables.parameters() == 1027);
-    CHECK(tables.rows().size() == 5);
+    CHECK(tables.entries().size() == 5);
     tables.add_parameters("norm", term::norm, 0);
-    CHECK(tables.rows().size() == 5);
+    CHECK(tables.entries().size() == 5);
     CHECK(cost{}.add_parameters("norm", term::norm, 0).components().empty());
 }
 
-TEST_CASE("experts are stored and applied by their own numbers", "[cost]") {
+TEST_CASE("stored experts and applied experts are counted separately", "[cost]") {
     cost sum;
     sum.add("moe.experts", linear{.in_features = 15, .out_features = 11, .applied = 6, .stored = 21});
-    CHECK(sum.rows()[0].useful == 2 * 6 * 15 * 11);
-    CHECK(sum.rows()[0].parameters == 21 * 15 * 11);
+    CHECK(sum.entries()[0].useful == 2 * 6 * 15 * 11);
+    CHECK(sum.entries()[0].parameters == 21 * 15 * 11);
 }
 
-TEST_CASE("a state is two FLOPs a multiply-add and stores nothing", "[cost]") {
+TEST_CASE("a recurrent state costs two FLOPs per multiply-add and has no parameters", "[cost]") {
     const cost sum = cost{}.add_state("mixer", 35);
-    CHECK(sum.rows()[0] == cost_row{.kind = term::state, .useful = 70, .padded = 70});
+    CHECK(sum.entries()[0] == cost_entry{.kind = term::state, .useful = 70, .padded = 70});
     CHECK(sum.parameters() == 0);
 }
 
-TEST_CASE("an overflow of a coefficient names its component and keeps both numbers", "[cost][errors]") {
+TEST_CASE("a coefficient that overflows is an error with the component and both factors", "[cost][errors]") {
     constexpr std::uint64_t wide = std::uint64_t{1} << 32;
     constexpr std::uint64_t half = std::uint64_t{1} << 63;
     const auto problem = [](const linear& weight) { return error_of([&] { return cost{}.add("mlp", weight); }); };
@@ -256,7 +259,7 @@ TEST_CASE("an overflow of a coefficient names its component and keeps both numbe
     CHECK(error_of([&] { return 2 * large; }) == "mlp: 2 x 9223372036854775808 does not fit 64 bits");
     CHECK_THROWS_AS(2 * large, overflow);
 
-    // Four components of 2^62 weights each: every row fits, their sum does not.
+    // Four components of 2^62 weights each: every entry fits, their sum does not.
     cost many;
     for (const char* name : {"a", "b", "c", "d"}) {
         many.add(name, linear{.in_features = wide, .out_features = wide / 4});
@@ -265,7 +268,7 @@ TEST_CASE("an overflow of a coefficient names its component and keeps both numbe
           "parameters: 13835058055282163712 + 4611686018427387904 does not fit 64 bits");
 }
 
-TEST_CASE("a sum that overflows leaves the cost as it was", "[cost][errors]") {
+TEST_CASE("a sum of costs that overflows leaves the cost unchanged", "[cost][errors]") {
     // error.hpp: "Nothing wraps: whatever was being added to keeps its old value".
     constexpr std::uint64_t wide = std::uint64_t{1} << 32;
     cost sum = cost{}.add("lm_head", linear{.in_features = 1, .out_features = 1, .padded_out_features = wide << 30});
@@ -285,16 +288,16 @@ using matmul_trace::sequence_list;
 using matmul_trace::step;
 using traced::check_against_trace;
 
-TEST_CASE("as_component puts all work under one name and changes no number", "[cost]") {
+TEST_CASE("as_component merges all work under one name and changes no FLOPs", "[cost]") {
     const cost whole = attention + feed_forward + sparse + head;
     const cost one = whole.as_component("mtp");
     CHECK(traced::component_names(one) == std::set<std::string>{"mtp"});
     CHECK(work_of(one) == work_of(whole));
     CHECK(one.parameters() == whole.parameters());
     CHECK(one.masks() == whole.masks());
-    // Each weight stays a row: seven of attention and MLP, three of an expert, the router, the lm_head; and scores,
+    // Each weight stays an entry: seven of attention and MLP, three of an expert, the router, the lm_head; and scores,
     // values, softmax, norm and bias.
-    CHECK(one.rows().size() == 17);
+    CHECK(one.entries().size() == 17);
     CHECK(one.as_component("mtp") == one);
     CHECK(cost{}.as_component("mtp") == cost{});
     // Layers of two masks under one name keep both.
@@ -303,13 +306,13 @@ TEST_CASE("as_component puts all work under one name and changes no number", "[c
     CHECK(work_of(two) == work_of(attention + gqa{6, 2, 7, {}}.cost(causal)));
 }
 
-TEST_CASE("on_encoder runs the same layers over the other side's tokens", "[cost]") {
+TEST_CASE("on_encoder counts the same layers over the encoder's tokens", "[cost]") {
     constexpr layer both_ways{.index = 0, .hidden_size = 15, .attends = mask::bidirectional()};
     cost encoder =
         gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7, .elementwise = {.norm = 14, .bias = 3}}.cost(both_ways);
     encoder += gated_mlp{37, {}}.cost(both_ways);
     encoder += short_convolution{.conv_kernel = 3}.cost(both_ways);
-    encoder.add("classifier", linear{.in_features = 15, .out_features = 2, .rows = statistic::count});
+    encoder.add("classifier", linear{.in_features = 15, .out_features = 2, .rows = accumulator::count});
     encoder.add_parameters("embedding", term::embedding, 1000);
     cost model = encoder.on_encoder();
     CHECK(traced::component_names(model) ==
@@ -343,11 +346,11 @@ TEST_CASE("on_encoder runs the same layers over the other side's tokens", "[cost
     });
 }
 
-TEST_CASE("what has no form on the other side is an error that names it", "[cost][errors]") {
+TEST_CASE("on_encoder refuses by name a mask that has no encoder counterpart", "[cost][errors]") {
     const auto problem = [](const mask& attends) {
         return error_of([&] { return gqa{6, 2, 7, {}}.cost({.hidden_size = 15, .attends = attends}).on_encoder(); });
     };
-    const std::string rest = " has no form on an encoder's side: only bidirectional and windows";
+    const std::string rest = " has no form on an encoder's side: use bidirectional or a window";
     CHECK(problem(mask::bidirectional()) == "no error");
     CHECK(problem(mask::window(4, 4)) == "no error");
     CHECK(problem(mask::chunked(4)) == "masks: chunked(4)" + rest);
@@ -355,7 +358,7 @@ TEST_CASE("what has no form on the other side is an error that names it", "[cost
     CHECK(problem(mask::encoder()) == "masks: encoder" + rest);
     CHECK(error_of([] {
               return cross_attention{6, 2, 7, 0, {}}.cost(causal).on_encoder();
-          }) == "cross_attention.qkv: an encoder has no other side to attend");
+          }) == "cross_attention.qkv: an encoder has no other side to attend: remove its cross attention");
     const std::string longest(31, 'x');
     const auto named = [](const std::string& name) {
         return error_of([&] { return cost{}.add(name, linear{1, 1}).on_encoder(); });
@@ -364,7 +367,8 @@ TEST_CASE("what has no form on the other side is an error that names it", "[cost
     CHECK(named(longest + "x") == "component: a name must have 1 to 39 characters, got \"encoder." + longest + "x\"");
 }
 
-TEST_CASE("what is detached runs forward only, and again under full recompute inside a layer", "[cost]") {
+TEST_CASE("a detached cost counts only its forward, and a second forward under full recompute inside layers",
+          "[cost]") {
     cost whole = gqa{6, 2, 7, {}}.cost(windowed) + gated_mlp{37, {}}.cost(causal) + sparse;
     whole.add_state("mixer.state", 35);
     whole += vocabulary{.size = 101}.head_cost(15);
@@ -389,7 +393,7 @@ TEST_CASE("what is detached runs forward only, and again under full recompute in
     CHECK(tables.detached() == tables);
 }
 
-TEST_CASE("a shared weight is applied and not stored", "[cost]") {
+TEST_CASE("a shared weight counts FLOPs but no stored parameters", "[cost]") {
     constexpr linear own{.in_features = 15, .out_features = 101};
     linear shared = own;
     shared.shared = true;
@@ -414,14 +418,15 @@ constexpr moe by_visits{
 
 }  // namespace
 
-TEST_CASE("measured experts are counted by visits, whatever the layers", "[cost][routed]") {
+TEST_CASE("experts with measured visits count their visits however many layers there are", "[cost][routed]") {
     // Three layers with routers of their own; a visit is 3 matrices of 15 x 11 wherever it happens.
     const cost model = 2 * by_visits.cost(causal) + by_visits.cost(causal);
     CHECK(model == 3 * by_visits.cost(causal));
     CHECK(model.parameters() == 3 * (15 * 7 + 7 * 3 * 15 * 11));
     tally batch{model.masks()};
     batch.add({.length = 5}, {.length = 8});
-    batch.add_routed(13, 17);  // with drops and capacity slots: neither is a multiple of the tokens
+    // With drops and capacity slots: neither is a multiple of the tokens.
+    batch.add_routed({.useful = 13, .padded = 17});
     step real;
     step slots;
     for (int index = 0; index < 3; ++index) {
@@ -431,48 +436,51 @@ TEST_CASE("measured experts are counted by visits, whatever the layers", "[cost]
     matmul_trace::mlp(real, "moe.experts", 13, 15, 11, true);
     matmul_trace::mlp(slots, "moe.experts", 17, 15, 11, true);
     CHECK(matmul_trace::mismatches(evaluate(model, batch), real, slots) == "");
-    CHECK(flop_counter(model).total(batch) == evaluate(model, batch).total());
+    CHECK(flop_counter(model).total_flops(batch) == evaluate(model, batch).total());
 }
 
-TEST_CASE("passes of a model are no visits: what runs once in each adds up over layers and kinds", "[cost][routed]") {
-    const rule once = measured(passes_word);
+TEST_CASE("work that runs once per pass for any batch adds up over layers and terms", "[cost][routed]") {
+    const statistic once = measured(passes_accumulator);
     cost one_layer;
-    one_layer.add_row("table", "places",
-                      {.what = statistic::routed, .kind = term::linear, .useful = 100, .padded = 100, .parameters = 50},
-                      once);
-    one_layer.add_row("norm", "", {.what = statistic::routed, .kind = term::detached, .useful = 7, .padded = 7}, once);
-    one_layer.add_row("table", "places", {.what = statistic::routed, .kind = term::linear, .useful = 11, .padded = 11},
-                      once);
+    one_layer.add_entry(
+        "table", "places",
+        {.what = accumulator::routed, .kind = term::linear, .useful = 100, .padded = 100, .parameters = 50}, once);
+    one_layer.add_entry("norm", "", {.what = accumulator::routed, .kind = term::detached, .useful = 7, .padded = 7},
+                        once);
+    one_layer.add_entry("table", "places",
+                        {.what = accumulator::routed, .kind = term::linear, .useful = 11, .padded = 11}, once);
     const cost model = 3 * one_layer + one_layer;
     CHECK(model == 4 * one_layer);
     CHECK(model.parameters() == 200);
     tally batch{model.masks()};
     batch.add({.length = 5});
-    batch.add_measured(passes_word, 2, 3);
+    batch.add_measured(passes_accumulator, {.useful = 2, .padded = 3});
     const breakdown seen = evaluate(model, batch);
     CHECK(seen.total(view::useful) == flops{4 * 2 * (3 * 111 + 7)});
     CHECK(seen.total(view::padded) == flops{4 * 3 * (3 * 111 + 7)});
 }
 
-TEST_CASE("an even measurement is the count by configuration", "[cost][routed]") {
+TEST_CASE("measured visits spread evenly over the experts give the count from the config", "[cost][routed]") {
     tally batch;
     batch.add({.length = 19});
     tally counted = batch;
-    counted.add_routed(4 * 19 * 2, 4 * 19 * 2);
+    counted.add_routed({.useful = 4 * 19 * 2});
     CHECK(evaluate(4 * by_visits.cost(causal), counted).total() == evaluate(4 * sparse, batch).total());
 }
 
-TEST_CASE("experts that differ cannot share one measured count", "[cost][routed][errors]") {
+TEST_CASE("two kinds of experts cannot share one measured count of visits", "[cost][routed][errors]") {
     const std::string two_kinds =
-        "moe.experts: experts of two kinds cannot share one measured count of visits: give each a word of its own";
+        "moe.experts: experts of two kinds cannot share one measured count of visits: give each an accumulator of its "
+        "own";
     moe wide = by_visits;
     wide.intermediate_size = 13;
     CHECK(error_of([&] { return by_visits.cost(causal) + wide.cost(causal); }) == two_kinds);
     CHECK(error_of([&] { return by_visits.cost(causal) + by_visits.cost(causal).detached(); }) == two_kinds);
     CHECK(error_of([&] {
               return by_visits.cost(causal) +
-                     cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = statistic::routed});
-          }) == "other: experts of two kinds cannot share one measured count of visits: give each a word of its own");
+                     cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = accumulator::routed});
+          }) ==
+          "other: experts of two kinds cannot share one measured count of visits: give each an accumulator of its own");
     cost sum = by_visits.cost(causal);
     const cost before = sum;
     CHECK_THROWS_AS(sum += wide.cost(causal), error);
@@ -480,7 +488,7 @@ TEST_CASE("experts that differ cannot share one measured count", "[cost][routed]
     // No layers are no experts.
     CHECK(error_of([&] { return 0 * wide.cost(causal) + by_visits.cost(causal); }) == "no error");
     CHECK(error_of([&] { return by_visits.cost(causal) + 0 * wide.cost(causal); }) == "no error");
-    // One count for a model and its MTP layer or encoder: the row stays one.
+    // One count for a model and its MTP layer or encoder: the entry stays one.
     const cost with_mtp = by_visits.cost(causal) + by_visits.cost(causal).as_component("mtp");
     CHECK(with_mtp.parameters() == 2 * by_visits.cost(causal).parameters());
     CHECK(traced::component_names(with_mtp) == std::set<std::string>{"moe.router", "moe.experts", "mtp"});
@@ -488,21 +496,22 @@ TEST_CASE("experts that differ cannot share one measured count", "[cost][routed]
           std::set<std::string>{"encoder.moe.router", "moe.experts"});
 }
 
-TEST_CASE("tokens without their visits are an error, not a model without experts", "[cost][routed][errors]") {
+TEST_CASE("a batch without expert visits is an error for a model with measured experts", "[cost][routed][errors]") {
     const cost model = by_visits.cost(causal);
     const std::string missing =
-        "routed: this cost counts experts by measured visits, and the tally has none: call add_routed";
+        "routed: this cost counts experts by measured visits, and the tally has none: call add_routed with the visits "
+        "of the batch";
     tally batch;
     CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
     batch.add({}, {.length = 4});
     CHECK(error_of([&] { return evaluate(model, batch); }) == missing);
-    batch.add_routed(0, 8);
+    batch.add_routed({.useful = 0, .padded = 8});
     CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
     batch.add({.length = 4});
     CHECK(error_of([&] { return evaluate(model, batch); }) == missing);
-    CHECK(error_of([&] { return flop_counter(model).total(batch); }) == missing);
-    CHECK(error_of([&] { return flop_counter(model).total(sequence{.length = 3}); }) == missing);
-    batch.add_routed(8, 8);
+    CHECK(error_of([&] { return flop_counter(model).total_flops(batch); }) == missing);
+    CHECK(error_of([&] { return flop_counter(model).total_flops(sequence{.length = 3}); }) == missing);
+    batch.add_routed({.useful = 8});
     CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
     CHECK(error_of([&] { return evaluate(0 * model, tally{}); }) == "no error");
     // A convention that does not count products asks for nothing.
@@ -513,7 +522,7 @@ TEST_CASE("tokens without their visits are an error, not a model without experts
     CHECK(error_of([&] { return evaluate(model, unmeasured, none); }) == "no error");
 }
 
-TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
+TEST_CASE("attended pairs of an encoder are exact in every convention", "[cost]") {
     const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::bidirectional()).on_encoder();
     for (const convention* how : conventions::all) {
         INFO(how->name);
@@ -522,7 +531,7 @@ TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
         batch.add({.length = 3, .keys = 5});
         const std::uint64_t of_a_pair =
             (how->counted.contains(term::scores) ? 4U : 0U) + (how->counted.contains(term::softmax) ? 3U : 0U);
-        CHECK(folded.total(batch) == flops{of_a_pair * 25});
+        CHECK(folded.total_flops(batch) == flops{of_a_pair * 25});
     }
     // Nor does it make a windowed decoder one whose layers alternate.
     const cost decoder = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(2));
@@ -534,20 +543,20 @@ TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
     }());
 }
 
-TEST_CASE("a prefix is full attention where a convention ignores windows", "[cost]") {
+TEST_CASE("a prefix mask counts as full attention in conventions that ignore windows", "[cost]") {
     const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::prefix_lm(4));
     const auto pairs = [&](const convention& how) {
         const flop_counter folded(model, how, {.counted = counted_passes::forward});
         tally batch{folded.masks()};
         batch.add({.length = 6});
-        return folded.total(batch);
+        return folded.total_flops(batch);
     };
     CHECK(pairs(conventions::exact) == flops{4 * (4 * 4 + 5 + 6)});
     CHECK(pairs(conventions::torch_flop_counter_eager) == flops{4 * 36});
     CHECK(pairs(conventions::megatron) == flops{4 * 36});
 }
 
-TEST_CASE("the rows times columns of a product are no mask: every convention counts them as they are", "[cost]") {
+TEST_CASE("products of every query with every compressed key are exact in every convention", "[cost]") {
     const cost model = cost{}.add_scores("attention.positions", 1, mask::box(4));
     for (const convention* how : conventions::all) {
         INFO(how->name);
@@ -555,11 +564,11 @@ TEST_CASE("the rows times columns of a product are no mask: every convention cou
         tally batch{folded.masks()};
         batch.add({.length = 6});
         batch.add({.length = 3});
-        CHECK(folded.total(batch) == flops{how->counted.contains(term::scores) ? 2U * (6 * 4 + 3 * 3) : 0U});
+        CHECK(folded.total_flops(batch) == flops{how->counted.contains(term::scores) ? 2U * (6 * 4 + 3 * 3) : 0U});
     }
 }
 
-TEST_CASE("a layer that runs once more with its own weights costs the same and stores nothing", "[cost]") {
+TEST_CASE("a layer that runs again with shared weights costs the same FLOPs and stores no parameters", "[cost]") {
     cost layer = cost{}.add("mlp", linear{.in_features = 3, .out_features = 5});
     layer.add("attention.core", attention_core{1, 2, 2}, mask::causal()).add_parameters("norm", term::norm, 3);
     const cost twice = layer + layer.with_shared_weights();
@@ -575,76 +584,80 @@ TEST_CASE("a layer that runs once more with its own weights costs the same and s
     }
 }
 
-TEST_CASE("F6: a part has thirteen values, and one more is an error, not a row that reads everything",
-          "[cost][errors]") {
-    static_assert(value::made(12) != 0);
-    CHECK(error_of([] { return value::made(13); }) ==
-          "value: must be from 0 to 12, the 13 values that a part makes, got 13");
-    CHECK(error_of([] { return value::made(1U << 31U); }) != "no error");
+TEST_CASE("a part can declare 13 intermediate values, and a 14th is an error", "[cost][errors]") {
+    static_assert(value::local(12) != 0);
+    CHECK(error_of([] { return value::local(13); }) ==
+          "value: must be from 0 to 12, since a part has at most 13 intermediate values, got 13");
+    CHECK(error_of([] { return value::local(1U << 31U); }) != "no error");
 }
 
-TEST_CASE("F6: the thirteenth value is the last bit of a set", "[cost]") {
-    CHECK(value::made(12) == 0x8000);
-    CHECK(value::made(0) == 2 * value::time);
+TEST_CASE("the 13th intermediate value of a part uses the last bit of the value set", "[cost]") {
+    CHECK(value::local(12) == 0x8000);
+    CHECK(value::local(0) == 2 * value::time);
 }
 
-TEST_CASE("F6: a component that is appended has no work", "[cost]") {
+TEST_CASE("a component appended to a breakdown starts with zero FLOPs", "[cost]") {
     breakdown work;
     // A used place: what stood there before must not be read.
     alignas(breakdown) unsigned char used[sizeof(breakdown)];
     std::memset(used, 0xA5, sizeof(used));
     breakdown* placed = new (used) breakdown;
-    for (breakdown* entry : {&work, placed}) {
-        entry->append("mine");
-        CHECK((*entry)["mine"].total(view::executed) == flops{});
-        CHECK(entry->total(view::padded) == flops{});
-        CHECK((*entry)["mine"].get(view::useful, phase::backward_weights) == flops{});
+    for (breakdown* part : {&work, placed}) {
+        part->append("mine");
+        CHECK((*part)["mine"].total(view::executed) == flops{});
+        CHECK(part->total(view::padded) == flops{});
+        CHECK((*part)["mine"].get(view::useful, phase::backward_weights) == flops{});
     }
     placed->~breakdown();
 }
 
-TEST_CASE("rows of one weight that are dealt differently are one row, which says what divides both", "[cost]") {
-    const auto sum_of = [](const dealing& a, const dealing& b) {
+TEST_CASE("merged entries of one weight with different shardings keep the common divisor", "[cost]") {
+    const auto sum_of = [](const tensor_sharding& a, const tensor_sharding& b) {
         cost sum;
-        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = a});
-        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = b});
-        REQUIRE(sum.rows().size() == 1);
-        return sum.rows()[0].dealt;
+        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .sharding = a});
+        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .sharding = b});
+        REQUIRE(sum.entries().size() == 1);
+        return sum.entries()[0].sharding;
     };
-    CHECK(sum_of(dealing::columns(), dealing::columns()) == dealing::columns(36));
-    CHECK(sum_of(dealing::rows(), dealing::rows(18)) == dealing::rows(6));
-    CHECK(sum_of(dealing::columns(), dealing::rows()) == dealing{tensor_split::even, 12});
-    CHECK(sum_of(dealing::heads(12), dealing::kv_heads(4)) == dealing{tensor_split::even, 4});
-    CHECK(sum_of(dealing::kv_heads(4), dealing::kv_heads(4)) == dealing{tensor_split::kv_heads, 4, 9});
-    CHECK(sum_of(dealing::kv_heads(4), dealing::kv_heads(6)) == dealing{tensor_split::even, 2});
-    CHECK(sum_of(dealing::fused_qkv(8, 6), dealing::heads(4)) == dealing{tensor_split::even, 2});
-    CHECK(sum_of(dealing::experts(8, 12), dealing::experts(12, 8)) == dealing::experts(4, 4));
-    CHECK(sum_of(dealing::columns(), dealing::replicated()).by == tensor_split::several);
-    CHECK(sum_of(dealing::vocabulary(), dealing::vocabulary(30)).by == tensor_split::several);
-    CHECK(sum_of({}, dealing::columns()).by == tensor_split::several);
-    CHECK(sum_of({}, {}) == dealing{});
-    CHECK(sum_of(dealing::experts(8, 12), dealing::replicated()).by == tensor_split::several);
-    CHECK(sum_of(dealing{tensor_split::kv_heads, 4, 5}, dealing{tensor_split::kv_heads, 4, 5}).inner == 5);
-    CHECK(sum_of(dealing::heads(4), dealing::heads(4)).inner == 0);
+    CHECK(sum_of(tensor_sharding::columns(), tensor_sharding::columns()) == tensor_sharding::columns(36));
+    CHECK(sum_of(tensor_sharding::rows(), tensor_sharding::rows(18)) == tensor_sharding::rows(6));
+    CHECK(sum_of(tensor_sharding::columns(), tensor_sharding::rows()) == tensor_sharding{sharding_kind::even, 12});
+    CHECK(sum_of(tensor_sharding::heads(12), tensor_sharding::kv_heads(4)) == tensor_sharding{sharding_kind::even, 4});
+    CHECK(sum_of(tensor_sharding::kv_heads(4), tensor_sharding::kv_heads(4)) ==
+          tensor_sharding{sharding_kind::kv_heads, 4, 9});
+    CHECK(sum_of(tensor_sharding::kv_heads(4), tensor_sharding::kv_heads(6)) ==
+          tensor_sharding{sharding_kind::even, 2});
+    CHECK(sum_of(tensor_sharding::fused_qkv(8, 6), tensor_sharding::heads(4)) ==
+          tensor_sharding{sharding_kind::even, 2});
+    CHECK(sum_of(tensor_sharding::experts(8, 12), tensor_sharding::experts(12, 8)) == tensor_sharding::experts(4, 4));
+    CHECK(sum_of(tensor_sharding::columns(), tensor_sharding::replicated()).by == sharding_kind::several);
+    CHECK(sum_of(tensor_sharding::vocabulary(), tensor_sharding::vocabulary(30)).by == sharding_kind::several);
+    CHECK(sum_of({}, tensor_sharding::columns()).by == sharding_kind::several);
+    CHECK(sum_of({}, {}) == tensor_sharding{});
+    CHECK(sum_of(tensor_sharding::experts(8, 12), tensor_sharding::replicated()).by == sharding_kind::several);
+    CHECK(
+        sum_of(tensor_sharding{sharding_kind::kv_heads, 4, 5}, tensor_sharding{sharding_kind::kv_heads, 4, 5}).inner ==
+        5);
+    CHECK(sum_of(tensor_sharding::heads(4), tensor_sharding::heads(4)).inner == 0);
     // Layers that add up keep the numbers of one.
     cost layer;
-    layer.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = dealing::columns()});
-    CHECK((5 * layer).rows()[0].dealt == dealing::columns(36));
+    layer.add("mlp", linear{.in_features = 24, .out_features = 36, .sharding = tensor_sharding::columns()});
+    CHECK((5 * layer).entries()[0].sharding == tensor_sharding::columns(36));
 }
 
-TEST_CASE("a row counts by its rule: pairs, visits, or units of a measured word in place of tokens", "[cost]") {
+TEST_CASE("a cost entry for a statistic counts its pairs, visits or measured number instead of tokens", "[cost]") {
     constexpr linear matrix{.in_features = 3, .out_features = 5};
     const auto only = [](const cost& sum) {
-        REQUIRE(sum.rows().size() == 1);
-        return sum.rows()[0];
+        REQUIRE(sum.entries().size() == 1);
+        return sum.entries()[0];
     };
-    CHECK(only(cost().add("merger", matrix, unit::merged_patches(2))).what == statistic::pairs);
-    CHECK(only(cost().add("merger", matrix, measured("frames"))).what == statistic::routed);
-    CHECK(only(cost().add("merger", matrix).over(measured("frames"))).what == statistic::pairs);
+    CHECK(only(cost().add("merger", matrix, unit::merged_patches(2))).what == accumulator::pairs);
+    CHECK(only(cost().add("merger", matrix, measured("frames"))).what == accumulator::routed);
+    CHECK(only(cost().add("merger", matrix).over(measured("frames"))).what == accumulator::pairs);
     CHECK(only(cost().add_pairs("core", term::scores, 7, mask::causal().in(modality::vision), {})).in ==
           modality::vision);
     cost visits;
-    visits.add_row("experts", {}, {.what = statistic::routed, .useful = 6, .padded = 6});
+    visits.add_entry("experts", {}, {.what = accumulator::routed, .useful = 6, .padded = 6});
     CHECK(visits.masks()[only(visits).mask] == measured("routed"));
     CHECK(visits.masks().size() == 1);
     // What a cost keeps for a tally alone stays where costs add up.
@@ -654,43 +667,48 @@ TEST_CASE("a row counts by its rule: pairs, visits, or units of a measured word 
     CHECK((visits += kept).masks().size() == 2);
 }
 
-TEST_CASE("LoRA stands beside plain matrices alone, and vectors are on every rank", "[cost]") {
-    const auto row_of = [](const linear& matrix) { return cost().add("mlp", matrix).rows()[0]; };
-    CHECK(row_of({.in_features = 3, .out_features = 5}).per_rank == adapter{6, 10, 10, 8});
-    CHECK(row_of({.in_features = 3, .out_features = 5, .adaptable = false}).per_rank == adapter{});
-    CHECK(row_of({.in_features = 3, .out_features = 5, .groups = 2}).per_rank == adapter{});
+TEST_CASE("only matrices can have LoRA adapters, and vectors are replicated on every rank", "[cost]") {
+    const auto entry_of = [](const linear& matrix) { return cost().add("mlp", matrix).entries()[0]; };
+    CHECK(entry_of({.in_features = 3, .out_features = 5}).per_rank == adapter{6, 10, 10, 8});
+    CHECK(entry_of({.in_features = 3, .out_features = 5, .adaptable = false}).per_rank == adapter{});
+    CHECK(entry_of({.in_features = 3, .out_features = 5, .groups = 2}).per_rank == adapter{});
     const convolution_stem stem{.in_channels = 3, .convolutions = {convolution{.out_channels = 4}}};
-    CHECK(stem.cost().rows()[0].per_rank == adapter{});
+    CHECK(stem.cost().entries()[0].per_rank == adapter{});
     cost vectors;
-    vectors.add_row("norm", {}, {.kind = term::norm, .useful = 8, .padded = 8, .parameters = 4});
-    vectors.add_row("bias", {}, {.kind = term::bias, .useful = 8, .padded = 8, .dealt = dealing::columns(4)});
-    vectors.add_row("mlp", {}, {.useful = 8, .padded = 8, .parameters = 4});
-    CHECK(vectors.rows()[0].dealt == dealing::replicated());
-    CHECK(vectors.rows()[1].dealt == dealing::columns(4));
-    CHECK(vectors.rows()[2].dealt == dealing{});
+    vectors.add_entry("norm", {}, {.kind = term::norm, .useful = 8, .padded = 8, .parameters = 4});
+    vectors.add_entry("bias", {},
+                      {.kind = term::bias, .useful = 8, .padded = 8, .sharding = tensor_sharding::columns(4)});
+    vectors.add_entry("mlp", {}, {.useful = 8, .padded = 8, .parameters = 4});
+    CHECK(vectors.entries()[0].sharding == tensor_sharding::replicated());
+    CHECK(vectors.entries()[1].sharding == tensor_sharding::columns(4));
+    CHECK(vectors.entries()[2].sharding == tensor_sharding{});
 }
 
-TEST_CASE("rows of one measured count are one row, of as many FLOPs a visit in both views", "[cost][routed]") {
-    const auto row = [](std::uint64_t useful, std::uint64_t padded, const dealing& dealt = dealing::experts(4, 6)) {
-        return cost_row{
-            .what = statistic::routed, .useful = useful, .padded = padded, .parameters = 10, .dealt = dealt};
+TEST_CASE("entries for one measured count merge if their useful and padded FLOPs per visit are equal",
+          "[cost][routed]") {
+    const auto entry = [](std::uint64_t useful, std::uint64_t padded,
+                          const tensor_sharding& sharding = tensor_sharding::experts(4, 6)) {
+        return cost_entry{
+            .what = accumulator::routed, .useful = useful, .padded = padded, .parameters = 10, .sharding = sharding};
     };
     for (const std::uint64_t useful : {6U, 0U}) {
         cost sum;
-        sum.add_row("experts", {}, row(useful, 6)).add_row("experts", {}, row(useful, 6, dealing::experts(6, 4)));
-        REQUIRE(sum.rows().size() == 1);
-        CHECK(sum.rows()[0].padded == 6);
-        CHECK(sum.rows()[0].parameters == 20);
-        CHECK(sum.rows()[0].dealt == dealing::experts(2, 2));
-        CHECK(error_of([&] { return sum.add_row("experts", {}, row(useful, 7)); }) ==
-              "experts: experts of two kinds cannot share one measured count of visits: give each a word of its own");
-        sum.add_row("experts", {}, row(useful, 7), measured("others"));
-        CHECK(sum.rows().size() == 2);
+        sum.add_entry("experts", {}, entry(useful, 6))
+            .add_entry("experts", {}, entry(useful, 6, tensor_sharding::experts(6, 4)));
+        REQUIRE(sum.entries().size() == 1);
+        CHECK(sum.entries()[0].padded == 6);
+        CHECK(sum.entries()[0].parameters == 20);
+        CHECK(sum.entries()[0].sharding == tensor_sharding::experts(2, 2));
+        CHECK(error_of([&] { return sum.add_entry("experts", {}, entry(useful, 7)); }) ==
+              "experts: experts of two kinds cannot share one measured count of visits: give each an accumulator of "
+              "its own");
+        sum.add_entry("experts", {}, entry(useful, 7), measured("others"));
+        CHECK(sum.entries().size() == 2);
     }
-    CHECK(cost().add_row("experts", {}, row(0, 0)).rows().empty());
+    CHECK(cost().add_entry("experts", {}, entry(0, 0)).entries().empty());
 }
 
-TEST_CASE("a constant has room for a cost that is as long as its bounds say", "[cost]") {
+TEST_CASE("a constexpr cost holds as many entries as its template argument allows", "[cost]") {
     cost sum;
     sum.add("mlp", linear{.in_features = 2, .out_features = 3, .weight = "up_proj"});
     sum.add("mlp", linear{.in_features = 3, .out_features = 2, .weight = "down_proj"});
@@ -698,8 +716,8 @@ TEST_CASE("a constant has room for a cost that is as long as its bounds say", "[
     const constant_cost<2, 5, 2, 1> kept = sum;
     CHECK(cost(kept) == sum);
     CHECK(kept.parameters() == 12);
-    CHECK(kept.weight_name(kept.rows()[1]) == "down_proj");
-    CHECK(kept.weight_name(kept.rows()[2]).empty());
+    CHECK(kept.weight_name(kept.entries()[1]) == "down_proj");
+    CHECK(kept.weight_name(kept.entries()[2]).empty());
     for (const modality in : {modality::text, modality::vision, modality::audio}) {
         const cost other = sum.in(in);
         const constant_cost<2, 5, 2, 1> same = other;
@@ -709,14 +727,14 @@ TEST_CASE("a constant has room for a cost that is as long as its bounds say", "[
         CHECK(cost(constant_cost<1, 1, 1, 1>(no_masks)) == no_masks);
     }
     CHECK(error_of([&] { return constant_cost<1, 5, 2, 1>(sum); }) ==
-          "components: 2 are more than the 1 of this constant_cost");
+          "components: 2 are more than the 1 of this constant_cost: pass larger bounds");
     CHECK(error_of([&] { return constant_cost<2, 4, 2, 1>(sum); }) ==
-          "rows: 5 are more than the 4 of this constant_cost");
+          "rows: 5 are more than the 4 of this constant_cost: pass larger bounds");
     CHECK(error_of([&] { return constant_cost<2, 5, 1, 1>(sum); }) ==
-          "weights: 2 are more than the 1 of this constant_cost");
+          "weights: 2 are more than the 1 of this constant_cost: pass larger bounds");
 }
 
-TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]") {
+TEST_CASE("the table of terms in the docs lists every term in order", "[cost]") {
     for (std::size_t kind = 0; kind < term_count; ++kind) {
         const std::string_view name = meanings[kind].name;
         CHECK(is_of_indexer(static_cast<term>(kind)) == name.starts_with("index_"));

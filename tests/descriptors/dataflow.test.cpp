@@ -24,24 +24,25 @@ std::string makers_of(const cost& part, value::set values) {
     if ((values & value::context) != 0) {
         append("context");
     }
-    for (std::size_t i = 0; i < part.rows().size(); ++i) {
-        if ((part.rows()[i].flow.writes & values) != 0) {
+    for (std::size_t i = 0; i < part.entries().size(); ++i) {
+        if ((part.entries()[i].flow.writes & values) != 0) {
             append(std::to_string(i + 1));
         }
     }
     return text;
 }
 
-/// What each row reads: "1 q_proj(stream), 2 k_proj(stream), 3 scores(1 x 2 + 3)", where 3 is read in the same kernel.
+/// What each entry reads: "1 q_proj(stream), 2 k_proj(stream), 3 scores(1 x 2 + 3)", where 3 is read in the same
+/// kernel.
 std::string flow_of(const cost& part) {
     std::string text;
     std::size_t place = 0;
-    for (const cost_row& row : part.rows()) {
-        const std::string name(row.weight == 0 ? meaning_of(row.kind).name : part.weight_name(row));
+    for (const cost_entry& entry : part.entries()) {
+        const std::string name(entry.weight == 0 ? meaning_of(entry.kind).name : part.weight_name(entry));
         text += (place == 0 ? "" : ", ") + std::to_string(place + 1) + " " + name;
-        text += "(" + makers_of(part, row.flow.reads);
-        text += row.flow.also_reads == 0 ? "" : " x " + makers_of(part, row.flow.also_reads);
-        text += (row.flow.fused_with == 0 ? "" : " + " + makers_of(part, row.flow.fused_with)) + ")";
+        text += "(" + makers_of(part, entry.flow.reads);
+        text += entry.flow.also_reads == 0 ? "" : " x " + makers_of(part, entry.flow.also_reads);
+        text += (entry.flow.fused_with == 0 ? "" : " + " + makers_of(part, entry.flow.fused_with)) + ")";
         ++place;
     }
     return text;
@@ -49,7 +50,7 @@ std::string flow_of(const cost& part) {
 
 }  // namespace
 
-TEST_CASE("rows of attention read what its projections make", "[dataflow]") {
+TEST_CASE("attention cost entries declare that they read the outputs of the projections", "[dataflow]") {
     constexpr gqa heads{.num_heads = 4, .num_kv_heads = 2, .head_dim = 2};
     CHECK(flow_of(heads.cost(where)) ==
           "1 q_proj(stream), 2 k_proj(stream), 3 v_proj(stream), "
@@ -68,7 +69,8 @@ TEST_CASE("rows of attention read what its projections make", "[dataflow]") {
           "4 scores(1 x 2 + 3), 5 values(1 2 x 3), 6 softmax(1 2), 7 o_proj(5)");
 }
 
-TEST_CASE("rows of latent attention read latents, and what is expanded from them", "[dataflow]") {
+TEST_CASE("latent attention cost entries declare that they read the latents and the expanded keys and values",
+          "[dataflow]") {
     constexpr mla full{
         .num_heads = 4, .kv_lora_rank = 5, .qk_nope_head_dim = 3, .qk_rope_head_dim = 2, .v_head_dim = 2};
     CHECK(flow_of(full.cost(where)) ==
@@ -92,7 +94,7 @@ TEST_CASE("rows of latent attention read latents, and what is expanded from them
           "5 scores(1 3 x 2 + 2), 6 values(1 2 3 x 2), 7 softmax(1 2 3), 8 o_proj(4 6)");
 }
 
-TEST_CASE("rows of an indexer read its own queries, keys and weights", "[dataflow]") {
+TEST_CASE("indexer cost entries declare that they read their own queries, keys and weights", "[dataflow]") {
     constexpr lightning_indexer chosen{.num_heads = 4, .head_dim = 2, .query_size = 6};
     CHECK(flow_of(chosen.cost(where)) == "1 wq_b(), 2 wk(stream), 3 weights_proj(stream), 4 index_scores(1 x 2)");
     lightning_indexer other = chosen;
@@ -108,7 +110,8 @@ TEST_CASE("rows of an indexer read its own queries, keys and weights", "[dataflo
     CHECK(flow_of(other.cost(where)) == "1 wq_b(), 2 wk(stream), 3 scores(1 x 2)");
 }
 
-TEST_CASE("rows of compressed attention read tokens and blocks under one softmax", "[dataflow]") {
+TEST_CASE("compressed attention cost entries declare that they read tokens and compressed blocks under one softmax",
+          "[dataflow]") {
     compressed_attention part{
         .num_heads = 4, .head_dim = 2, .q_lora_rank = 6, .window = 3, .o_groups = 2, .o_lora_rank = 5};
     CHECK(flow_of(part.cost(where)) ==
@@ -122,7 +125,7 @@ TEST_CASE("rows of compressed attention read tokens and blocks under one softmax
           "12 o_a_proj(7 10), 13 o_b_proj(12)");
 }
 
-TEST_CASE("rows of a feed-forward read what enters it, then what they made", "[dataflow]") {
+TEST_CASE("feed-forward cost entries declare that they read the layer input, then their own results", "[dataflow]") {
     CHECK(flow_of(mlp{.intermediate_size = 9}.cost(where)) == "1 up_proj(stream), 2 down_proj(1)");
     CHECK(flow_of(gated_mlp{.intermediate_size = 9}.cost(where)) ==
           "1 gate_proj(stream), 2 up_proj(stream), 3 down_proj(1 2)");
@@ -139,7 +142,7 @@ TEST_CASE("rows of a feed-forward read what enters it, then what they made", "[d
           "7 gate_proj(stream), 8 up_proj(stream), 9 down_proj(7 8), 10 shared_expert_gate(stream)");
 }
 
-TEST_CASE("rows of a state read what is projected and convolved", "[dataflow]") {
+TEST_CASE("recurrent state cost entries declare that they read projected and convolved inputs", "[dataflow]") {
     CHECK(flow_of(gated_delta_net{
               .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4}
                       .cost(where)) ==
@@ -173,20 +176,20 @@ TEST_CASE("rows of a state read what is projected and convolved", "[dataflow]") 
           "1 in_proj(stream), 2 conv1d(1), 3 out_proj(1 2)");
 }
 
-TEST_CASE("rows of HSTU read one matrix, and a gate of it", "[dataflow]") {
+TEST_CASE("HSTU cost entries declare that they read one projected matrix and its gate", "[dataflow]") {
     CHECK(flow_of(hstu_layer{.num_heads = 2, .attention_dim = 3, .linear_dim = 4}.cost(where)) ==
           "1 uvqk_proj(stream), 2 scores(1 x 1 + 1), 3 values(1 x 1), 4 gating(1 x 3), 5 o_proj(4), 6 residual()");
     CHECK(flow_of(hstu_mlp{.layer_sizes = {3, 4}}.cost("hstu.prediction", term::lm_head, 8)) ==
           "1 lm_head(stream), 2 lm_head(1), 3 bias()");
 }
 
-TEST_CASE("rows of residual streams read all of them", "[dataflow]") {
+TEST_CASE("hyper-connection cost entries declare that they read all residual streams", "[dataflow]") {
     CHECK(flow_of(hyper_connections{.streams = 2}.cost(where)) == "1 hc_fn(stream), 2 state(1 x stream)");
     CHECK(flow_of(gated_streams{.streams = 2, .rank = 3}.cost(where)) ==
           "1 input_mix_weight_down(stream), 2 input_mix_weight_up(1), 3 block_inject_weight(stream)");
 }
 
-TEST_CASE("rows of a vision tower's parts read patches, then what they made", "[dataflow]") {
+TEST_CASE("vision tower cost entries declare that they read patches, then their own results", "[dataflow]") {
     CHECK(flow_of(patch_embedding{.patch_size = 4}.cost(8)) == "1 input_linear(stream)");
     CHECK(flow_of(patch_merger{.hidden_size = 5, .out_features = 3}.cost()) == "1 up_proj(stream), 2 down_proj(1)");
     CHECK(flow_of(gated_patch_merger{.hidden_size = 5, .intermediate_size = 7, .out_features = 3}.cost()) ==

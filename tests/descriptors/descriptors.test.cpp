@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <floptally/floptally.hpp>
@@ -41,7 +42,8 @@ constexpr layer causal_layer{.index = 0, .hidden_size = 15, .attends = mask::cau
 
 // ---- attention ----
 
-TEST_CASE("gqa counts the projections of every head and the core of every query row", "[descriptors][attention]") {
+TEST_CASE("gqa counts the projections of every head and the attention core of every query",
+          "[descriptors][attention]") {
     // head_dim is no quotient of the hidden size: 6 heads of 7 on a width of 15.
     const cost model = gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7}.cost(causal_layer);
     CHECK(component_names(model) == std::set<std::string>{"attention.qkv", "attention.core", "attention.output"});
@@ -50,10 +52,10 @@ TEST_CASE("gqa counts the projections of every head and the core of every query 
     });
 }
 
-TEST_CASE("gqa counts the attended pairs of every mask that a layer may have", "[descriptors][attention]") {
+TEST_CASE("gqa counts the attended pairs of every mask that a layer may use", "[descriptors][attention]") {
     struct masked {
         mask attends;
-        matmul_trace::pair_rule pairs;
+        matmul_trace::pair_statistic pairs;
     };
     const std::vector<masked> all{
         {mask::causal(), matmul_trace::causal()},
@@ -76,7 +78,7 @@ TEST_CASE("gqa counts the attended pairs of every mask that a layer may have", "
     }
 }
 
-TEST_CASE("mha has keys and values for every head, mqa for one", "[descriptors][attention]") {
+TEST_CASE("mha counts keys and values for every head and mqa for one head", "[descriptors][attention]") {
     check_against_trace(mha{.num_heads = 5, .head_dim = 9}.cost(causal_layer),
                         [](step& trace, const sequence_list& sequences, bool) {
                             matmul_trace::attention(trace, sequences, 15, 5, 5, 9, matmul_trace::causal());
@@ -87,7 +89,7 @@ TEST_CASE("mha has keys and values for every head, mqa for one", "[descriptors][
                         });
 }
 
-TEST_CASE("cross attention projects the other side's tokens at their own width", "[descriptors][attention]") {
+TEST_CASE("cross attention projects the encoder's tokens at the encoder's width", "[descriptors][attention]") {
     constexpr cross_attention own_width{.num_heads = 6, .num_kv_heads = 3, .head_dim = 7};
     constexpr cross_attention other_width{.num_heads = 6, .num_kv_heads = 3, .head_dim = 7, .context_size = 13};
     CHECK(component_names(other_width.cost(causal_layer)) ==
@@ -100,13 +102,13 @@ TEST_CASE("cross attention projects the other side's tokens at their own width",
     });
 }
 
-TEST_CASE("cross attention ignores the mask of its layer", "[descriptors][attention]") {
+TEST_CASE("cross attention ignores the causal mask of its layer", "[descriptors][attention]") {
     constexpr cross_attention part{.num_heads = 6, .num_kv_heads = 3, .head_dim = 7, .context_size = 13};
     CHECK(part.cost({.hidden_size = 15, .attends = mask::sliding_window(3)}) == part.cost(causal_layer));
     CHECK(tally{part.cost(causal_layer).masks()}.masks().empty());
 }
 
-TEST_CASE("an output gate is one more linear", "[descriptors][attention]") {
+TEST_CASE("an attention output gate counts as one more linear layer", "[descriptors][attention]") {
     const cost model = gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7, .gate_size = 42}.cost(causal_layer);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
         matmul_trace::attention(trace, sequences, 15, 6, 2, 7, matmul_trace::causal());
@@ -118,7 +120,7 @@ TEST_CASE("an output gate is one more linear", "[descriptors][attention]") {
 
 // ---- feed-forward ----
 
-TEST_CASE("mlp is two matrices and gated_mlp three", "[descriptors][feed_forward]") {
+TEST_CASE("mlp counts two matrices and gated_mlp counts three", "[descriptors][feed_forward]") {
     check_against_trace(mlp{.intermediate_size = 37}.cost(causal_layer),
                         [](step& trace, const sequence_list& sequences, bool) {
                             matmul_trace::mlp(trace, "mlp", matmul_trace::tokens_of(sequences), 15, 37, false);
@@ -129,7 +131,7 @@ TEST_CASE("mlp is two matrices and gated_mlp three", "[descriptors][feed_forward
                         });
 }
 
-TEST_CASE("moe sends every token to its experts, however uneven the routing", "[descriptors][feed_forward]") {
+TEST_CASE("moe counts top-k experts per token whatever the routing", "[descriptors][feed_forward]") {
     for (const bool gated : {true, false}) {
         for (const std::uint64_t top_k : {1U, 3U, 7U}) {
             CAPTURE(gated, top_k);
@@ -164,7 +166,7 @@ TEST_CASE("moe sends every token through the shared experts and their gate", "[d
     }
 }
 
-TEST_CASE("moe stores all experts and runs few", "[descriptors][feed_forward]") {
+TEST_CASE("moe stores all experts and runs only the chosen ones", "[descriptors][feed_forward]") {
     // 7 experts of 3 matrices 15 x 11, the router 15 x 7, a shared expert of 3 matrices 15 x 23, its gate 15 x 1.
     constexpr moe part{.num_experts = 7,
                        .num_experts_per_tok = 2,
@@ -174,7 +176,7 @@ TEST_CASE("moe stores all experts and runs few", "[descriptors][feed_forward]") 
     CHECK(part.cost(causal_layer).parameters() == 7 * 3 * 15 * 11 + 15 * 7 + 3 * 15 * 23 + 15);
 }
 
-TEST_CASE("experts on a latent width share the linears into it and out of it", "[descriptors][feed_forward]") {
+TEST_CASE("moe with a latent width counts shared projections into and out of it", "[descriptors][feed_forward]") {
     for (const bool gated : {true, false}) {
         CAPTURE(gated);
         const moe part{.num_experts = 7,
@@ -201,7 +203,7 @@ TEST_CASE("experts on a latent width share the linears into it and out of it", "
     }
 }
 
-TEST_CASE("zero experts widen the router and run nothing", "[descriptors][feed_forward]") {
+TEST_CASE("identity experts count their router outputs and no other FLOPs", "[descriptors][feed_forward]") {
     moe part{.num_experts = 7, .num_experts_per_tok = 3, .intermediate_size = 11, .zero_experts = 4};
     const auto forward = [](std::uint64_t real_choices) {
         return [=](step& trace, const sequence_list& sequences, bool) {
@@ -221,7 +223,7 @@ TEST_CASE("zero experts widen the router and run nothing", "[descriptors][feed_f
           "num_experts_per_tok: must be at most the 11 experts, got 12");
 }
 
-TEST_CASE("a token passes the biases of the experts that it chooses, and all are stored",
+TEST_CASE("each token adds the biases of its chosen experts, and the biases of all experts are stored",
           "[descriptors][feed_forward]") {
     const cost model =
         moe{.num_experts = 7, .num_experts_per_tok = 3, .intermediate_size = 11, .expert_bias = 13}.cost(causal_layer);
@@ -240,7 +242,7 @@ TEST_CASE("a token passes the biases of the experts that it chooses, and all are
     CHECK(evaluate(model, batch, with_biases).get(view::padded, phase::forward) == flops{2 * passed});
 }
 
-TEST_CASE("dense_first changes its kind at the layer that it names", "[descriptors][feed_forward]") {
+TEST_CASE("dense_first makes that many first layers dense", "[descriptors][feed_forward]") {
     using part = dense_first<gated_mlp, moe>;
     constexpr part two{.num_dense_layers = 2,
                        .dense = {.intermediate_size = 41},
@@ -259,7 +261,7 @@ TEST_CASE("dense_first changes its kind at the layer that it names", "[descripto
 
 // ---- vocabulary ----
 
-TEST_CASE("the lm_head is padded in the padded and executed views only", "[descriptors][vocabulary]") {
+TEST_CASE("the lm_head has the padded vocabulary only in the padded and executed views", "[descriptors][vocabulary]") {
     const auto head = [](std::uint64_t size, std::uint64_t padded_size) {
         return [=](step& trace, const sequence_list& sequences, bool padded) {
             matmul_trace::lm_head(trace, matmul_trace::tokens_of(sequences), 15, padded ? padded_size : size);
@@ -271,7 +273,7 @@ TEST_CASE("the lm_head is padded in the padded and executed views only", "[descr
     check_against_trace(vocabulary{.size = 101, .tied = true}.head_cost(15), head(101, 101));
 }
 
-TEST_CASE("a look-up is no product, and a tied table is stored once", "[descriptors][vocabulary]") {
+TEST_CASE("an embedding lookup costs nothing and a tied table is stored once", "[descriptors][vocabulary]") {
     constexpr vocabulary untied{.size = 101, .padded_size = 128, .positions = 17};
     constexpr vocabulary tied{.size = 101, .padded_size = 128, .tied = true, .positions = 17};
     for (const vocabulary& vocab : {untied, tied}) {
@@ -285,7 +287,7 @@ TEST_CASE("a look-up is no product, and a tied table is stored once", "[descript
 
 // ---- transformer ----
 
-TEST_CASE("a dense transformer is its layers and its head", "[descriptors][transformer]") {
+TEST_CASE("the cost of a dense transformer is the sum of its layers and its lm_head", "[descriptors][transformer]") {
     constexpr transformer<gqa, gated_mlp> model{
         .hidden_size = 15,
         .num_layers = 3,
@@ -306,7 +308,8 @@ TEST_CASE("a dense transformer is its layers and its head", "[descriptors][trans
     });
 }
 
-TEST_CASE("a period of masks repeats over the layers and a list names each", "[descriptors][transformer]") {
+TEST_CASE("a short mask list repeats over the layers, and a full list has one mask per layer",
+          "[descriptors][transformer]") {
     const mask masks[] = {mask::sliding_window(4), mask::chunked(6), mask::sliding_window(4), mask::causal(),
                           mask::chunked(6)};
     const auto model = [](const layer_masks& attends) {
@@ -318,19 +321,19 @@ TEST_CASE("a period of masks repeats over the layers and a list names each", "[d
                                      .masks = attends}
             .cost();
     };
-    const auto forward = [](const std::vector<matmul_trace::pair_rule>& attends) {
+    const auto forward = [](const std::vector<matmul_trace::pair_statistic>& attends) {
         return [=](step& trace, const sequence_list& sequences, bool) {
             const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
-            for (const matmul_trace::pair_rule& pairs : attends) {
+            for (const matmul_trace::pair_statistic& pairs : attends) {
                 matmul_trace::attention(trace, sequences, 9, 2, 1, 3, pairs);
                 matmul_trace::mlp(trace, "mlp", tokens, 9, 7, false);
             }
             matmul_trace::lm_head(trace, tokens, 9, 23);
         };
     };
-    const matmul_trace::pair_rule window = matmul_trace::sliding_window(4);
-    const matmul_trace::pair_rule chunk = matmul_trace::chunked(6);
-    const matmul_trace::pair_rule full = matmul_trace::causal();
+    const matmul_trace::pair_statistic window = matmul_trace::sliding_window(4);
+    const matmul_trace::pair_statistic chunk = matmul_trace::chunked(6);
+    const matmul_trace::pair_statistic full = matmul_trace::causal();
     check_against_trace(model(layer_masks::list(masks)), forward({window, chunk, window, full, chunk}));
     // Five layers of a period of three: the second round is cut short.
     check_against_trace(model(layer_masks::period({mask::sliding_window(4), mask::causal(), mask::chunked(6)})),
@@ -339,7 +342,8 @@ TEST_CASE("a period of masks repeats over the layers and a list names each", "[d
     check_against_trace(model({}), forward({full, full, full, full, full}));
 }
 
-TEST_CASE("a sparse transformer with dense first layers is its layers and its head", "[descriptors][transformer]") {
+TEST_CASE("the cost of a mixture of experts with dense first layers is the sum of its layers and its lm_head",
+          "[descriptors][transformer]") {
     using feed_forward = dense_first<gated_mlp, moe>;
     constexpr transformer<gqa, feed_forward> model{
         .hidden_size = 15,
@@ -371,7 +375,7 @@ TEST_CASE("a sparse transformer with dense first layers is its layers and its he
     });
 }
 
-TEST_CASE("multi-token prediction is a projection, a layer and the logits again at each depth",
+TEST_CASE("multi-token prediction adds a projection, a layer and the logits at each depth",
           "[descriptors][transformer]") {
     constexpr vocabulary vocab{.size = 101, .padded_size = 128};
     const cost last = gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7}.cost(
@@ -410,18 +414,18 @@ struct adapted_mlp {
 
     constexpr floptally::cost cost(const layer& where) const {
         floptally::cost sum = gated_mlp{intermediate_size, {}}.cost(where);
-        const value::set narrow = value::made(12);  // any that the MLP does not make
+        const value::set narrow = value::local(12);  // any value that the MLP does not produce
         sum.add("adapter", linear{.in_features = where.hidden_size,
                                   .out_features = rank,
                                   .weight = "down",
                                   .reads = value::stream,
                                   .writes = narrow,
-                                  .dealt = dealing::columns()});
+                                  .sharding = tensor_sharding::columns()});
         sum.add("adapter", linear{.in_features = rank,
                                   .out_features = where.hidden_size,
                                   .weight = "up",
                                   .reads = narrow,
-                                  .dealt = dealing::rows()});
+                                  .sharding = tensor_sharding::rows()});
         return sum;
     }
 };
@@ -452,7 +456,7 @@ static_assert(!layer_part<no_layer> && !layer_part<vocabulary> && !layer_part<in
 
 }  // namespace
 
-TEST_CASE("a user's own layer is counted without a change to the library", "[descriptors][own]") {
+TEST_CASE("a user-defined layer is counted without a change to the library", "[descriptors][own]") {
     constexpr transformer<decoder_attention, adapted_mlp> model{
         .hidden_size = 15,
         .num_layers = 3,
@@ -552,7 +556,7 @@ TEST_CASE("a dimension of 0 is an error that names the field", "[descriptors][er
           "intermediate_size: must be at least 1, got 0");
 }
 
-TEST_CASE("dimensions that do not fit each other are errors with both values", "[descriptors][errors]") {
+TEST_CASE("dimensions that contradict each other are an error with both values", "[descriptors][errors]") {
     CHECK(error_of([] {
               return gqa{32, 5, 128, {}}.cost(causal_layer);
           }) == "num_key_value_heads: must divide num_attention_heads (32), got 5");
@@ -566,13 +570,13 @@ TEST_CASE("dimensions that do not fit each other are errors with both values", "
           "padded_vocab_size: must be at least vocab_size (101), got 100");
 }
 
-TEST_CASE("cross attention's heads must be divisible as gqa's are", "[descriptors][errors]") {
+TEST_CASE("the query heads of cross attention must be a multiple of the key-value heads", "[descriptors][errors]") {
     CHECK(error_of([] {
               return cross_attention{6, 4, 7, 13, {}}.cost(causal_layer);
           }) == "num_key_value_heads: must divide num_attention_heads (6), got 4");
 }
 
-TEST_CASE("a list of layers must be as long as the model is deep", "[descriptors][errors]") {
+TEST_CASE("a list of layer masks must have one mask per layer", "[descriptors][errors]") {
     const std::vector<mask> three(3, mask::causal());
     const auto deep = [&](std::uint64_t num_layers) {
         const transformer<mqa, mlp> model{.hidden_size = 9,
@@ -586,24 +590,25 @@ TEST_CASE("a list of layers must be as long as the model is deep", "[descriptors
         return problem;
     };
     CHECK(deep(3) == "no error");
-    CHECK(deep(2) == "layer_types: lists 3 layers, the model has 2");
-    CHECK(deep(4) == "layer_types: lists 3 layers, the model has 4");
-    CHECK(error_of([] { return layer_masks::list({}); }) == "layer_types: must name at least one layer");
-    CHECK(error_of([] { return layer_masks::period({}); }) == "layer_types: must name at least one layer");
+    CHECK(deep(2) == "layer_types: lists 3 layers, the model has 2: list one for each layer");
+    CHECK(deep(4) == "layer_types: lists 3 layers, the model has 4: list one for each layer");
+    CHECK(error_of([] { return layer_masks::list({}); }) == "layer_types: must name at least one layer, got none");
+    CHECK(error_of([] { return layer_masks::period({}); }) == "layer_types: must name at least one layer, got none");
 
     const std::vector<mask> longest(layer_masks::max_entries, mask::causal());
     CHECK(error_of([&] { return layer_masks::list(longest); }) == "no error");
     const std::vector<mask> too_long(layer_masks::max_entries + 1, mask::causal());
-    CHECK(error_of([&] { return layer_masks::list(too_long); }) == "layer_types: more than the 512 that fit");
+    CHECK(error_of([&] { return layer_masks::list(too_long); }) == "layer_types: must list at most 512 layers");
 
     std::vector<mask> different;
     for (std::int64_t tokens = 1; tokens <= 17; ++tokens) {
         different.push_back(mask::sliding_window(tokens));
     }
-    CHECK(error_of([&] { return layer_masks::list(different); }) == "masks: more than the 16 that fit");
+    CHECK(error_of([&] { return layer_masks::list(different); }) ==
+          "masks: has more than the 16 elements that fit; use fewer");
 }
 
-TEST_CASE("a dimension too large for its product is an overflow that names the component", "[descriptors][errors]") {
+TEST_CASE("a product of dimensions that overflows names the component", "[descriptors][errors]") {
     constexpr std::uint64_t huge = std::uint64_t{1} << 33;
     const layer wide{.index = 0, .hidden_size = huge};
     CHECK(field_of([&] { return gqa{huge, 1, huge, {}}.cost(wide); }) == "attention.qkv");
@@ -617,6 +622,27 @@ TEST_CASE("a dimension too large for its product is an overflow that names the c
     CHECK(field_of([&] { return vocabulary{.size = huge}.embedding_cost(huge); }) == "embedding");
     CHECK(field_of([&] { return vocabulary{.size = 1, .positions = huge}.embedding_cost(huge); }) == "embedding");
     CHECK_THROWS_AS((mlp{huge, {}}.cost(wide)), overflow);
+}
+
+// ---- the parts of a transformer that are not named ----
+
+TEST_CASE("a transformer without named blocks has grouped-query attention and a gated MLP", "[descriptors]") {
+    static_assert(std::is_same_v<transformer<>, transformer<gqa, gated_mlp>>);
+    const transformer<> stack{.hidden_size = 64,
+                              .num_layers = 2,
+                              .attention = {.num_heads = 4, .num_kv_heads = 2, .head_dim = 16},
+                              .feed_forward = {.intermediate_size = 96},
+                              .vocab = {.size = 97}};
+    CHECK(component_names(stack.cost()).contains("mlp"));
+#if !defined(__clang__) || __clang_major__ >= 17
+    constexpr transformer deduced{.hidden_size = 64, .num_layers = 32};
+    static_assert(std::is_same_v<decltype(deduced), const transformer<gqa, gated_mlp>>);
+    constexpr transformer named{
+        .hidden_size = 64, .num_layers = 32, .attention = mha{.num_heads = 4}, .feed_forward = mlp{96}};
+    static_assert(std::is_same_v<decltype(named), const transformer<mha, mlp>>);
+    CHECK(deduced.num_layers == named.num_layers);
+    CHECK(error_of([&] { return deduced.cost(); }).starts_with("num_attention_heads: must be at least 1"));
+#endif
 }
 
 }  // namespace descriptors_test

@@ -52,7 +52,7 @@ constexpr hstu_layer layer_of(std::uint64_t blocks) {
 
 /// A layer as an implementation runs it: u, v, q and k of each head, the pairs row by row, the concatenated blocks.
 void trace_layer(step& trace, const std::vector<parts>& sequences, std::uint64_t hidden_size, const hstu_layer& layer,
-                 const hstu_mask& rule) {
+                 const hstu_mask& statistic) {
     for (const parts& s : sequences) {
         const auto rows = static_cast<std::uint64_t>(s.length() - s.past);
         for (std::uint64_t head = 0; head < layer.num_heads; ++head) {
@@ -63,7 +63,7 @@ void trace_layer(step& trace, const std::vector<parts>& sequences, std::uint64_t
             for (std::int64_t i = s.past; i < s.length(); ++i) {
                 std::uint64_t keys = 0;
                 for (std::int64_t j = 0; j < s.length(); ++j) {
-                    keys += hstu_definition::attends(rule, s, i, j) ? 1U : 0U;
+                    keys += hstu_definition::attends(statistic, s, i, j) ? 1U : 0U;
                 }
                 trace.scores_row("hstu.qk", keys, layer.attention_dim);
                 trace.values_row("hstu.pv", keys, layer.linear_dim);
@@ -132,23 +132,24 @@ static_assert(hstu_mlp{}.num_layers() == 0);
 static_assert(hstu_mlp{.layer_sizes = {8, 4, 0, 2}}.num_layers() == 2);
 static_assert(hstu_mlp{.layer_sizes = {8, 7, 6, 5, 4, 3, 2, 1}}.num_layers() == hstu_mlp::max_layers);
 
-TEST_CASE("H2: an HSTU layer is its matmuls, under every mask and with every output", "[hstu][descriptors]") {
+TEST_CASE("the cost of an HSTU layer equals its matmuls under every mask and output option", "[hstu][descriptors]") {
     std::size_t number = 0;
     for (const std::uint64_t blocks : {1U, 2U, 3U}) {
-        for (const hstu_mask& rule : hstu_definition::rules({1, 4, 9}, {0, 2})) {
+        for (const hstu_mask& statistic : hstu_definition::statistics({1, 4, 9}, {0, 2})) {
             if (skipped_when_sanitized(number++, 5)) {
                 continue;
             }
             const hstu_layer layer = layer_of(blocks);
-            const cost model = layer.cost({.hidden_size = 11, .attends = mask::hstu(rule)});
+            const cost model = layer.cost({.hidden_size = 11, .attends = mask::hstu(statistic)});
             check(model, [&](step& trace, const std::vector<parts>& sequences) {
-                trace_layer(trace, sequences, 11, layer, rule);
+                trace_layer(trace, sequences, 11, layer, statistic);
             });
         }
     }
 }
 
-TEST_CASE("H2: an HSTU model is its layers between its MLPs", "[hstu][descriptors]") {
+TEST_CASE("the cost of an HSTU model is the sum of its layers and the MLPs before and after them",
+          "[hstu][descriptors]") {
     hstu model{.hidden_size = 11, .num_layers = 3, .layer = layer_of(3)};
     model.preprocessing[0] = {.input_size = 13, .layer_sizes = {17, 11}, .rows = hstu_rows::items};
     model.preprocessing[1] = {.input_size = 19, .layer_sizes = {11}, .rows = hstu_rows::context};
@@ -184,7 +185,7 @@ TEST_CASE("H2: an HSTU model is its layers between its MLPs", "[hstu][descriptor
           evaluate(sum, tally_of(sum.masks(), batch())).total());
 }
 
-TEST_CASE("H5: with unequal dims the hardware runs 4 QK and 3 PV, and MFU counts neither's fourth", "[hstu]") {
+TEST_CASE("HSTU with unequal head dims executes 4 QK and 3 PV products, and its MFU counts 3 of each", "[hstu]") {
     const cost model = layer_of(1).cost({.hidden_size = 11, .attends = mask::hstu()});
     const tally sums = tally_of(model.masks(), batch());
     const breakdown forward = evaluate(model, sums, conventions::exact, {.counted = counted_passes::forward});
@@ -211,7 +212,7 @@ TEST_CASE("H5: with unequal dims the hardware runs 4 QK and 3 PV, and MFU counts
     }
 }
 
-TEST_CASE("H3: recsys-examples' count of its benchmark", "[hstu][convention]") {
+TEST_CASE("the recsys-examples convention gives the published FLOPs of its benchmark", "[hstu][convention]") {
     const cost model = benchmark_model().cost();
     const flop_counter counted(model, conventions::recsys_examples);
     const breakdown work = counted.evaluate(benchmark_batch(counted.masks()));
@@ -232,10 +233,10 @@ TEST_CASE("H3: recsys-examples' count of its benchmark", "[hstu][convention]") {
     convention products_only = conventions::recsys_examples;
     products_only.counted = products_only.counted.without(term::gating).without(term::residual);
     const flop_counter without(model, products_only);
-    CHECK(tera(without.total(benchmark_batch(without.masks()))) == "63.89");
+    CHECK(tera(without.total_flops(benchmark_batch(without.masks()))) == "63.89");
 }
 
-TEST_CASE("H4: what recsys-examples' attention leaves out of the exact one", "[hstu][convention]") {
+TEST_CASE("attention FLOPs of recsys-examples equal the exact count plus known terms", "[hstu][convention]") {
     // 4·N·D·(h/2 + T_g − t) for each sequence, N = 3 heads of D = 8, forward.
     const cost model = hstu_layer{.num_heads = 3, .attention_dim = 8, .linear_dim = 8, .residual = false}.cost(
         {.hidden_size = 11, .attends = mask::hstu()});
@@ -259,15 +260,15 @@ TEST_CASE("H4: what recsys-examples' attention leaves out of the exact one", "[h
                     }
                     const std::uint64_t difference = 4 * 3 * 8 * own + 2 * 3 * 8 * static_cast<std::uint64_t>(history) -
                                                      4 * 3 * 8 * static_cast<std::uint64_t>(targets);
-                    REQUIRE(to_string(by_pairs.total(s.record())) ==
-                            to_string(by_recsys.total(s.record()) + flops{difference}));
+                    REQUIRE(to_string(by_pairs.total_flops(s.record())) ==
+                            to_string(by_recsys.total_flops(s.record()) + flops{difference}));
                 }
             }
         }
     }
 }
 
-TEST_CASE("HSTU under the conventions of other counters", "[hstu][convention]") {
+TEST_CASE("other conventions count HSTU by their own formulas", "[hstu][convention]") {
     const cost model = hstu_layer{.num_heads = 1, .attention_dim = 1, .linear_dim = 1, .residual = false}.cost(
         {.hidden_size = 1, .attends = mask::hstu({.max_attn_len = 2})});
     const parts s{.context = 2, .history = 5, .targets = 3, .group = 2};
@@ -275,7 +276,7 @@ TEST_CASE("HSTU under the conventions of other counters", "[hstu][convention]") 
         convention only = how;
         only.counted = term_set{term::scores};
         const flop_counter folded(model, only, {.counted = counted_passes::forward});
-        return to_string(folded.total(s.record()));
+        return to_string(folded.total_flops(s.record()));
     };
     const std::string attended = std::to_string(2 * hstu_definition::pairs({.max_attn_len = 2}, s));
     for (const convention* how : conventions::all) {
@@ -288,21 +289,21 @@ TEST_CASE("HSTU under the conventions of other counters", "[hstu][convention]") 
     }
 }
 
-TEST_CASE("one sequence after the other is the batch", "[hstu][cost]") {
+TEST_CASE("the FLOPs of single HSTU sequences add up to their batch", "[hstu][cost]") {
     const cost model = benchmark_model().cost();
     const flop_counter folded(model);
     flops sum;
     for (const parts& s : batch().real) {
-        sum += folded.total(s.record());
+        sum += folded.total_flops(s.record());
     }
     tally all{model.masks()};
     for (const parts& s : batch().real) {
         all.add(s.record());
     }
-    CHECK(folded.total(all) == sum);
+    CHECK(folded.total_flops(all) == sum);
 }
 
-TEST_CASE("an HSTU model that cannot be is an error", "[hstu][descriptors]") {
+TEST_CASE("an invalid HSTU model is an error", "[hstu][descriptors]") {
     const auto refusal = [](auto change) {
         hstu model = benchmark_model();
         change(model);
@@ -314,7 +315,7 @@ TEST_CASE("an HSTU model that cannot be is an error", "[hstu][descriptors]") {
               const mask one[] = {mask::hstu()};
               m.num_layers = 2;
               m.masks = layer_masks::list(one);
-          }) == "layer_types: lists 1 layers, the model has 2");
+          }) == "layer_types: lists 1 layers, the model has 2: list one for each layer");
     CHECK(refusal([](hstu& m) { m.layer.num_heads = 0; }) == "num_attention_heads: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.layer.attention_dim = 0; }) == "attention_dim: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.layer.linear_dim = 0; }) == "linear_dim: must be at least 1, got 0");
@@ -327,7 +328,7 @@ TEST_CASE("an HSTU model that cannot be is an error", "[hstu][descriptors]") {
           "stride: must be from 1 to 2147483647, got 0");
 }
 
-TEST_CASE("layers of HSTU are runs of equal masks, and cost what each of them costs", "[hstu]") {
+TEST_CASE("HSTU layers with equal masks are grouped without a change of the cost", "[hstu]") {
     const mask near = mask::hstu({.max_attn_len = 4});
     const hstu model{.hidden_size = 11,
                      .num_layers = 5,
@@ -346,7 +347,7 @@ TEST_CASE("layers of HSTU are runs of equal masks, and cost what each of them co
     }
 }
 
-TEST_CASE("a frozen HSTU with LoRA beside one matrix", "[hstu][plan]") {
+TEST_CASE("a frozen HSTU model with LoRA on one matrix counts the products that autograd runs", "[hstu][plan]") {
     // Only uvqk_proj of layer 1 adapts: nothing below it needs a gradient, everything above it does.
     hstu model{.hidden_size = 11, .num_layers = 2, .layer = layer_of(1)};
     const std::vector<model_part> stages = parts_of(model);
@@ -373,7 +374,7 @@ TEST_CASE("a frozen HSTU with LoRA beside one matrix", "[hstu][plan]") {
     CHECK(all.components().size() == adapted.components().size());
 }
 
-TEST_CASE("a gate and a residual sum have no weight that trains", "[hstu][plan]") {
+TEST_CASE("a gate or a residual sum has no trainable weight", "[hstu][plan]") {
     const hstu model{.hidden_size = 11, .num_layers = 2, .layer = layer_of(1)};
     training_plan plan;
     for (const char* weights : {"embedding", "hstu.uvqk/*", "hstu.output/*"}) {

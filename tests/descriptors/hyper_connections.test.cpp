@@ -27,7 +27,8 @@ static_assert(stream_head{4}.cost({.hidden_size = 4096}).parameters() == 4 * 163
 
 }  // namespace
 
-TEST_CASE("hyper-connections are coefficients out of all streams and their mix", "[hyper_connections]") {
+TEST_CASE("hyper-connections count the coefficients of all residual streams and the products that mix them",
+          "[hyper_connections]") {
     for (const std::uint64_t streams : {1U, 3U, 4U}) {
         for (const bool mixes : {true, false}) {
             CAPTURE(streams, mixes);
@@ -36,7 +37,7 @@ TEST_CASE("hyper-connections are coefficients out of all streams and their mix",
             check_against_trace(model, [&](step& trace, const sequence_list& sequences, bool) {
                 const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
                 trace.weight("residual.mix", tokens, streams * 7, streams);  // of collapsing
-                trace.weight("residual.mix", tokens, streams * 7, streams);  // of dealing out
+                trace.weight("residual.mix", tokens, streams * 7, streams);  // of sharding out
                 for (std::uint64_t stream = 0; mixes && stream < streams; ++stream) {
                     trace.weight("residual.mix", tokens, streams * 7, streams);
                     trace.state_read("residual.mix", tokens, streams, 7);
@@ -46,7 +47,7 @@ TEST_CASE("hyper-connections are coefficients out of all streams and their mix",
     }
 }
 
-TEST_CASE("one stream is made of all by a weight for each", "[hyper_connections]") {
+TEST_CASE("the head of hyper-connections multiplies each residual stream by one weight", "[hyper_connections]") {
     check_against_trace(stream_head{3}.cost(place), [](step& trace, const sequence_list& sequences, bool) {
         for (int stream = 0; stream < 3; ++stream) {
             trace.weight("residual.head", matmul_trace::tokens_of(sequences), 3 * 7, 1);
@@ -54,7 +55,7 @@ TEST_CASE("one stream is made of all by a weight for each", "[hyper_connections]
     });
 }
 
-TEST_CASE("gated streams are two low-rank matrices, and shares where they inject", "[hyper_connections]") {
+TEST_CASE("gated residual streams count two low-rank matrices and the injection weights", "[hyper_connections]") {
     for (const bool injects : {true, false}) {
         CAPTURE(injects);
         const cost model = gated_streams{.streams = 3, .rank = 5, .injects = injects}.cost(place);
@@ -70,7 +71,7 @@ TEST_CASE("gated streams are two low-rank matrices, and shares where they inject
     }
 }
 
-TEST_CASE("every rank of tensor parallelism has the streams; their own weights are counted", "[hyper_connections]") {
+TEST_CASE("hyper-connections run on every tp rank with replicated weights", "[hyper_connections]") {
     const elementwise_parameters own{.norm = 21, .bias = 18};
     const cost plain[] = {hyper_connections{3}.cost(place), stream_head{3}.cost(place),
                           gated_streams{3, 5}.cost(place)};
@@ -79,13 +80,14 @@ TEST_CASE("every rank of tensor parallelism has the streams; their own weights a
                          gated_streams{.streams = 3, .rank = 5, .elementwise = own}.cost(place)};
     for (int i = 0; i < 3; ++i) {
         CHECK(more[i].parameters() == plain[i].parameters() + 39);
-        for (const cost_row& row : more[i].rows()) {
-            CHECK(row.dealt == dealing::replicated());
+        for (const cost_entry& row : more[i].entries()) {
+            CHECK(row.sharding == tensor_sharding::replicated());
         }
     }
 }
 
-TEST_CASE("streams or a rank of 0 are errors that name them", "[hyper_connections][errors]") {
+TEST_CASE("zero streams or a zero rank of hyper-connections is an error that names the field",
+          "[hyper_connections][errors]") {
     CHECK(error_of([] { return hyper_connections{}.cost(place); }) == "hc_mult: must be at least 1, got 0");
     CHECK(error_of([] { return stream_head{}.cost(place); }) == "hc_mult: must be at least 1, got 0");
     CHECK(error_of([] { return gated_streams{.rank = 3}.cost(place); }) == "hc_count: must be at least 1, got 0");

@@ -50,7 +50,7 @@ static_assert(
 
 }  // namespace
 
-TEST_CASE("mla counts its projections head by head and the core of every query row", "[latent_attention]") {
+TEST_CASE("mla counts its projections head by head and the attention core of every query", "[latent_attention]") {
     for (const bool low_rank : {true, false}) {
         CAPTURE(low_rank);
         const cost model = changed(low_rank, false).cost(causal_layer);
@@ -74,7 +74,7 @@ TEST_CASE("mla counts its projections head by head and the core of every query r
     }
 }
 
-TEST_CASE("absorbed mla attends the latent: queries go in and outputs come out through kv_b", "[latent_attention]") {
+TEST_CASE("absorbed mla attends the latent and projects queries and outputs through kv_b", "[latent_attention]") {
     mla absorbed = changed(true, true);
     const layer sparse{.hidden_size = 15, .attends = mask::top_k(4)};
     check_against_trace(absorbed.cost(sparse), [&](step& trace, const sequence_list& sequences, bool) {
@@ -91,7 +91,7 @@ TEST_CASE("absorbed mla attends the latent: queries go in and outputs come out t
     });
 }
 
-TEST_CASE("a cost says whether a core in it is absorbed", "[latent_attention]") {
+TEST_CASE("a cost reports whether it contains absorbed latent attention", "[latent_attention]") {
     for (const bool low_rank : {true, false}) {
         const cost absorbed = changed(low_rank, true).cost(causal_layer);
         const cost expanded = changed(low_rank, false).cost(causal_layer);
@@ -102,7 +102,7 @@ TEST_CASE("a cost says whether a core in it is absorbed", "[latent_attention]") 
     CHECK_FALSE(mla::is_absorbed_in(cost{}));
 }
 
-TEST_CASE("both forms of mla store the same weights", "[latent_attention]") {
+TEST_CASE("absorbed and expanded mla store the same weights", "[latent_attention]") {
     for (const bool low_rank : {true, false}) {
         CHECK(changed(low_rank, true).cost(causal_layer).parameters() ==
               changed(low_rank, false).cost(causal_layer).parameters());
@@ -114,7 +114,7 @@ TEST_CASE("both forms of mla store the same weights", "[latent_attention]") {
     CHECK(normed.cost(causal_layer).parameters() == part.cost(causal_layer).parameters() + 26);
 }
 
-TEST_CASE("an indexer scores every earlier token, forward only, whatever the layer attends", "[latent_attention]") {
+TEST_CASE("an indexer scores every earlier token, in forward passes only", "[latent_attention]") {
     for (const bool detached : {true, false}) {
         for (const bool product : {true, false}) {
             CAPTURE(detached, product);
@@ -157,7 +157,7 @@ TEST_CASE("an indexer scores every earlier token, forward only, whatever the lay
     }
 }
 
-TEST_CASE("an indexer of blocks scores the whole ones, by keys out of wider and gated matrices", "[latent_attention]") {
+TEST_CASE("a block indexer scores whole blocks with wider and gated key projections", "[latent_attention]") {
     for (const std::uint64_t ratio : {0U, 1U, 3U}) {
         for (const std::uint64_t width : {0U, 6U}) {
             for (const bool gate : {true, false}) {
@@ -180,7 +180,7 @@ TEST_CASE("an indexer of blocks scores the whole ones, by keys out of wider and 
                             if (weights) {
                                 trace.detached("attention.indexer", tokens, 15, 4);
                             }
-                            const matmul_trace::pair_rule pairs =
+                            const matmul_trace::pair_statistic pairs =
                                 ratio == 0 ? matmul_trace::causal() : matmul_trace::compressed_keys(ratio);
                             for (const matmul_trace::sequence& s : sequences) {
                                 for (std::uint64_t query = s.past; query < s.past + s.length; ++query) {
@@ -200,7 +200,7 @@ TEST_CASE("an indexer of blocks scores the whole ones, by keys out of wider and 
     }
 }
 
-TEST_CASE("mla may gate what was attended, and take another layer's latent", "[latent_attention]") {
+TEST_CASE("mla may gate its output and reuse another layer's latent", "[latent_attention]") {
     for (const bool absorbed : {true, false}) {
         mla other = changed(true, absorbed);
         other.gate_size = 21;
@@ -223,7 +223,7 @@ TEST_CASE("mla may gate what was attended, and take another layer's latent", "[l
     }
 }
 
-TEST_CASE("a dimension of latent attention that is 0 is an error that names it", "[latent_attention][errors]") {
+TEST_CASE("a zero dimension of latent attention is an error that names it", "[latent_attention][errors]") {
     const auto without = [](auto change) {
         mla copy = part;
         change(copy);

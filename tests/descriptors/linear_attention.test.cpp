@@ -60,7 +60,7 @@ std::uint64_t state_flops(const cost& model, std::uint32_t tokens) {
 
 }  // namespace
 
-TEST_CASE("a gated delta net is its projections, its convolution and three products a state", "[linear_attention]") {
+TEST_CASE("a gated delta net counts its projections, its convolution and three state products", "[linear_attention]") {
     for (const bool gate : {true, false}) {
         CAPTURE(gate);
         gated_delta_net part = delta_net;
@@ -91,7 +91,7 @@ TEST_CASE("a gated delta net is its projections, its convolution and three produ
     }
 }
 
-TEST_CASE("the delta rule written as loops does as many multiply-adds, and is the delta rule", "[linear_attention]") {
+TEST_CASE("the delta rule written as loops has as many multiply-adds and gives the same result", "[linear_attention]") {
     recurrence::counted work;
     for (int head = 0; head < 4; ++head) {
         recurrence::matrix_state state(3, 5);
@@ -117,7 +117,7 @@ TEST_CASE("the delta rule written as loops does as many multiply-adds, and is th
     CHECK(state_flops(delta_net.cost(where), 7) == 2 * work.multiply_adds());
 }
 
-TEST_CASE("kimi delta attention gates through narrow projections", "[linear_attention]") {
+TEST_CASE("kimi delta attention computes gates through low-rank projections", "[linear_attention]") {
     const cost model = kda{.num_heads = 3, .head_dim = 4, .conv_kernel = 5}.cost(where);
     CHECK(component_names(model) == convolved);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -140,7 +140,7 @@ TEST_CASE("kimi delta attention gates through narrow projections", "[linear_atte
     });
 }
 
-TEST_CASE("gates of kimi delta attention may be of full rank, each by itself", "[linear_attention]") {
+TEST_CASE("each gate of kimi delta attention may have full rank", "[linear_attention]") {
     for (const bool output : {false, true}) {
         for (const bool forget : {false, true}) {
             const cost model = kda{.num_heads = 3,
@@ -173,7 +173,7 @@ TEST_CASE("gates of kimi delta attention may be of full rank, each by itself", "
     }
 }
 
-TEST_CASE("lightning attention stores and reads a state for each head", "[linear_attention]") {
+TEST_CASE("lightning attention writes and reads one state for each head", "[linear_attention]") {
     const cost model = lightning_attention{.num_heads = 3, .head_dim = 4}.cost(where);
     CHECK(component_names(model) == unconvolved);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -199,7 +199,7 @@ TEST_CASE("lightning attention stores and reads a state for each head", "[linear
     CHECK(state_flops(model, 7) == 2 * work.multiply_adds());
 }
 
-TEST_CASE("mlstm has a matrix memory and a normaliser", "[linear_attention]") {
+TEST_CASE("mlstm counts a matrix memory and a normaliser", "[linear_attention]") {
     const cost model = mlstm{.num_heads = 3, .key_head_dim = 4, .value_head_dim = 7}.cost(where);
     CHECK(component_names(model) == unconvolved);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -237,7 +237,7 @@ TEST_CASE("mlstm has a matrix memory and a normaliser", "[linear_attention]") {
     CHECK(state_flops(model, 7) == 2 * work.multiply_adds());
 }
 
-TEST_CASE("rwkv mixes time with four matrices and channels with three", "[linear_attention]") {
+TEST_CASE("rwkv counts four matrices for time mixing and three for channel mixing", "[linear_attention]") {
     const cost time = rwkv_time_mix{.attention_size = 11}.cost(where);
     CHECK(component_names(time) == std::set<std::string>{"mixer.input", "mixer.output"});
     check_against_trace(time, [](step& trace, const sequence_list& sequences, bool) {
@@ -257,7 +257,8 @@ TEST_CASE("rwkv mixes time with four matrices and channels with three", "[linear
     });
 }
 
-TEST_CASE("linear attention counts elementwise parameters and refuses a dimension of 0", "[linear_attention][errors]") {
+TEST_CASE("linear attention counts elementwise parameters, and a zero dimension is an error",
+          "[linear_attention][errors]") {
     const auto extra_of = [](auto part) {
         const std::uint64_t without = part.cost(where).parameters();
         part.elementwise = {.norm = 4, .bias = 3};

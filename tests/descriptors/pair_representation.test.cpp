@@ -35,7 +35,8 @@ static_assert(layer_part<triangle_multiplication> && layer_part<triangle_attenti
 static_assert(layer_part<pair_weighted_average> && layer_part<alignment_attention>);
 static_assert(layer_part<pair_biased_attention>);
 
-TEST_CASE("a triangle multiplication multiplies two pairs for each third token", "[pair_representation]") {
+TEST_CASE("triangle multiplication of a protein model multiplies two token pairs for each third token",
+          "[pair_representation]") {
     const cost model = triangle_multiplication{.width = 3}.cost({.hidden_size = z});
     CHECK(model.parameters() == 4 * z * 3 + 3 * z + z * z);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -52,7 +53,8 @@ TEST_CASE("a triangle multiplication multiplies two pairs for each third token",
     });
 }
 
-TEST_CASE("triangle attention attends the pairs of a token from each of them", "[pair_representation]") {
+TEST_CASE("triangle attention counts the attended pairs once for each token of the pair matrix",
+          "[pair_representation]") {
     const cost model = triangle_attention{.num_heads = 2, .head_dim = 3}.cost({.hidden_size = z});
     CHECK(model.parameters() == z * 2 + 4 * z * 6 + 6 * z);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -70,7 +72,7 @@ TEST_CASE("triangle attention attends the pairs of a token from each of them", "
     });
 }
 
-TEST_CASE("an outer product mean makes a pair of two columns of the alignment", "[pair_representation]") {
+TEST_CASE("an outer product mean multiplies two alignment columns for each pair of tokens", "[pair_representation]") {
     const cost model = outer_product_mean{.width = 3, .pair_size = z}.cost({.hidden_size = m});
     CHECK(model.parameters() == 2 * m * 3 + 9 * z);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -83,7 +85,7 @@ TEST_CASE("an outer product mean makes a pair of two columns of the alignment", 
     });
 }
 
-TEST_CASE("a pair-weighted average adds up the tokens of each aligned row", "[pair_representation]") {
+TEST_CASE("a pair-weighted average sums over the tokens of each aligned row", "[pair_representation]") {
     const cost model = pair_weighted_average{.num_heads = 2, .head_dim = 3, .pair_size = z}.cost({.hidden_size = m});
     CHECK(model.parameters() == 3 * m * 6 + z * 2);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -99,7 +101,7 @@ TEST_CASE("a pair-weighted average adds up the tokens of each aligned row", "[pa
     });
 }
 
-TEST_CASE("attention along an alignment runs in its rows, or in its columns", "[pair_representation]") {
+TEST_CASE("attention over a sequence alignment attends within rows or within columns", "[pair_representation]") {
     for (const bool columns : {false, true}) {
         CAPTURE(columns);
         const cost model =
@@ -123,7 +125,7 @@ TEST_CASE("attention along an alignment runs in its rows, or in its columns", "[
     }
 }
 
-TEST_CASE("attention with pairs as bias is attention, and a number of each pair", "[pair_representation]") {
+TEST_CASE("attention with a pair bias adds one projection per pair of tokens", "[pair_representation]") {
     const cost model = pair_biased_attention{.num_heads = 2, .head_dim = 3, .pair_size = z}.cost({.hidden_size = h});
     CHECK(model.parameters() == 5 * h * 6 + z * 2);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -140,7 +142,7 @@ TEST_CASE("attention with pairs as bias is attention, and a number of each pair"
     });
 }
 
-TEST_CASE("norms and biases of parts that work on pairs are their parameters", "[pair_representation]") {
+TEST_CASE("layers over pairs of tokens include norms and biases in their parameters", "[pair_representation]") {
     const auto more = [](auto part) {
         const u64 matrices = part.cost({.hidden_size = m}).parameters();
         part.elementwise = {.norm = 20, .bias = 3};

@@ -36,10 +36,10 @@ std::string text_of(const std::vector<model_part>& parts) {
 
 }  // namespace
 
-TEST_CASE("Parts stand in forward order: inputs and what may be one, the encoder, the layers, and what follows them") {
+TEST_CASE("the parts of a model are listed in forward order from inputs to heads") {
     detail::part_list parts;
     parts.add("lm_head", part_role::head, matmul(5));
-    parts.add_layer(0, {matmul(7)});
+    parts.add_layers(0, 1, {matmul(7)});
     parts.add("vision", part_role::anywhere, matmul(11));
     parts.add("empty", part_role::input, cost{});  // no part
     parts.add_layers(1, 2, {matmul(7)});
@@ -54,7 +54,7 @@ TEST_CASE("Parts stand in forward order: inputs and what may be one, the encoder
           "lm_head\n");
 
     detail::part_list decoder;
-    decoder.add_layer(0, {matmul(19)});
+    decoder.add_layers(0, 1, {matmul(19)});
     decoder.add("lm_head", part_role::head, matmul(23));
     parts.append_encoder_to(decoder, [](const cost& part) { return 2 * part; });
     const std::vector<model_part> all = decoder.in_order();
@@ -77,10 +77,10 @@ TEST_CASE("Parts stand in forward order: inputs and what may be one, the encoder
     CHECK(all[6].cost == matmul(19));
 }
 
-TEST_CASE("What is said of all parts so far is said of those that stand before, in and after the layers") {
+TEST_CASE("trained weights are reported for parts before, in and after the layers") {
     detail::part_list parts;
     parts.add("embedding", part_role::input, matmul(13));
-    parts.add_layer(0, {matmul(7)});
+    parts.add_layers(0, 1, {matmul(7)});
     parts.add("lm_head", part_role::head, matmul(5));
     parts.add_prefix_tokens(9);
     parts.add("later", part_role::head, matmul(3));
@@ -94,7 +94,7 @@ TEST_CASE("What is said of all parts so far is said of those that stand before, 
     CHECK(parts.in_order()[3].cost == matmul(3).in(modality::audio));
 }
 
-TEST_CASE("Parts of the same layers follow each other with one name, role, first layer and number of layers") {
+TEST_CASE("consecutive parts of the same layers have one name, role and layer range") {
     const model_part one{.name = "layer", .role = part_role::layer, .first_layer = 2, .repeat = 3};
     const auto changed = [&one](auto change) {
         model_part other = one;
@@ -108,8 +108,8 @@ TEST_CASE("Parts of the same layers follow each other with one name, role, first
     for (const model_part& other : others) {
         const std::vector<model_part> parts{one, one, other, one};
         std::vector<std::size_t> sizes;
-        for_each_run(detail::array_view<model_part>(parts.data(), parts.size()),
-                     [&sizes](detail::array_view<model_part> run) { sizes.push_back(run.size()); });
+        for_each_run(array_view<model_part>(parts.data(), parts.size()),
+                     [&sizes](array_view<model_part> run) { sizes.push_back(run.size()); });
         CHECK(sizes == std::vector<std::size_t>{2, 1, 1});
     }
 }

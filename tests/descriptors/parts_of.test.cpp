@@ -62,7 +62,7 @@ std::map<std::string, std::vector<std::string>> numbers(const breakdown& work) {
 
 }  // namespace
 
-TEST_CASE("F16: parts_of comes with the umbrella, of a descriptor and of one tower", "[parts_of]") {
+TEST_CASE("parts_of works for a descriptor and for a single tower if only floptally.hpp is included", "[parts_of]") {
     const std::vector<model_part> parts = parts_of(small);
     REQUIRE(parts.size() == 6);
     CHECK(parts.front().name == "embedding");
@@ -78,7 +78,7 @@ TEST_CASE("F16: parts_of comes with the umbrella, of a descriptor and of one tow
     }
 }
 
-TEST_CASE("a list of parts that is moved takes them along", "[parts_of]") {
+TEST_CASE("moving a list of parts does not copy its elements", "[parts_of]") {
     auto parts = parts_of(small);
     const auto moved = std::move(parts);
     REQUIRE(moved.size() == 6);
@@ -86,13 +86,14 @@ TEST_CASE("a list of parts that is moved takes them along", "[parts_of]") {
     CHECK(moved[5].name == "lm_head");
 }
 
-TEST_CASE("a list of one part is not empty, one of none is", "[parts_of]") {
+TEST_CASE("a list of parts is empty only if the model has no parts", "[parts_of]") {
     CHECK_FALSE(parts_of(std::vector<model_part>(1), modality::text).empty());
     CHECK(parts_of(std::vector<model_part>(), modality::text).empty());
     static_assert(parts_of(small).size() == 6);  // a constant, which must give its memory back
 }
 
-TEST_CASE("a descriptor is counted as its cost, and a plan that freezes weights as its parts", "[flop_counter]") {
+TEST_CASE("a flop_counter of a descriptor uses its parts if the plan freezes weights, and its cost otherwise",
+          "[flop_counter]") {
     const flop_counter plain(small);
     const flop_counter of_cost(small.cost());
     const tally batch = batch_of(of_cost);
@@ -122,10 +123,11 @@ TEST_CASE("a descriptor is counted as its cost, and a plan that freezes weights 
         backward += flops{one.useful[1] + one.useful[2]};
     }
     CHECK(backward == flops{uint128{2} * 29 * 64 * 1000});
-    CHECK(flop_counter(small.cost(), conventions::exact, head_alone()).total(batch) > counted.total(batch));
+    CHECK(flop_counter(small.cost(), conventions::exact, head_alone()).total_flops(batch) > counted.total_flops(batch));
 }
 
-TEST_CASE("a config is counted by its cost, its plan by its parts", "[flop_counter]") {
+TEST_CASE("a flop_counter of a config uses its parts if the plan needs them, and its cost otherwise",
+          "[flop_counter]") {
     const read_config config{.cost = small.cost(), .parts = parts_of(small)};
     const flop_counter counted(config, conventions::exact, head_alone());
     const tally batch = batch_of(counted);
@@ -140,16 +142,17 @@ TEST_CASE("a config is counted by its cost, its plan by its parts", "[flop_count
     CHECK(numbers(flop_counter(bare).evaluate(batch)) == numbers(flop_counter(config).evaluate(batch)));
 }
 
-TEST_CASE("a descriptor without parts is counted, and marked where a plan would need them", "[flop_counter]") {
+TEST_CASE("a descriptor without parts counts an upper bound if the plan needs parts", "[flop_counter]") {
     const flop_counter plain{one_matrix{}};
     const tally batch = batch_of(plain);
-    CHECK(plain.total(batch) == flops{uint128{6} * 29 * (64 * 32 + 32 * 100)});
+    CHECK(plain.total_flops(batch) == flops{uint128{6} * 29 * (64 * 32 + 32 * 100)});
     CHECK_FALSE(plain.is_upper_bound());
     CHECK(flop_counter(one_matrix{}, conventions::exact, head_alone()).is_upper_bound());
     // A constant of any of them, as of a cost.
-    static_assert(flop_counter(one_matrix{}).total(sequence{.length = 2}) == flops{uint128{12} * (64 * 32 + 32 * 100)});
-    static_assert(flop_counter(small).total(sequence{.length = 5}) ==
-                  flop_counter(small.cost()).total(sequence{.length = 5}));
+    static_assert(flop_counter(one_matrix{}).total_flops(sequence{.length = 2}) ==
+                  flops{uint128{12} * (64 * 32 + 32 * 100)});
+    static_assert(flop_counter(small).total_flops(sequence{.length = 5}) ==
+                  flop_counter(small.cost()).total_flops(sequence{.length = 5}));
 }
 
 }  // namespace parts_of_test

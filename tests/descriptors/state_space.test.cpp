@@ -49,7 +49,7 @@ std::uint64_t state_flops(const cost& model, std::uint32_t tokens) {
 
 }  // namespace
 
-TEST_CASE("mamba is its projections, its convolution and a state for each channel", "[state_space]") {
+TEST_CASE("mamba counts its projections, its convolution and one state for each channel", "[state_space]") {
     const cost model = mamba{.inner_size = 14, .state_size = 3, .dt_rank = 5, .conv_kernel = 4}.cost(where);
     CHECK(component_names(model) == recurrent);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -69,7 +69,8 @@ TEST_CASE("mamba is its projections, its convolution and a state for each channe
     });
 }
 
-TEST_CASE("mamba2 is its projections, a convolution over x, B and C and a state for each head", "[state_space]") {
+TEST_CASE("mamba2 counts its projections, a convolution over x, B and C, and one state for each head",
+          "[state_space]") {
     const mamba2 part{.num_heads = 6, .head_dim = 4, .n_groups = 2, .state_size = 3, .conv_kernel = 5};
     const cost model = part.cost(where);
     CHECK(component_names(model) == recurrent);
@@ -92,7 +93,7 @@ TEST_CASE("mamba2 is its projections, a convolution over x, B and C and a state 
     });
 }
 
-TEST_CASE("a selective scan written as loops does as many multiply-adds", "[state_space]") {
+TEST_CASE("a selective scan written as loops has as many multiply-adds", "[state_space]") {
     // S6: each channel has a state of its own; SSD: a head's channels share the decay, which changes no product.
     recurrence::counted s6;
     std::vector<std::vector<double>> states(14, std::vector<double>(3, 0));
@@ -109,7 +110,7 @@ TEST_CASE("a selective scan written as loops does as many multiply-adds", "[stat
     CHECK(state_flops(heads.cost(where), 7) == 2 * s6.multiply_adds());
 }
 
-TEST_CASE("the recurrent block of Griffin has block-diagonal gates and an element-wise scan", "[state_space]") {
+TEST_CASE("a Griffin recurrent block counts block-diagonal gates and an element-wise scan", "[state_space]") {
     const cost model = rg_lru{.lru_width = 12, .num_blocks = 3, .conv_kernel = 4}.cost(where);
     CHECK(component_names(model) == element_wise);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -125,7 +126,7 @@ TEST_CASE("the recurrent block of Griffin has block-diagonal gates and an elemen
     });
 }
 
-TEST_CASE("a gated short convolution is two projections and its taps", "[state_space]") {
+TEST_CASE("a gated short convolution counts two projections and the taps of its kernel", "[state_space]") {
     const cost model = short_convolution{.conv_kernel = 3}.cost(where);
     CHECK(component_names(model) == element_wise);
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
@@ -136,7 +137,8 @@ TEST_CASE("a gated short convolution is two projections and its taps", "[state_s
     });
 }
 
-TEST_CASE("state-space parts count elementwise parameters and refuse a dimension of 0", "[state_space][errors]") {
+TEST_CASE("state-space layers count elementwise parameters, and a zero dimension is an error",
+          "[state_space][errors]") {
     const auto problem = [](const auto& part) { return error_of([&] { return part.cost(where); }); };
     const elementwise_parameters extra{.norm = 4, .bias = 3};
     const auto extra_of = [&](auto part) {

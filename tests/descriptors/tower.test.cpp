@@ -16,6 +16,7 @@
 namespace tower_test {
 
 namespace unit = floptally::unit;
+using floptally::accumulator;
 using floptally::attention_core;
 using floptally::audio_clip;
 using floptally::cost;
@@ -26,7 +27,6 @@ using floptally::mask;
 using floptally::mask_set;
 using floptally::modality;
 using floptally::phase;
-using floptally::rule;
 using floptally::sequence;
 using floptally::statistic;
 using floptally::tally;
@@ -37,7 +37,7 @@ namespace {
 
 mask_set set_of(std::initializer_list<mask> masks) {
     mask_set set;
-    for (const floptally::rule& m : masks) {
+    for (const floptally::statistic& m : masks) {
         set.find_or_add(m, "masks");
     }
     return set;
@@ -53,9 +53,9 @@ std::uint64_t pairs_in_windows(const grid& g, std::uint64_t window, std::uint64_
     std::uint64_t pairs = 0;
     for (std::uint64_t query = 0; query < g.frame_patches(); ++query) {
         for (std::uint64_t key = 0; key < g.frame_patches(); ++key) {
-            const bool row = window_of(query / g.w, window, shift) == window_of(key / g.w, window, shift);
+            const bool entry = window_of(query / g.w, window, shift) == window_of(key / g.w, window, shift);
             const bool column = window_of(query % g.w, window, shift) == window_of(key % g.w, window, shift);
-            pairs += row && column ? 1U : 0U;
+            pairs += entry && column ? 1U : 0U;
         }
     }
     return g.t * pairs;
@@ -81,16 +81,16 @@ constexpr tally of_constants() {
     return t;
 }
 
-static_assert(of_constants().get(view::useful, statistic::tokens) == 512);
-static_assert(of_constants().get(view::useful, statistic::tokens, modality::vision) == 200);
-static_assert(of_constants().get(view::useful, statistic::squares, modality::vision) == 20'000);
-static_assert(of_constants().get(view::padded, statistic::count, modality::vision) == 2);
-static_assert(of_constants().get(view::padded, statistic::squares, modality::audio) == 9'000'000);
+static_assert(of_constants().get(view::useful, accumulator::tokens) == 512);
+static_assert(of_constants().get(view::useful, accumulator::tokens, modality::vision) == 200);
+static_assert(of_constants().get(view::useful, accumulator::squares, modality::vision) == 20'000);
+static_assert(of_constants().get(view::padded, accumulator::count, modality::vision) == 2);
+static_assert(of_constants().get(view::padded, accumulator::squares, modality::audio) == 9'000'000);
 static_assert(of_constants().pairs(view::useful, mask::bidirectional().in(modality::vision)) == 20'000);
 
 }  // namespace
 
-TEST_CASE("A model counts the units that its tokens stand for, and those of no other tower") {
+TEST_CASE("a model with one tower counts only the input of that tower") {
     const auto kept = [](floptally::tower_input tower) {
         cost model;
         floptally::keep_units(tower, model);
@@ -104,27 +104,27 @@ TEST_CASE("A model counts the units that its tokens stand for, and those of no o
     CHECK(kept({.units = units, .are_keys = true}) == 0);
 }
 
-TEST_CASE("M3: the squares of a grid are of its frames and never of the whole clip") {
-    struct clip_row {
+TEST_CASE("L^2 of a video is summed per frame and not over the whole clip") {
+    struct clip_entry {
         std::vector<grid> grids;
         std::uint64_t patches;
         std::uint64_t squares;
     };
     // NVIDIA-NeMo/Megatron-Bridge@067f987df03b: the first is asserted in its tests/unit_tests/training/utils/
     // test_flop_utils.py:1891, the others were computed by its src/megatron/bridge/training/utils/flop_utils.py:499.
-    const std::vector<clip_row> rows{
+    const std::vector<clip_entry> rows{
         {{{2, 10, 10}}, 200, 20'000},
         {{{1, 32, 32}}, 1024, 1'048'576},
         {{{1, 32, 32}, {1, 20, 46}, {1, 64, 64}, {1, 2, 2}}, 6044, 18'672'208},
         {{{4, 24, 42}}, 4032, 4'064'256},
         {{{1, 36, 50}, {8, 16, 16}}, 3848, 3'764'288},
     };
-    for (const clip_row& row : rows) {
+    for (const clip_entry& entry : rows) {
         tally t{mask_set::of_towers()};
         tally by_thw{mask_set::of_towers()};
         std::uint64_t frames = 0;
         std::vector<std::int64_t> grid_thw;
-        for (const grid& clip : row.grids) {
+        for (const grid& clip : entry.grids) {
             t.add(clip);
             frames += clip.t;
             grid_thw.insert(grid_thw.end(), {clip.t, clip.h, clip.w});
@@ -132,15 +132,15 @@ TEST_CASE("M3: the squares of a grid are of its frames and never of the whole cl
         by_thw.add_grid_thw(grid_thw);
         CHECK(t == by_thw);
         for (const view seen : {view::useful, view::padded}) {
-            CHECK(t.get(seen, statistic::count, modality::vision) == frames);
-            CHECK(t.get(seen, statistic::tokens, modality::vision) == row.patches);
-            CHECK(t.get(seen, statistic::squares, modality::vision) == row.squares);
-            CHECK(t.get(seen, statistic::tokens) == 0);
+            CHECK(t.get(seen, accumulator::count, modality::vision) == frames);
+            CHECK(t.get(seen, accumulator::tokens, modality::vision) == entry.patches);
+            CHECK(t.get(seen, accumulator::squares, modality::vision) == entry.squares);
+            CHECK(t.get(seen, accumulator::tokens) == 0);
         }
     }
 }
 
-TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
+TEST_CASE("masks over image grids equal an enumeration of all pairs of patches") {
     for (std::uint32_t h = 0; h <= 7; ++h) {
         for (std::uint32_t w = 0; w <= 6; ++w) {
             for (std::uint32_t t = 0; t <= 2; ++t) {
@@ -156,17 +156,17 @@ TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
                 REQUIRE(mask::clip_squares().pairs(g) == patches * patches);
                 const std::uint64_t with_prefix = patches == 0 ? 0 : patches + std::uint64_t{t} * 3;
                 REQUIRE(mask::clip_squares(3).pairs(g) == with_prefix * with_prefix);
-                REQUIRE(rule(unit::clips()).pairs(g) == (patches == 0 ? 0 : 1));
+                REQUIRE(statistic(unit::clips()).pairs(g) == (patches == 0 ? 0 : 1));
             }
         }
     }
-    CHECK(rule(unit::merged_patches(2)).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
-    CHECK(rule(unit::pooled_clips(2)).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
-    CHECK(rule(unit::pooled_clips(2)).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
-    CHECK(rule(unit::merged_pairs(2)).pairs(grid{1, 4, 10}) == 2 * 5);      // an image has no second frame
-    CHECK(rule(unit::merged_pairs(2)).pairs(grid{5, 4, 10}) == 2 * 2 * 5);  // nor has the last of five
-    CHECK(rule(unit::merged_pairs(2)).pairs(grid{0, 4, 10}) == 0);
-    CHECK(rule(unit::merged_squares(2)).pairs(grid{3, 4, 10}) == 3 * (2 * 5) * (2 * 5));
+    CHECK(statistic(unit::merged_patches(2)).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
+    CHECK(statistic(unit::pooled_clips(2)).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
+    CHECK(statistic(unit::pooled_clips(2)).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
+    CHECK(statistic(unit::merged_pairs(2)).pairs(grid{1, 4, 10}) == 2 * 5);      // an image has no second frame
+    CHECK(statistic(unit::merged_pairs(2)).pairs(grid{5, 4, 10}) == 2 * 2 * 5);  // nor has the last of five
+    CHECK(statistic(unit::merged_pairs(2)).pairs(grid{0, 4, 10}) == 0);
+    CHECK(statistic(unit::merged_squares(2)).pairs(grid{3, 4, 10}) == 3 * (2 * 5) * (2 * 5));
     for (std::uint32_t side = 1; side <= 3; ++side) {
         for (const std::int64_t window : {-1, 1, 2, 3, 5, 11, 12, 13}) {
             INFO("side " << side << ", window " << window);
@@ -177,7 +177,7 @@ TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
     }
 }
 
-TEST_CASE("what tokens of an image see more is nothing where a causal mask is counted as a square") {
+TEST_CASE("bidirectional pairs between image tokens add nothing in conventions that count causal masks as squares") {
     cost model;
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));
@@ -206,10 +206,10 @@ listed_windows windows_of_merged_cells(const grid& g, std::uint64_t merge, std::
     const std::uint64_t columns = (width + window - width % window) / window;
     listed_windows sums;
     for (std::uint64_t frame = 0; frame < g.t; ++frame) {
-        for (std::uint64_t row = 0; row < rows; ++row) {
+        for (std::uint64_t entry = 0; entry < rows; ++entry) {
             for (std::uint64_t column = 0; column < columns; ++column) {
                 std::uint64_t cells = 0;
-                for (std::uint64_t y = row * window; y < (row + 1) * window; ++y) {
+                for (std::uint64_t y = entry * window; y < (entry + 1) * window; ++y) {
                     for (std::uint64_t x = column * window; x < (column + 1) * window; ++x) {
                         cells += y < height && x < width ? 1U : 0U;
                     }
@@ -224,7 +224,7 @@ listed_windows windows_of_merged_cells(const grid& g, std::uint64_t merge, std::
     return sums;
 }
 
-TEST_CASE("M3: windows of merged cells with ragged borders are windows of patches, and lose no patch") {
+TEST_CASE("windows of merged patches cover every patch if the grid is not a multiple of the window") {
     for (const std::uint32_t merge : {1U, 2U, 3U}) {
         for (std::uint32_t height = 1; height <= 11; ++height) {
             for (std::uint32_t width = 1; width <= 9; ++width) {
@@ -236,16 +236,16 @@ TEST_CASE("M3: windows of merged cells with ragged borders are windows of patche
                         const listed_windows all = windows_of_merged_cells(g, merge, window);
                         REQUIRE(mask::grid_windows(window * merge).pairs(g) == all.pairs);
                         REQUIRE(g.t * g.frame_patches() == all.patches);
-                        REQUIRE(rule(unit::merged_patches(merge)).pairs(g) == all.merged);
-                        // A learned row at the end of each line, and frames that are pooled before.
-                        REQUIRE(rule(unit::merged_patches(merge, 1)).pairs(g) == all.merged + frames * height);
-                        REQUIRE(rule(unit::pooled_patches(merge)).pairs(g) == all.merged / frames);
+                        REQUIRE(statistic(unit::merged_patches(merge)).pairs(g) == all.merged);
+                        // A learned entry at the end of each line, and frames that are pooled before.
+                        REQUIRE(statistic(unit::merged_patches(merge, 1)).pairs(g) == all.merged + frames * height);
+                        REQUIRE(statistic(unit::pooled_patches(merge)).pairs(g) == all.merged / frames);
                     }
                 }
             }
         }
     }
-    CHECK(rule(unit::pooled_patches(2)).pairs(grid{0, 4, 4}) == 0);
+    CHECK(statistic(unit::pooled_patches(2)).pairs(grid{0, 4, 4}) == 0);
     tally batch{set_of({unit::pooled_patches(2), unit::merged_patches(2, 1)})};
     batch.add(grid{3, 4, 6});
     batch.add(grid{1, 2, 8});
@@ -266,7 +266,7 @@ std::uint64_t pairs_or_nothing(const mask& which, const grid& g) {
 
 }  // namespace
 
-TEST_CASE("cells after strides, and windows of them, are those of halving one by one") {
+TEST_CASE("strided grid cells and their windows equal repeated halving of the grid") {
     for (std::uint32_t h = 1; h < 14; ++h) {
         for (std::uint32_t w = 1; w < 14; ++w) {
             grid up{2, h, w};
@@ -274,7 +274,7 @@ TEST_CASE("cells after strides, and windows of them, are those of halving one by
             for (std::int64_t level = 0; level < 4; ++level) {
                 const std::int64_t stride = std::int64_t{1} << level;
                 const grid whole{2, h, w};
-                REQUIRE(rule(unit::strided_cells(1, stride)).pairs(whole) == 2 * up.frame_patches());
+                REQUIRE(statistic(unit::strided_cells(1, stride)).pairs(whole) == 2 * up.frame_patches());
                 REQUIRE(pairs_or_nothing(unit::strided_cells(stride, stride), whole) == 2 * down.frame_patches());
                 for (const std::int64_t window : {2, 3, 5}) {
                     const auto side = static_cast<std::uint64_t>(window);
@@ -295,17 +295,17 @@ TEST_CASE("cells after strides, and windows of them, are those of halving one by
     }
     CHECK(mask::level_windows(7, 2, true, true).name() == "vision.level_windows(7,2,shifted=1,shrinking=1)");
     CHECK(mask::level_windows(7, 0, false, false).name() == "vision.level_windows(7,0)");
-    CHECK(rule(unit::strided_cells(1, 4)).name() == "vision.strided_cells(1,4)");
+    CHECK(statistic(unit::strided_cells(1, 4)).name() == "vision.strided_cells(1,4)");
     tally coarse{set_of({unit::strided_cells(4, 4)})};
     CHECK(error_of([&] {
               coarse.add(grid{1, 3, 9});
-          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4 of them");
+          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4: resize the image or leave it out");
     CHECK_NOTHROW(coarse.add(grid{1, 4, 9}));
     CHECK(error_of([] { static_cast<void>(mask::level_windows(7, 31, false, false)); }) ==
           "level: must be from 0 to 30, got 31");
 }
 
-TEST_CASE("cells that see all cells after more strides, and patches that see their place in all frames, one by one") {
+TEST_CASE("strided cells, and pairs at the same place of all frames, equal an enumeration") {
     const auto left = [](std::uint32_t cells, std::int64_t field, std::int64_t stride) {
         std::uint64_t count = 0;
         for (std::int64_t first = 0; first + field <= std::int64_t{cells}; first += stride) {
@@ -336,10 +336,10 @@ TEST_CASE("cells that see all cells after more strides, and patches that see the
             for (const std::uint32_t window : {0U, 1U, 3U, 5U, 20U}) {
                 std::uint64_t lines = 0;
                 const std::uint32_t side = window == 0 ? 14 : window;
-                for (std::uint32_t row = 0; row < h; ++row) {
+                for (std::uint32_t entry = 0; entry < h; ++entry) {
                     for (std::uint32_t column = 0; column < w; ++column) {
                         for (std::uint32_t other = 0; other < h; ++other) {
-                            lines += other / side == row / side ? 1 : 0;
+                            lines += other / side == entry / side ? 1 : 0;
                         }
                         for (std::uint32_t other = 0; other < w; ++other) {
                             lines += other / side == column / side ? 1 : 0;
@@ -358,25 +358,25 @@ TEST_CASE("cells that see all cells after more strides, and patches that see the
     tally coarse{set_of({mask::reduced_pairs(1, 1, 4, 4)})};
     CHECK(error_of([&] {
               coarse.add(grid{1, 3, 9});
-          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4 of them");
+          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4: resize the image or leave it out");
 }
 
-TEST_CASE("patches that a share of hidden ones leaves are cut as MAE cuts them") {
+TEST_CASE("the number of unmasked patches is rounded as in MAE") {
     const auto kept = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
-        return rule(unit::kept_patches(millionths, 1)).pairs(grid{1, h, w});
+        return statistic(unit::kept_patches(millionths, 1)).pairs(grid{1, h, w});
     };
     CHECK(kept(14, 14, 750'000) == 50);
     CHECK(kept(3, 5, 750'000) == 4);
     CHECK(kept(2, 5, 900'000) == 1);  // 1 - 0.9 is below 0.1
     CHECK(kept(4, 4, 0) == 17);
     CHECK(kept(0, 4, 0) == 0);
-    CHECK(rule(unit::kept_squares(750'000, 1)).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
-    CHECK(rule(unit::kept_squares(750'000, 1)).name() == "vision.kept_squares(750000,1)");
+    CHECK(statistic(unit::kept_squares(750'000, 1)).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
+    CHECK(statistic(unit::kept_squares(750'000, 1)).name() == "vision.kept_squares(750000,1)");
     CHECK(error_of([] { static_cast<void>(unit::kept_patches(1'000'001, 0)); }) ==
           "mask_ratio: must be from 0 to 1000000, got 1000001");
 }
 
-TEST_CASE("a layer over cells is one over tokens, but for the units") {
+TEST_CASE("a layer over grid cells costs as much per cell as a layer over tokens costs per token") {
     const mask cells = unit::strided_cells(1, 2);
     const floptally::layer where{0, 12, mask::level_windows(3, 1, false, false)};
     const cost tokens = floptally::mha{.num_heads = 3, .head_dim = 4, .elementwise = {.norm = 24}}.cost(where);
@@ -393,7 +393,7 @@ TEST_CASE("a layer over cells is one over tokens, but for the units") {
               .low() == linears + cores);
 }
 
-TEST_CASE("strided frames equal a convolution that is slid over the clip") {
+TEST_CASE("the number of strided audio frames equals that of a sliding convolution") {
     // Kernel, stride and padding of convolutions one after the other: Whisper's stem, wav2vec 2.0's seven.
     struct convolution {
         std::int64_t kernel;
@@ -423,13 +423,13 @@ TEST_CASE("strided frames equal a convolution that is slid over the clip") {
             }
             INFO(frames);
             const auto expected = static_cast<std::uint64_t>(left);
-            REQUIRE(rule(unit::strided_frames(field, stride)).pairs(audio_clip{frames}) == expected);
+            REQUIRE(statistic(unit::strided_frames(field, stride)).pairs(audio_clip{frames}) == expected);
             REQUIRE(mask::strided_squares(field, stride).pairs(audio_clip{frames}) == expected * expected);
         }
     }
 }
 
-TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by chunk and pair by pair") {
+TEST_CASE("chunks of audio frames and their window pairs equal an enumeration") {
     struct stack {
         std::int64_t kernel;
         std::int64_t stride;
@@ -467,7 +467,7 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
                     }
                     INFO(frames << " frames, chunks of " << chunk << ", windows of " << window);
                     const audio_clip clip{frames};
-                    REQUIRE(rule(unit::strided_frames(rate.field, rate.stride, chunk)).pairs(clip) == left);
+                    REQUIRE(statistic(unit::strided_frames(rate.field, rate.stride, chunk)).pairs(clip) == left);
                     REQUIRE(mask::strided_squares(rate.field, rate.stride, chunk, window).pairs(clip) == pairs);
                 }
             }
@@ -491,8 +491,8 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
         }
     }
     CHECK(mask::strided_band(3, 2, 40, 0).name() == "audio.strided_band(3,2,40,0)");
-    CHECK(rule(unit::strided_frames(1, 2)).name() == "audio.strided_frames(1,2)");
-    CHECK(rule(unit::strided_frames(1, 8, 100)).name() == "audio.strided_frames(1,8,chunk=100)");
+    CHECK(statistic(unit::strided_frames(1, 2)).name() == "audio.strided_frames(1,2)");
+    CHECK(statistic(unit::strided_frames(1, 8, 100)).name() == "audio.strided_frames(1,8,chunk=100)");
     CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,window=100)");
     CHECK(error_of([] { static_cast<void>(unit::strided_frames(1, 2, -1)); }) ==
           "chunk: must be from 0 to 65535, got -1");
@@ -500,7 +500,7 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
           "window: must be from 0 to 65535, got 65536");
 }
 
-TEST_CASE("convolutions along time multiply what they see, position by position") {
+TEST_CASE("the number of outputs of convolutions over time equals an enumeration") {
     // Dense and padded, grouped and dilated, gated, over bins too.
     const floptally::convolution_stem stem{
         .in_channels = 3,
@@ -531,14 +531,14 @@ TEST_CASE("convolutions along time multiply what they see, position by position"
     odd.convolutions[1].groups = 2;
     odd.convolutions[2].stride = 0;
     CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
-          "conv_kernel: kernel_size, stride and dilation must be at least 1");
+          "conv_kernel: kernel_size, stride and dilation must be at least 1, got 2, 0 and 1");
 }
 
-TEST_CASE("layers over other units cost what the same layers cost over as many tokens") {
+TEST_CASE("layers over frames or grid cells cost the same as layers over as many tokens") {
     cost layer;
     layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
     layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
-    layer.add("pooled", linear{.in_features = 13, .out_features = 17, .rows = statistic::count});
+    layer.add("pooled", linear{.in_features = 13, .out_features = 17, .rows = accumulator::count});
     layer.add_parameters("norm", term::norm, 13);
     const floptally::frame_rate rate{1, 2, 0};
     const cost strided = layer.over(rate.frames(), rate.squares()).in(modality::audio);
@@ -559,7 +559,7 @@ TEST_CASE("layers over other units cost what the same layers cost over as many t
     CHECK(evaluate(windows, windowed)["core"].get(view::useful, phase::forward).value() == 2 * 2 * 18 * (9 + 9 + 4));
 }
 
-TEST_CASE("a tally with towers adds each to its own words, and their sum is what all of them add") {
+TEST_CASE("each tower has its own accumulators, and the FLOPs of all towers add up to the total") {
     const mask_set masks = set_of({mask::sliding_window(4), mask::grid_windows(4), unit::clips(),
                                    unit::strided_frames(1, 2), mask::window(2, 1)});
     std::mt19937 random(7);
@@ -587,26 +587,26 @@ TEST_CASE("a tally with towers adds each to its own words, and their sum is what
         halves += (clip.frames + 1) / 2;
     }
     CHECK(whole == parts);
-    CHECK(whole == tally::from_words(masks, whole.words()));
+    CHECK(whole == tally::from_accumulators(masks, whole.accumulators()));
     CHECK(whole.pairs(view::useful, mask::sliding_window(4)) == text);
     CHECK(whole.pairs(view::useful, mask::grid_windows(4)) == windows);
     CHECK(whole.pairs(view::useful, unit::strided_frames(1, 2)) == halves);
-    CHECK(whole.words().size() == 2 * (3 * tally::fixed_words + masks.size()));
+    CHECK(whole.accumulators().size() == 2 * (3 * tally::fixed_accumulators + masks.size()));
 }
 
-TEST_CASE("images and sound that are padded are useful and padded") {
+TEST_CASE("images and audio with padding have different useful and padded FLOPs") {
     tally t{set_of({mask::grid_windows(4), unit::strided_frames(1, 2)})};
     t.add(grid{1, 3, 5}, grid{1, 8, 8});
     t.add(audio_clip{100}, audio_clip{3000});
-    CHECK(t.get(view::useful, statistic::tokens, modality::vision) == 15);
-    CHECK(t.get(view::padded, statistic::tokens, modality::vision) == 64);
-    CHECK(t.get(view::useful, statistic::squares, modality::vision) == 225);
+    CHECK(t.get(view::useful, accumulator::tokens, modality::vision) == 15);
+    CHECK(t.get(view::padded, accumulator::tokens, modality::vision) == 64);
+    CHECK(t.get(view::useful, accumulator::squares, modality::vision) == 225);
     CHECK(t.pairs(view::padded, mask::grid_windows(4)) == 4 * 256);
     CHECK(t.pairs(view::useful, unit::strided_frames(1, 2)) == 50);
     CHECK(t.pairs(view::padded, unit::strided_frames(1, 2)) == 1500);
 }
 
-TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
+TEST_CASE("input that a tower cannot process is an error with its name and changes nothing") {
     const mask_set masks = set_of({unit::merged_patches(2), mask::clip_squares()});
     tally vision{masks};
     vision.add(grid{1, 4, 6});
@@ -618,20 +618,20 @@ TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
     };
     CHECK(refused([](tally& t) {
               t.add(grid{1, 27, 30});
-          }) == "grid: 1 x 27 x 30 patches do not divide by the spatial_merge_size 2");
+          }) == "grid: 1 x 27 x 30 patches do not divide by the spatial_merge_size 2: resize the image to a multiple");
     tally pooled{set_of({unit::pooled_patches(2)})};
     CHECK(error_of([&] {
               pooled.add(grid{1, 4, 5});
-          }) == "grid: 1 x 4 x 5 patches do not divide by the spatial_merge_size 2");
+          }) == "grid: 1 x 4 x 5 patches do not divide by the spatial_merge_size 2: resize the image to a multiple");
     CHECK(refused([](tally& t) {
               t.add(grid{1, 65536, 65536});
-          }) == "grid: 1 x 65536 x 65536 patches: a frame is above 4294967295");
+          }) == "grid: 1 x 65536 x 65536 patches: a frame must have at most 4294967295 patches; split the image");
     CHECK(refused([](tally& t) {
               t.add(grid{70000, 256, 256});
-          }) == "grid: 70000 x 256 x 256 patches: a clip is above 4294967295");
+          }) == "grid: 70000 x 256 x 256 patches: a clip must have at most 4294967295 patches; split it");
     CHECK(refused([](tally& t) {
               t.add(grid{1, 4, 6}, grid{1, 8, 4});
-          }) == "grid: a slot of 1 x 8 x 4 patches has no room for 1 x 4 x 6 patches");
+          }) == "grid: a slot of 1 x 8 x 4 patches has no room for 1 x 4 x 6 patches: enlarge the slot");
     CHECK(refused([](tally& t) {
               t.add_grid_thw(std::array<int, 4>{1, 2, 2, 1});
           }) == "grid_thw: must have three numbers for each grid, got 4");
@@ -652,7 +652,7 @@ TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
     CHECK(text == tally{});
 }
 
-TEST_CASE("a clip of sound makes keys of a decoder where a tower's units are its keys, and else none") {
+TEST_CASE("a decoder attends an audio clip only if its keys are the tower's output") {
     floptally::model_config model;
     CHECK(keys_of(model, audio_clip{9}) == 0);
     model.towers.push_back({.in = modality::audio, .units = unit::level_cells({.field = 3, .stride = 2})});
@@ -661,7 +661,7 @@ TEST_CASE("a clip of sound makes keys of a decoder where a tower's units are its
     CHECK(keys_of(model, audio_clip{9}) == 4);  // the places of three frames of nine, two apart
 }
 
-TEST_CASE("a sum of a tower that does not fit is named, and left out as a whole") {
+TEST_CASE("an overflow in a tower's accumulator is named and leaves the tally unchanged") {
     tally t{mask_set::of_towers()};
     t.add(grid{1, 65535, 65537});
     const tally before = t;
@@ -670,7 +670,7 @@ TEST_CASE("a sum of a tower that does not fit is named, and left out as a whole"
     CHECK(t == before);
 }
 
-TEST_CASE("M3: a cost in a tower multiplies that tower's statistics, and its masks are its own") {
+TEST_CASE("a cost assigned to a tower uses the statistics and masks of that tower") {
     cost block;
     block.add("blocks", linear{.in_features = 3, .out_features = 5});
     block.add("blocks", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
@@ -696,11 +696,11 @@ TEST_CASE("M3: a cost in a tower multiplies that tower's statistics, and its mas
     CHECK(work["stem"].get(view::useful, phase::backward_data).value() == 0);
     CHECK(work["stem"].get(view::useful, phase::backward_weights).value() == forward("stem"));
     CHECK(work["merger"].backward(view::useful).value() == 2 * forward("merger"));
-    CHECK(flop_counter(model).total(batch) == work.total());
+    CHECK(flop_counter(model).total_flops(batch) == work.total());
     CHECK(model.masks().find(mask::bidirectional().in(modality::vision)) < model.masks().size());
 }
 
-TEST_CASE("a part of a model is evaluated over the batch of the whole") {
+TEST_CASE("one part of a model can be evaluated with the batch of the whole model") {
     cost text;
     text.add("text", linear{.in_features = 3, .out_features = 5});
     cost vision;
@@ -712,7 +712,7 @@ TEST_CASE("a part of a model is evaluated over the batch of the whole") {
     CHECK(evaluate(text, batch).total() + evaluate(vision, batch).total() == evaluate(model, batch).total());
 }
 
-TEST_CASE("prefix tokens cost what the same sequences cost with them counted in") {
+TEST_CASE("prefix tokens of a tower cost the same as sequences that are longer by as many tokens") {
     cost layer;
     layer.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "up"});
     layer.add("core", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::bidirectional());
@@ -734,18 +734,18 @@ TEST_CASE("prefix tokens cost what the same sequences cost with them counted in"
     cost windowed;
     windowed.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::sliding_window(4));
     CHECK(error_of([&] { static_cast<void>(windowed.with_prefix_tokens(1)); }) ==
-          "masks: sliding_window(4) has no form with prefix tokens: only bidirectional");
+          "masks: sliding_window(4) has no form with prefix tokens: use a bidirectional mask");
     cost tiles;
     tiles.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::clip_squares(2));
     CHECK(tiles.with_prefix_tokens(2) == tiles);
     CHECK(error_of([&] { static_cast<void>(tiles.with_prefix_tokens(1)); }) ==
-          "masks: vision.clip_squares(prefix_tokens=2) has no form with prefix tokens: only bidirectional");
+          "masks: vision.clip_squares(prefix_tokens=2) has no form with prefix tokens: use a bidirectional mask");
 }
 
-TEST_CASE("learned queries have a fixed number of pairs for each unit") {
+TEST_CASE("learned queries have a fixed number of self-attention pairs per image") {
     cost queries;
-    queries.add("self", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, statistic::count, 32 * 32);
-    queries.add("cross", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, statistic::tokens, 32);
+    queries.add("self", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, accumulator::count, 32 * 32);
+    queries.add("cross", attention_core{.num_heads = 3, .qk_head_dim = 4, .v_head_dim = 5}, accumulator::tokens, 32);
     tally batch{queries.in(modality::vision).masks()};
     batch.add(grid{1, 3, 5});
     batch.add(grid{1, 2, 2});
@@ -755,19 +755,19 @@ TEST_CASE("learned queries have a fixed number of pairs for each unit") {
     CHECK(work["self"].backward(view::useful).value() == 2 * work["self"].get(view::useful, phase::forward).value());
 }
 
-TEST_CASE("names of masks say their tower") {
+TEST_CASE("the name of a tower's mask includes the tower") {
     CHECK(mask::bidirectional().in(modality::vision).name() == "vision.bidirectional");
     CHECK(mask::grid_windows(8).name() == "vision.grid_windows(8)");
     CHECK(mask::grid_windows(7, 3).name() == "vision.grid_windows(7,shift=3)");
-    CHECK(rule(unit::merged_patches(2)).name() == "vision.merged_patches(2)");
-    CHECK(rule(unit::merged_patches(2, 1)).name() == "vision.merged_patches(2,line_ends=1)");
-    CHECK(rule(unit::pooled_patches(2)).name() == "vision.pooled_patches(2)");
-    CHECK(rule(unit::pooled_clips(2)).name() == "vision.pooled_clips(2)");
+    CHECK(statistic(unit::merged_patches(2)).name() == "vision.merged_patches(2)");
+    CHECK(statistic(unit::merged_patches(2, 1)).name() == "vision.merged_patches(2,line_ends=1)");
+    CHECK(statistic(unit::pooled_patches(2)).name() == "vision.pooled_patches(2)");
+    CHECK(statistic(unit::pooled_clips(2)).name() == "vision.pooled_clips(2)");
     CHECK(mask::later_image_tokens(1).name() == "vision.later_image_tokens(1)");
     CHECK(mask::later_image_tokens(2, 512).name() == "vision.later_image_tokens(2,sliding_window=512)");
-    CHECK(rule(unit::strided_frames(1, 2)).name() == "audio.strided_frames(1,2)");
+    CHECK(statistic(unit::strided_frames(1, 2)).name() == "audio.strided_frames(1,2)");
     CHECK(error_of([] { static_cast<void>(mask::later_image_tokens(1, 0)); }) ==
-          "sliding_window: must be from 1 to 2147483647, got 0");
+          "sliding_window: must be from 1 to 2147483647, or -1 for no window, got 0");
     CHECK(error_of([] { static_cast<void>(mask::grid_windows(0)); }) ==
           "window_size: must be from 1 to 2147483647, got 0");
 }

@@ -49,10 +49,10 @@ std::uint64_t multiply_adds(std::uint64_t patches, std::uint64_t channels, std::
 
 /// True where LoRA can stand beside the weight of this name.
 bool adapts(const cost& part, const std::string& name) {
-    for (const cost_row& row : part.rows()) {
-        const std::string component(part.components()[row.component].view());
-        if (component == name || component + "/" + std::string(part.weight_name(row)) == name) {
-            return row.per_rank.in != 0;
+    for (const cost_entry& entry : part.entries()) {
+        const std::string component(part.components()[entry.component].view());
+        if (component == name || component + "/" + std::string(part.weight_name(entry)) == name) {
+            return entry.per_rank.in != 0;
         }
     }
     FAIL(name << " is no weight");
@@ -61,7 +61,7 @@ bool adapts(const cost& part, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("patches are a convolution of their pixels, square or not, which needs no gradient of them", "[vision]") {
+TEST_CASE("a patch embedding counts a convolution over pixels and no gradient of the input", "[vision]") {
     for (const std::uint64_t width : {0U, 1U, 2U, 5U}) {
         const cost part =
             patch_embedding{.in_channels = 3, .patch_size = 4, .patch_width = width, .temporal_patch_size = 2}.cost(7);
@@ -74,7 +74,7 @@ TEST_CASE("patches are a convolution of their pixels, square or not, which needs
     CHECK(patch_embedding{.patch_size = 4, .bias = true}.cost(7).parameters() == 3 * 4 * 4 * 7 + 7);
 }
 
-TEST_CASE("a merger makes one row of each square of patches, and takes it to the text's width", "[vision]") {
+TEST_CASE("a patch merger makes one token of the text width from each square of patches", "[vision]") {
     for (const std::uint64_t intermediate : {0U, 11U}) {
         const cost part =
             patch_merger{
@@ -103,7 +103,7 @@ TEST_CASE("a merger makes one row of each square of patches, and takes it to the
     }
 }
 
-TEST_CASE("a pooling head is one query that attends every token, and an MLP behind it", "[vision]") {
+TEST_CASE("a pooling head counts one query that attends every token, and an MLP", "[vision]") {
     const cost part = attention_pooling{.num_heads = 2, .hidden_size = 6, .intermediate_size = 9, .learned = 6}.cost();
     CHECK(part.parameters() == 4 * 6 * 6 + 2 * 6 * 9 + 6);
     check_against_trace(part, [](step& trace, const sequence_list& sequences, bool) {
@@ -127,7 +127,7 @@ TEST_CASE("a pooling head is one query that attends every token, and an MLP behi
           }) == "num_attention_heads: must divide hidden_size (6), got 4");
 }
 
-TEST_CASE("a size of a vision part that is 0 is an error with its name", "[vision]") {
+TEST_CASE("a zero size of a vision layer is an error that names it", "[vision]") {
     const auto problem = [](const auto& part, auto... of) {
         return error_of([&] { static_cast<void>(part.cost(of...)); });
     };

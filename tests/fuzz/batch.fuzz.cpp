@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any grids with their texts, clips and lengths of two sides, for the masks and units of towers: each word grows,
-// useful stays at most padded and the tally is that of its samples one by one, or an error leaves it as it was.
+// Any grids with their texts, clips and lengths of two sides, for the masks and units of towers: each accumulator
+// grows, useful stays at most padded and the tally is that of its samples one by one, or an error leaves it as it was.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/rule.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/statistic.hpp>
 
 #include "fuzz_input.hpp"
 
@@ -33,8 +33,8 @@ const floptally::mask_set& masks() {
 }
 
 bool at_most(const tally& a, const tally& b) {
-    for (std::size_t i = 0; i < a.words().size(); ++i) {
-        if (a.words()[i] > b.words()[i]) {
+    for (std::size_t i = 0; i < a.accumulators().size(); ++i) {
+        if (a.accumulators()[i] > b.accumulators()[i]) {
             return false;
         }
     }

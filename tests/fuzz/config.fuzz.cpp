@@ -22,7 +22,7 @@ void count(const floptally::cost& model) {
     batch.add({}, {.length = 64, .keys = 8});
     const floptally::breakdown work = counted.evaluate(batch);
     for (const floptally::view seen : {floptally::view::useful, floptally::view::padded, floptally::view::executed}) {
-        require(counted.total(batch, seen) == work.total(seen));
+        require(counted.total_flops(batch, seen) == work.total(seen));
     }
     require(work.total(floptally::view::useful) <= work.total(floptally::view::padded));
     require(work.total(floptally::view::padded) <= work.total(floptally::view::executed));

@@ -12,7 +12,7 @@
 
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "fuzz_input.hpp"
 
@@ -40,7 +40,7 @@ using sums = std::vector<std::uint64_t>;
 /// The sums of one view over the first `real` sequences of `boundaries`; none where a boundary or a sum is wrong.
 template <class T>
 std::optional<sums> added_up(const std::vector<T>& boundaries, std::size_t real) {
-    std::vector<uint128> all(tally::fixed_words + masks().size(), 0);
+    std::vector<uint128> all(tally::fixed_accumulators + masks().size(), 0);
     if (boundaries.empty() || boundaries[0] != 0) {
         return {};
     }
@@ -55,7 +55,7 @@ std::optional<sums> added_up(const std::vector<T>& boundaries, std::size_t real)
             all[1] += n;
             all[3] += uint128{n} * n;
             for (std::size_t m = 0; m < masks().size(); ++m) {
-                all[tally::fixed_words + m] += masks()[m].pairs({.length = n});
+                all[tally::fixed_accumulators + m] += masks()[m].pairs({.length = n});
             }
         }
     }
@@ -107,12 +107,13 @@ void check(const std::vector<T>& real, const std::vector<T>& slots, std::size_t 
         split.add_cu_seqlens(real, slots, num_real_seqs);
         require(!refused);
         require(split.total() == batch);
-        require(split.mock().get(floptally::view::useful, floptally::statistic::tokens) == 0);
+        require(split.mock().get(floptally::view::useful, floptally::accumulator::tokens) == 0);
     } catch (const floptally::error&) {
         require(refused && split == floptally::split_tally{masks()});
     }
     if (expected) {
-        require(std::equal(expected->begin(), expected->end(), batch.words().begin(), batch.words().end()));
+        require(
+            std::equal(expected->begin(), expected->end(), batch.accumulators().begin(), batch.accumulators().end()));
     }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any HSTU rule over any samples: of small ones the pairs are those of the definition, key by key, of large ones the
-// tally grows, or an error names a field and leaves it as it was.
+// Any HSTU statistic over any samples: of small ones the pairs are those of the definition, key by key, of large ones
+// the tally grows, or an error names a field and leaves it as it was.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 #include "../hstu_definition.hpp"
 #include "fuzz_input.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using namespace floptally;
 
-hstu_mask rule_of(reader& input) {
+hstu_mask statistic_of(reader& input) {
     const unsigned how = input.take<std::uint8_t>();
     const auto number = [&](unsigned bit) -> std::int64_t {
         return (how & bit) != 0 ? input.take<std::int32_t>() : input.take<std::uint8_t>() % 40;
@@ -59,8 +59,8 @@ void add_any(reader& input, tally& to, std::uint32_t group) {
     const tally before = to;
     try {
         to.add_hstu(lengths, contextual, targets, group);
-        for (std::size_t i = 0; i < to.words().size(); ++i) {
-            require(to.words()[i] >= before.words()[i]);
+        for (std::size_t i = 0; i < to.accumulators().size(); ++i) {
+            require(to.accumulators()[i] >= before.accumulators()[i]);
         }
     } catch (const error& problem) {
         require(!problem.field().empty() && to == before);
@@ -71,7 +71,7 @@ void add_any(reader& input, tally& to, std::uint32_t group) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     reader input(data, size);
-    const hstu_mask which = rule_of(input);
+    const hstu_mask which = statistic_of(input);
     mask_set set;
     try {
         set.find_or_add(mask::hstu(which), "masks");

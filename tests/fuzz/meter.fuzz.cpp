@@ -118,7 +118,8 @@ void run_loop(reader& input) {
         }
         const floptally::step_totals& totals = of.run().totals;
         require(totals.steps == steps && totals.batch == expected);
-        require(totals.useful == model().total(expected) && totals.executed == model().total(expected, view::executed));
+        require(totals.useful == model().total_flops(expected) &&
+                totals.executed == model().total_flops(expected, view::executed));
     }
     check_rates(of);
 }
@@ -147,10 +148,10 @@ void resume_edited_state(reader& input) {
                 state.numbers = input.take<std::uint64_t>();
                 break;
             case 1:
-                state.words.push_back(input.take<std::uint64_t>());
+                state.accumulators.push_back(input.take<std::uint64_t>());
                 break;
             case 2:
-                state.words.pop_back();
+                state.accumulators.pop_back();
                 break;
             case 3:
                 state.masks.push_back("causal");
@@ -174,15 +175,16 @@ void resume_edited_state(reader& input) {
                 totals.peak_tflop = input.take<double>();
                 break;
             case 10:
-                state.account = {.wall_seconds = input.take<double>(), .saved_at = input.take<double>()};
-                state.account->spent.push_back({"data", input.take<double>()});
+                state.goodput = {.wall_seconds = input.take<double>(), .saved_at = input.take<double>()};
+                state.goodput->spent.push_back({"data", input.take<double>()});
                 break;
             default:
-                if (!state.words.empty()) {
-                    state.words[input.take<std::uint8_t>() % state.words.size()] = input.take<std::uint64_t>();
+                if (!state.accumulators.empty()) {
+                    state.accumulators[input.take<std::uint8_t>() % state.accumulators.size()] =
+                        input.take<std::uint64_t>();
                 }
         }
-        if (state.words.empty()) {
+        if (state.accumulators.empty()) {
             break;
         }
     }

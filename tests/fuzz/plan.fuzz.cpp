@@ -87,13 +87,13 @@ void count(reader& input) {
     batch.add({.length = 3}, {.length = 3});
     const breakdown work = counted.evaluate(batch);
     for (const view seen : {view::useful, view::padded, view::executed}) {
-        require(counted.total(batch, seen) == work.total(seen));
+        require(counted.total_flops(batch, seen) == work.total(seen));
     }
     require(work.total(view::useful) <= work.total(view::padded));
     require(work.total(view::padded) <= work.total(view::executed));
     if (plan.counted == counted_passes::train) {
         plan.counted = counted_passes::forward;
-        require(flop_counter(model, how, plan).total(batch) <= work.total(view::useful));
+        require(flop_counter(model, how, plan).total_flops(batch) <= work.total(view::useful));
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any costs dealt to any number of ranks in each mode, and moved there: each sample is on one rank, the loads are those
-// of its samples, and what one rank sends to another is what that one receives. Or an error names a field.
+// Any costs sharded to any number of ranks in each mode, and moved there: each sample is on one rank, the loads are
+// those of its samples, and what one rank sends to another is what that one receives. Or an error names a field.
 
 #include <algorithm>
 #include <cstddef>

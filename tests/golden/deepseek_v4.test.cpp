@@ -37,13 +37,14 @@ json flash() {
     return {};
 }
 
-/// Σ over the rows for which `select` has true of FLOPs per unit, times `count(row)`, in a step of three passes or one.
+/// Σ over the rows for which `select` has true of FLOPs per unit, times `count(entry)`, in a step of three passes or
+/// one.
 template <class Select, class Count>
 std::int64_t sum_of(const cost& model, Select select, Count count) {
     std::int64_t sum = 0;
-    for (const cost_row& row : model.rows()) {
-        if (select(row)) {
-            sum += static_cast<std::int64_t>(row.useful) * count(row);
+    for (const cost_entry& entry : model.entries()) {
+        if (select(entry)) {
+            sum += static_cast<std::int64_t>(entry.useful) * count(entry);
         }
     }
     return sum;
@@ -60,36 +61,42 @@ std::string spaced(std::int64_t number) {
 
 }  // namespace
 
-TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms") {
+TEST_CASE("torchtitan's FLOPs for DeepSeek-V4-Flash are the exact FLOPs plus six named terms") {
     const model_config config = read_config(flash(), {.mtp_layers = 1});
     const cost& model = config.cost;
     CHECK(model.parameters() == 290'942'278'866);
 
     const auto length = static_cast<std::int64_t>(tokens);
     const sequence text{.length = tokens};
-    const auto attended = [&](const cost_row& row) {
-        return static_cast<std::int64_t>(model.masks()[row.mask].pairs(text));
+    const auto attended = [&](const cost_entry& entry) {
+        return static_cast<std::int64_t>(model.masks()[entry.mask].pairs(text));
     };
     // Its pairs: whole windows for every query, and every compressed key of the sequence, or as many as are best.
-    const auto theirs = [&](const cost_row& row) {
-        const rule& attends = model.masks()[row.mask];
-        if (attends.is<mask_rules::best_compressed_keys>()) {
-            const auto best = attends.as<mask_rules::best_compressed_keys>();
+    const auto theirs = [&](const cost_entry& entry) {
+        const statistic& attends = model.masks()[entry.mask];
+        if (attends.is<mask_statistics::best_compressed_keys>()) {
+            const auto best = attends.as<mask_statistics::best_compressed_keys>();
             return length * std::min<std::int64_t>(best.keys, length / best.ratio);
         }
-        if (attends.is<mask_rules::compressed_keys>()) {
-            return length * (length / attends.as<mask_rules::compressed_keys>().ratio);
+        if (attends.is<mask_statistics::compressed_keys>()) {
+            return length * (length / attends.as<mask_statistics::compressed_keys>().ratio);
         }
-        return length * (attends.as<mask_rules::band>().left + 1);
+        return length * (attends.as<mask_statistics::band>().left + 1);
     };
-    const auto more = [&](const cost_row& row) { return theirs(row) - attended(row); };
-    const auto is_core = [](const cost_row& row) {
-        return row.what == statistic::pairs && (row.kind == term::scores || row.kind == term::values);
+    const auto more = [&](const cost_entry& entry) { return theirs(entry) - attended(entry); };
+    const auto is_core = [](const cost_entry& entry) {
+        return entry.what == accumulator::pairs && (entry.kind == term::scores || entry.kind == term::values);
     };
-    const auto is_window = [&](const cost_row& row) { return model.masks()[row.mask].is<mask_rules::band>(); };
-    const auto is_score = [](const cost_row& row) { return row.what == statistic::pairs && is_detached(row.kind); };
-    const auto is_indexer = [](const cost_row& row) { return is_detached(row.kind); };
-    const auto units = [&](const cost_row& row) { return row.what == statistic::pairs ? theirs(row) : length; };
+    const auto is_window = [&](const cost_entry& entry) {
+        return model.masks()[entry.mask].is<mask_statistics::band>();
+    };
+    const auto is_score = [](const cost_entry& entry) {
+        return entry.what == accumulator::pairs && is_detached(entry.kind);
+    };
+    const auto is_indexer = [](const cost_entry& entry) { return is_detached(entry.kind); };
+    const auto units = [&](const cost_entry& entry) {
+        return entry.what == accumulator::pairs ? theirs(entry) : length;
+    };
 
     tally batch{model.masks()};
     batch.add(text);
@@ -98,19 +105,19 @@ TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms")
     const std::vector<std::int64_t> terms{
         static_cast<std::int64_t>(exact.low()),
         3 * sum_of(
-                model, [&](const cost_row& row) { return is_core(row) && is_window(row); }, more),
+                model, [&](const cost_entry& entry) { return is_core(entry) && is_window(entry); }, more),
         3 * sum_of(
-                model, [&](const cost_row& row) { return is_core(row) && !is_window(row); }, more),
+                model, [&](const cost_entry& entry) { return is_core(entry) && !is_window(entry); }, more),
         sum_of(model, is_score, more),
         2 * sum_of(model, is_indexer, units),
         3 * sum_of(
                 model,
-                [](const cost_row& row) {
-                    return row.kind == term::norm || row.kind == term::latent_norm || row.kind == term::bias;
+                [](const cost_entry& entry) {
+                    return entry.kind == term::norm || entry.kind == term::latent_norm || entry.kind == term::bias;
                 },
                 units),
         -3 * sum_of(
-                 model, [](const cost_row& row) { return row.kind == term::state; }, units)};
+                 model, [](const cost_entry& entry) { return entry.kind == term::state; }, units)};
     std::int64_t sum = 0;
     for (const std::int64_t value : terms) {
         sum += value;
@@ -119,7 +126,7 @@ TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms")
     const flop_counter theirs_by_name(model, conventions::torchtitan_2026);
     tally counted{theirs_by_name.masks()};
     counted.add(text);
-    CHECK(to_string(theirs_by_name.total(counted, view::useful)) == std::to_string(length * 92'762'352'876));
+    CHECK(to_string(theirs_by_name.total_flops(counted, view::useful)) == std::to_string(length * 92'762'352'876));
 
     // docs/conventions.md lists them.
     const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/conventions.md");
@@ -130,7 +137,7 @@ TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms")
     CHECK(page.find("| " + spaced(sum) + " |") != std::string::npos);
 }
 
-TEST_CASE("MaxText's count of DeepSeek-V4-Flash is its preset and three named terms") {
+TEST_CASE("MaxText's FLOPs for DeepSeek-V4-Flash are its convention's plus three named terms") {
     // calculate_deepseek4_tflops_training_per_device of AI-Hypercomputer/maxtext@e591f30cbbf2, with its config
     // deepseek4-284b.yml, one sequence a device, run on fractions.
     struct counted {
@@ -155,7 +162,8 @@ TEST_CASE("MaxText's count of DeepSeek-V4-Flash is its preset and three named te
         // The sum over an indexer's heads as a product, half of the box.
         const std::int64_t head_sums =
             3 * sparse * step_tokens * (step_tokens / 4) * model["index_n_heads"].get<std::int64_t>();
-        CHECK(to_string(preset.total(batch, view::useful)) == std::to_string(theirs - contracted + head - head_sums));
+        CHECK(to_string(preset.total_flops(batch, view::useful)) ==
+              std::to_string(theirs - contracted + head - head_sums));
     }
 }
 

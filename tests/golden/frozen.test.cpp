@@ -43,7 +43,7 @@ training_plan plan_with(const json& settings) {
 
 }  // namespace
 
-TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, to the integer") {
+TEST_CASE("real models with frozen weights and LoRA run exactly the products that the plan counts") {
     const json cases = golden("frozen.json");
     REQUIRE(cases.size() >= 25);
     for (const json& model : cases) {
@@ -63,7 +63,7 @@ TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, 
     }
 }
 
-TEST_CASE("D3: transformers of diffusers with LoRA on their attention run what the plan says, to the integer") {
+TEST_CASE("diffusers models with LoRA on their attention run exactly the products that the plan counts") {
     const json cases = golden("diffusion_lora.json");
     REQUIRE(cases.size() >= 21);
     const json rules = json::parse(R"([{"weights": "*", "state": "frozen"},

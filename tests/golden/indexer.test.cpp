@@ -92,7 +92,7 @@ std::uint64_t backward_of(const breakdown& work) { return number(work.backward(v
 
 }  // namespace
 
-TEST_CASE("an indexer that trains runs what PyTorch runs", "[indexer]") {
+TEST_CASE("an indexer of sparse attention that trains runs the FLOPs that PyTorch counts", "[indexer]") {
     const json measured = golden("indexer.json");
     const json& model = measured["model"];
     const auto parts = two_layers(model);
@@ -120,16 +120,16 @@ struct looked_at {
 
 looked_at look(const mask& attends, std::uint64_t position) {
     const std::uint64_t seen = position + 1;
-    const rule best = attends;
-    if (best.is<mask_rules::top_k>()) {
+    const statistic best = attends;
+    if (best.is<mask_statistics::top_k>()) {
         const std::uint64_t chosen = std::min<std::uint64_t>(seen, 4);
         return {seen, chosen, seen, chosen};
     }
-    if (best.is<mask_rules::best_compressed_keys>()) {  // 3 blocks of 2 tokens
+    if (best.is<mask_statistics::best_compressed_keys>()) {  // 3 blocks of 2 tokens
         const std::uint64_t chosen = std::min<std::uint64_t>(seen / 2, 3);
         return {seen / 2, chosen, seen / 2, chosen};
     }
-    if (best.is<mask_rules::best_blocks>()) {  // 2 blocks of 3 tokens, the query's own among them
+    if (best.is<mask_statistics::best_blocks>()) {  // 2 blocks of 3 tokens, the query's own among them
         const std::uint64_t own = position % 3 + 1;
         const std::uint64_t chosen = std::min(seen, own + 3);
         return {seen, chosen, seen, chosen};
@@ -141,7 +141,7 @@ looked_at look(const mask& attends, std::uint64_t position) {
 
 }  // namespace
 
-TEST_CASE("the pairs of an indexer's loss and of its teacher, one by one", "[indexer]") {
+TEST_CASE("attended pairs of an indexer's loss and of its teacher attention equal an enumeration", "[indexer]") {
     struct shape {
         mask attends;
         std::uint64_t ratio;
@@ -189,7 +189,7 @@ TEST_CASE("the pairs of an indexer's loss and of its teacher, one by one", "[ind
     }
 }
 
-TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[indexer]") {
+TEST_CASE("an indexer loss for a model without an indexer or with an unknown setting is an error", "[indexer]") {
     const json model = golden("indexer.json")["model"];
     const auto message = [](const std::vector<model_part>& parts, const training_plan& plan) {
         try {
@@ -201,13 +201,14 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
     const training_plan sparse{.indexer = indexer_training::sparse_loss};
     const mask best = mask::top_k(4);
     CHECK(message({layer_part_of(model, 0, false, best)}, sparse) ==
-          "plan.indexer: no part of the model is an indexer whose loss is its own");
+          "plan.indexer: the model has no indexer with a loss of its own: leave it at frozen");
     CHECK(message({layer_part_of(model, 0, true, mask::causal())}, sparse) ==
-          "plan.indexer: the layer of an indexer has no attention over chosen keys");
+          "plan.indexer: a layer with an indexer has no attention over chosen keys: give its attention such a mask, or "
+          "leave plan.indexer at frozen");
     CHECK(message({layer_part_of(model, 0, true, mask::causal())}, {}) != "");
 
     // From a cost alone the count is as if every layer had an indexer, and is marked as an upper bound.
-    const cost whole = cost_of(detail::array_view<model_part>(two_layers(model)));
+    const cost whole = cost_of(array_view<model_part>(two_layers(model)));
     const flop_counter bound(whole, conventions::exact, sparse);
     CHECK(bound.is_upper_bound());
     CHECK_FALSE(flop_counter(whole).is_upper_bound());
@@ -219,14 +220,15 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
         static_cast<void>(flop_counter(several, conventions::exact, sparse));
         FAIL("two choices were accepted");
     } catch (const error& e) {
-        CHECK(std::string(e.what()).starts_with("plan.indexer: attention by several choices of keys"));
+        CHECK(std::string(e.what()).starts_with(
+            "plan.indexer: the cost has indexers and attention by several choices of keys"));
     }
 
     // It is the scores of an attention that say which keys were chosen for it, whatever else its layer has of others.
     model_part beside = one_layer.front();
-    beside.cost.add_row("memory", "",
-                        cost_row{.what = statistic::pairs, .kind = term::values, .useful = 1, .padded = 1},
-                        mask::top_k(5));
+    beside.cost.add_entry("memory", "",
+                          cost_entry{.what = accumulator::pairs, .kind = term::values, .useful = 1, .padded = 1},
+                          mask::top_k(5));
     CHECK_NOTHROW(flop_counter(std::vector<model_part>{beside}, conventions::exact, sparse));
 
     // Gradients of the indexer stop at what it reads: nothing of the layers changes.
@@ -252,7 +254,7 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
                                    conventions::exact, {11}));
     };
     model_part one_side = one_layer.front();
-    one_side.cost.add_pairs("attention.indexer", term::index_scores, 7, best, {.reads = value::made(0)});
+    one_side.cost.add_pairs("attention.indexer", term::index_scores, 7, best, {.reads = value::local(0)});
     CHECK(backward(one_side) - backward(one_layer.front()) == 2 * 2 * 7 * chosen);
     // Two ranks that both run all of it execute twice as much, forward and back.
     training_plan twice = {.flash_attention = false, .indexer = indexer_training::sparse_loss};

@@ -16,12 +16,12 @@
 /// differently is read under both names.
 namespace peer_models {
 
+using floptally::accumulator;
 using floptally::attention_core;
 using floptally::cost;
 using floptally::layer;
 using floptally::linear;
 using floptally::mask;
-using floptally::statistic;
 using floptally::term;
 using nlohmann::json;
 
@@ -83,7 +83,7 @@ inline cost gqa(const json& model, const layer& where) {
 inline cost mla(const json& model, const layer& where) {
     const std::uint64_t query_rank = number(model, {"q_lora_rank"});
     const std::uint64_t latent = number(model, {"kv_lora_rank"});
-    const bool own_loss = model.contains("dsa_indexer_loss_coeff");
+    const bool own_loss = model.contains("dsa_indexer_loss_coeff") || flag(model, {"absorbed"});
     cost sum = floptally::mla{.num_heads = heads(model),
                               .q_lora_rank = query_rank,
                               .kv_lora_rank = latent,
@@ -94,13 +94,17 @@ inline cost mla(const json& model, const layer& where) {
                               .elementwise = {.norm = query_rank + latent}}
                    .cost(where);
     const std::uint64_t indexers = number(model, {"index_n_heads", "dsa_indexer_n_heads"});
-    if (indexers != 0) {
+    // Layers between take the choice of the last one that has an indexer.
+    const std::uint64_t every = number(model, {"dsa_indexer_topk_freq"}, 1);
+    const std::uint64_t offset = number(model, {"dsa_indexer_skip_topk_offset"});
+    const std::uint64_t behind = where.index + 1 > offset ? where.index + 1 - offset : 0;
+    if (indexers != 0 && behind % every == 0) {
         const std::uint64_t width = number(model, {"index_head_dim", "dsa_indexer_head_dim"});
         sum += floptally::lightning_indexer{.num_heads = indexers,
                                             .head_dim = width,
                                             .query_size = query_rank,
                                             .detached = own_loss,
-                                            .head_sum_is_product = true}
+                                            .head_sum_is_product = !flag(model, {"heads_added_up"})}
                    .cost(where);
     }
     return sum;
@@ -119,7 +123,7 @@ inline cost kimi_delta_attention(const json& model, const layer& where) {
     return floptally::kda{.num_heads = number(model, {"kimi_linear_num_heads"}),
                           .head_dim = number(model, {"kimi_linear_head_dim"}),
                           .conv_kernel = number(model, {"kimi_linear_conv_kernel_size"}),
-                          .full_output_gate = true}
+                          .full_output_gate = !flag(model, {"delta_rule_layer"})}
         .cost(where);
 }
 
@@ -318,8 +322,8 @@ inline cost wan(const json& model) {
     sum.add("patch_embedding", linear{.in_features = number(model, {"in_channels"}) * patch, .out_features = h});
     sum.add("head", linear{.in_features = h, .out_features = number(model, {"out_channels"}) * patch});
     sum.add("text_embedding",
-            linear{.in_features = number(model, {"text_dim"}), .out_features = context, .rows = statistic::keys});
-    sum.add("text_embedding", linear{.in_features = context, .out_features = context, .rows = statistic::keys});
+            linear{.in_features = number(model, {"text_dim"}), .out_features = context, .rows = accumulator::keys});
+    sum.add("text_embedding", linear{.in_features = context, .out_features = context, .rows = accumulator::keys});
     return sum;
 }
 
@@ -331,12 +335,12 @@ inline cost qwen_image(const json& model) {
     const std::uint64_t h = num_heads * head_dim;
     const std::uint64_t patch = number(model, {"patch_size"}) * number(model, {"patch_size"});
     cost one;
-    for (const statistic rows : {statistic::tokens, statistic::keys}) {
+    for (const accumulator rows : {accumulator::tokens, accumulator::keys}) {
         one.add("attention.qkv", linear{.in_features = h, .out_features = 3 * h, .rows = rows});
         one.add("attention.output", linear{.in_features = h, .out_features = h, .rows = rows});
         one.add("mlp", linear{.in_features = h, .out_features = 4 * h, .rows = rows});
         one.add("mlp", linear{.in_features = 4 * h, .out_features = h, .rows = rows});
-        one.add("modulation", linear{.in_features = h, .out_features = 6 * h, .rows = statistic::count});
+        one.add("modulation", linear{.in_features = h, .out_features = 6 * h, .rows = accumulator::count});
     }
     for (const mask& pairs :
          {mask::bidirectional(), mask::cross_attention(), mask::cross_attention(), mask::encoder()}) {
@@ -344,7 +348,8 @@ inline cost qwen_image(const json& model) {
     }
     cost sum = model["num_layers"].get<std::uint64_t>() * one;
     sum.add("img_in", linear{.in_features = model["in_channels"], .out_features = h});
-    sum.add("txt_in", linear{.in_features = model["joint_attention_dim"], .out_features = h, .rows = statistic::keys});
+    sum.add("txt_in",
+            linear{.in_features = model["joint_attention_dim"], .out_features = h, .rows = accumulator::keys});
     sum.add("proj_out", linear{.in_features = h, .out_features = patch * number(model, {"out_channels"})});
     return model["passes"].get<std::uint64_t>() * sum;
 }

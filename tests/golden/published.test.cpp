@@ -40,7 +40,7 @@ json config_of(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("the config of every published model is read, and its number of parameters is equal to the integer") {
+TEST_CASE("every published config is read and has exactly its published number of parameters") {
     std::set<std::string> types;
     for (const json& model : published()) {
         INFO(model["name"] << ", " << model["known"]);
@@ -56,7 +56,7 @@ TEST_CASE("the config of every published model is read, and its number of parame
     CHECK(types.size() >= 132);
 }
 
-TEST_CASE("every published model of text and towers is of a type whose FLOPs the zoo compares") {
+TEST_CASE("the models tested against PyTorch include the model type of every published multimodal config") {
     std::set<std::string> counted;
     for (const auto& file : std::filesystem::directory_iterator(std::string(FLOPTALLY_GOLDEN_DIR) + "/zoo")) {
         if (file.path().extension() == ".json") {
@@ -78,7 +78,7 @@ TEST_CASE("every published model of text and towers is of a type whose FLOPs the
     CHECK(composites >= 30);
 }
 
-TEST_CASE("a composite whose config does not say is tied as its version of transformers ties it") {
+TEST_CASE("a multimodal config without a weight-tying key ties as in its version of transformers") {
     // The matrix of the lm_head: that many rows of the text's width.
     constexpr std::uint64_t mistral_head = std::uint64_t{131072} * 5120;
     json config = config_of("mistralai/Mistral-Small-3.2-24B-Instruct-2506");
@@ -96,7 +96,7 @@ TEST_CASE("a composite whose config does not say is tied as its version of trans
     CHECK(parameters() == aya);
 }
 
-TEST_CASE("a size that a composite says besides its text's is compared with it") {
+TEST_CASE("a multimodal config is noted if its own vocab_size differs from the one of its text config") {
     json config = config_of("HuggingFaceM4/Idefics3-8B-Llama3");
     CHECK(floptally::read_config(config, {.strict = true}).notes.empty());
     config["vocab_size"] = 128000;
@@ -106,7 +106,7 @@ TEST_CASE("a size that a composite says besides its text's is compared with it")
     CHECK(read.cost.parameters() == 8'462'086'384);
 }
 
-TEST_CASE("a type of the hub under another name costs what the known type does") {
+TEST_CASE("each alias of a model type costs the same as the model type") {
     json config = config_of("moonshotai/Kimi-K2-Instruct");
     const floptally::cost kimi = floptally::read_config(config).cost;
     config["model_type"] = "deepseek_v3";
@@ -131,17 +131,17 @@ TEST_CASE("a type of the hub under another name costs what the known type does")
     config["model_type"] = "qwen2";
     config["architectures"] = {"Qwen2ForCausalLM"};
     config["intermediate_size"] = 11008;
-    CHECK(qwen == floptally::read_config(config).cost);
+    CHECK(qwen == floptally::read_config(config, {.strict = false}).cost);  // Qwen's kv_channels is no key of qwen2
 
     config = config_of("LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct");
     const floptally::cost exaone = floptally::read_config(config).cost;
     config["model_type"] = "llama";
     config["architectures"] = {"LlamaForCausalLM"};
     config["num_hidden_layers"] = config["num_layers"];
-    CHECK(exaone == floptally::read_config(config).cost);
+    CHECK(exaone == floptally::read_config(config, {.strict = false}).cost);  // nor num_layers of llama
 }
 
-TEST_CASE("a class is known in the spelling of older files") {
+TEST_CASE("class names in the spelling of older config files are known") {
     const auto named = [](const char* model_type, const char* architecture) {
         return floptally::read_config(json{{"model_type", model_type}, {"architectures", {architecture}}}).cost;
     };
@@ -151,7 +151,7 @@ TEST_CASE("a class is known in the spelling of older files") {
     CHECK_THROWS_AS(named("mpt", "MPTForCausalLMs"), floptally::error);
 }
 
-TEST_CASE("a config that asks T5 for an lm_head of its own is counted as tied, and says so") {
+TEST_CASE("a T5 config with an untied lm_head is counted as tied, with a note") {
     const floptally::model_config flan = floptally::read_config(config_of("google/flan-t5-base"));
     REQUIRE(flan.notes.size() == 1);
     CHECK(flan.notes.front() == "tie_word_embeddings is false: counted as tied, which the class does anyway");
@@ -159,7 +159,7 @@ TEST_CASE("a config that asks T5 for an lm_head of its own is counted as tied, a
     CHECK(floptally::read_config(config_of("huggyllama/llama-7b")).notes.empty());
 }
 
-TEST_CASE("the layers that a saved config of GPT-Neo names win over the pattern that made them") {
+TEST_CASE("the layer list of a saved GPT-Neo config is used rather than its pattern") {
     const auto cost_of = [](const json& fields) {
         json config{{"model_type", "gpt_neo"}, {"num_layers", 2}};
         config.update(fields);

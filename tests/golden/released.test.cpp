@@ -149,7 +149,7 @@ counts all_counts(std::size_t step) {
 
 }  // namespace
 
-TEST_CASE("A count that is not the last release's needs the next version of the numbers") {
+TEST_CASE("a FLOP count that differs from released.json needs a new numbers_version") {
     const nlohmann::json released = golden("released.json");
     std::size_t compared = 0;
     std::string changed;
@@ -166,7 +166,7 @@ TEST_CASE("A count that is not the last release's needs the next version of the 
     CHECK(numbers_version == released["numbers_version"].get<unsigned>() + (changed.empty() ? 0U : 1U));
 }
 
-TEST_CASE("released.json is what this tree counts", "[.released]") {
+TEST_CASE("released.json equals the FLOPs that the current code counts", "[.released]") {
     const nlohmann::ordered_json out{
         {"version", version}, {"numbers_version", numbers_version}, {"counts", all_counts(1)}};
     std::ofstream file(FLOPTALLY_GOLDEN_DIR "/released.json");

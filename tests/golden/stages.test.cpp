@@ -38,29 +38,30 @@ std::vector<model_config> every_model() {
         std::ifstream file(entry.path());
         for (const json& model : json::parse(file)) {
             if (!skipped_when_sanitized(number++, 20) && seen.insert(model["config"].dump()).second) {
-                all.push_back(read_config(model["config"]));
+                all.push_back(read_config(model["config"], {.strict = false}));
             }
         }
     }
     return all;
 }
 
-/// All that a row says, with names in place of numbers, in an order of its own.
+/// All that an entry says, with names in place of numbers, in an order of its own.
 std::multiset<std::string> rows_of(const cost& model) {
     std::multiset<std::string> rows;
-    for (const cost_row& row : model.rows()) {
-        if (row.useful == 0 && row.padded == 0) {
+    for (const cost_entry& entry : model.entries()) {
+        if (entry.useful == 0 && entry.padded == 0) {
             continue;
         }
-        std::string text(model.components()[row.component].view());
-        text.append("/").append(model.weight_name(row));
-        if (row.what == statistic::pairs) {
-            text.append(" ").append(model.masks()[row.mask].name());
+        std::string text(model.components()[entry.component].view());
+        text.append("/").append(model.weight_name(entry));
+        if (entry.what == accumulator::pairs) {
+            text.append(" ").append(model.masks()[entry.mask].name());
         }
         for (const std::uint64_t number :
-             {std::uint64_t{static_cast<std::uint8_t>(row.what)}, std::uint64_t{static_cast<std::uint8_t>(row.kind)},
-              row.useful, row.padded, row.parameters, row.per_rank.in, row.per_rank.out, row.per_rank.parameters,
-              std::uint64_t{row.flow.reads}, std::uint64_t{row.flow.also_reads}, std::uint64_t{row.flow.writes}}) {
+             {std::uint64_t{static_cast<std::uint8_t>(entry.what)},
+              std::uint64_t{static_cast<std::uint8_t>(entry.kind)}, entry.useful, entry.padded, entry.parameters,
+              entry.per_rank.in, entry.per_rank.out, entry.per_rank.parameters, std::uint64_t{entry.flow.reads},
+              std::uint64_t{entry.flow.also_reads}, std::uint64_t{entry.flow.writes}}) {
             text.append(" ").append(std::to_string(number));
         }
         rows.insert(text);
@@ -79,23 +80,23 @@ void fill(tally& batch) {
     if (batch.masks().has(modality::audio)) {
         batch.add(audio_clip{400});
     }
-    for (const rule& word : batch.masks()) {
+    for (const statistic& word : batch.masks()) {
         if (word.is_measured()) {
-            batch.add_measured(word.as<unit_rules::measured>().word(), 9, 9);
+            batch.add_measured(word.as<unit_statistics::measured>().accumulator(), {.useful = 9});
         }
     }
 }
 
 }  // namespace
 
-TEST_CASE("the stages of every config are its cost, to the row") {
+TEST_CASE("the parts of every config add up to its cost, entry by entry") {
     for (const model_config& model : every_model()) {
         INFO(model.model_type);
         CHECK(rows_of(cost_of(model.parts)) == rows_of(model.cost));
     }
 }
 
-TEST_CASE("M7: any config can be frozen and adapted") {
+TEST_CASE("the weights of every config can be frozen or given LoRA adapters") {
     for (const model_config& model : every_model()) {
         INFO(model.model_type);
         const auto work = [&](const training_plan& plan) {
@@ -118,8 +119,8 @@ TEST_CASE("M7: any config can be frozen and adapted") {
         if (error_of([&] {
                 static_cast<void>(flop_counter(model.parts, conventions::exact, adapters));
             }).starts_with("plan.weights[0]: LoRA needs a weight matrix")) {
-            CHECK(std::all_of(model.cost.rows().begin(), model.cost.rows().end(), [](const cost_row& row) {
-                return row.per_rank.parameters == 0;  // convolutions alone, beside which no adapter fits
+            CHECK(std::all_of(model.cost.entries().begin(), model.cost.entries().end(), [](const cost_entry& entry) {
+                return entry.per_rank.parameters == 0;  // convolutions alone, beside which no adapter fits
             }));
             continue;
         }
@@ -130,7 +131,7 @@ TEST_CASE("M7: any config can be frozen and adapted") {
     }
 }
 
-TEST_CASE("what stands after the text of a contrastive model is its head, on the last rank of a pipeline") {
+TEST_CASE("the pooled projection of a contrastive model is a head on the last pipeline rank") {
     const model_config clip = read_config(json::parse(R"({"model_type": "clip", "architectures": ["CLIPModel"],
         "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}})"));
     const model_part& last = clip.parts.back();

@@ -109,7 +109,7 @@ flops flops_of_pairs(const json& run) {
 
 }  // namespace
 
-TEST_CASE("the count of every real model's run equals PyTorch's counter to the integer, forward and backward apart") {
+TEST_CASE("every real model counts exactly what PyTorch counts, forward and backward") {
     std::size_t runs = 0;
     std::size_t number = 0;
     for (const json& model : zoo()) {
@@ -144,7 +144,7 @@ TEST_CASE("the count of every real model's run equals PyTorch's counter to the i
     CHECK(runs >= (is_sanitized ? 40U : 1000U));
 }
 
-TEST_CASE("the number of parameters of every real model is equal to the integer") {
+TEST_CASE("every real model has exactly its number of parameters") {
     std::size_t number = 0;
     for (const json& model : zoo()) {
         if (skipped_when_sanitized(number++, 25)) {
@@ -160,7 +160,7 @@ TEST_CASE("the number of parameters of every real model is equal to the integer"
     }
 }
 
-TEST_CASE("the attended pairs of every layer of a real model are those of its attention weights") {
+TEST_CASE("attended pairs of every layer equal the nonzero attention weights of the real model") {
     std::size_t compared = 0;
     std::size_t number = 0;
     for (const json& model : zoo()) {
@@ -196,7 +196,7 @@ TEST_CASE("the attended pairs of every layer of a real model are those of its at
     CHECK(compared > (is_sanitized ? 10 : 300));
 }
 
-TEST_CASE("the attended pairs of a text behind cached tokens are those of a real model's attention weights") {
+TEST_CASE("attended pairs after cached tokens equal the nonzero attention weights of the real model") {
     std::size_t compared = 0;
     for (const json& model : zoo()) {
         for (const json& text : model.value("cached", json::array())) {
@@ -212,7 +212,7 @@ TEST_CASE("the attended pairs of a text behind cached tokens are those of a real
     CHECK(compared >= 20);
 }
 
-TEST_CASE("every family of the reader is in the zoo, or is remote code that a published model stands for") {
+TEST_CASE("every model family that can be read is tested with a transformers or published remote-code model") {
     std::set<std::string> counted;
     for (const json& model : zoo()) {
         counted.insert(model["model_type"].get<std::string>());

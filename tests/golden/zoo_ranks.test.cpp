@@ -57,13 +57,13 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
             CHECK(sum[component.name.view()].get(view::useful, during) == component.get(view::useful, during));
         }
     }
-    CHECK(sum.total() == whole.total(batch));
+    CHECK(sum.total() == whole.total_flops(batch));
     return {};
 }
 
 }  // namespace
 
-TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error says why not") {
+TEST_CASE("two ranks of every tested model share its work, or an error says why they cannot") {
     // Parts that have no rule of splitting, since no framework that we know splits them, and sizes that are odd;
     // embeddings and heads of diffusion models and of series among them.
     const std::set<std::string> known{"actions/state_proj",
@@ -126,6 +126,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
                                       "merger/projection",
                                       "merger/reduction",
                                       "mixer.convolution",
+                                      "mixer.input",
                                       "mixer.state",
                                       "neck/fpn1",
                                       "num_attention_heads",
@@ -193,18 +194,18 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
             if (skipped_when_sanitized(number++, 5) || !seen.insert(one["config"].dump()).second) {
                 continue;
             }
-            const model_config model = read_config(one["config"]);
+            const model_config model = read_config(one["config"], {.strict = false});
             INFO(one["config"].dump());
             if (std::any_of(model.cost.masks().begin(), model.cost.masks().end(),
-                            [](const rule& word) { return word.is_measured(); })) {
+                            [](const statistic& word) { return word.is_measured(); })) {
                 continue;  // each rank has the visits of its own layers
             }
             const std::uint64_t layers = num_layers(model.parts);
             const rank_options halves{.layers_of_chunks = {layers / 2, layers - layers / 2}};
             CHECK(field_of_error(model, {.pp = 2}, halves) == "");
             rank_options whole_towers = halves;
-            whole_towers.tensor.splits = {{"vision.*", tensor_split::replicated},
-                                          {"audio.*", tensor_split::replicated}};
+            whole_towers.tensor.splits = {{"vision.*", sharding_kind::replicated},
+                                          {"audio.*", sharding_kind::replicated}};
             std::string field = field_of_error(model, {.tp = 2, .pp = 2}, halves);
             if (field.substr(0, 7) == "vision." || field.substr(0, 6) == "audio.") {
                 refused.insert(field);

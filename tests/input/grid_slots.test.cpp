@@ -38,7 +38,7 @@ std::string refused(const model_input& input) {
 
 }  // namespace
 
-TEST_CASE("samples of different sizes with texts of different lengths are each counted by itself", "[grid_slots]") {
+TEST_CASE("images with different grids and texts are counted one by one", "[grid_slots]") {
     const model_config model = small_model();
     const std::vector<std::int64_t> texts{7, 3};
     const tally both = counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}, {1, 2, 6}}});
@@ -62,7 +62,7 @@ TEST_CASE("samples of different sizes with texts of different lengths are each c
     CHECK(core(both) == flops{2 * 4 * 24 * std::uint64_t{(8 + 7) * (8 + 7) + (3 + 3) * (3 + 3)}});
 }
 
-TEST_CASE("padded latents and padded texts stand in the padded view alone", "[grid_slots]") {
+TEST_CASE("padded latents and padded text tokens count only in the padded view", "[grid_slots]") {
     const model_config model = small_model();
     const std::vector<std::int64_t> texts{7, 3};
     const std::vector<std::int64_t> slot{16};
@@ -73,29 +73,29 @@ TEST_CASE("padded latents and padded texts stand in the padded view alone", "[gr
     const mask joint = mask::joint_pairs({.side = 2});
     CHECK(batch.pairs(view::useful, joint) == 15 * 15 + 6 * 6);
     CHECK(batch.pairs(view::padded, joint) == 2 * (16 + 16) * (16 + 16));
-    CHECK(batch.get(view::padded, statistic::keys, modality::vision) == 32);
+    CHECK(batch.get(view::padded, accumulator::keys, modality::vision) == 32);
     CHECK(batch.pairs(view::padded, unit::clips()) == 2);
     const tally plain = counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}, {1, 2, 6}}});
     CHECK(plain.pairs(view::padded, joint) == plain.pairs(view::useful, joint));
 }
 
-TEST_CASE("a batch that lacks a text, has one too many or no room for it is an error that names it",
+TEST_CASE("an image with a missing, additional or too long text is an error that names the text",
           "[grid_slots][errors]") {
     const std::vector<std::int64_t> one{7};
     const std::vector<std::int64_t> two{7, 3};
     const std::vector<std::int64_t> low{-1};
     const std::vector<std::int64_t> small{5};
-    CHECK(
-        refused({.grids = {{1, 8, 4}}}) ==
-        "encoder_lengths: is missing; SD3Transformer2DModel attends a text, whose tokens are given for each grid_thw");
+    CHECK(refused({.grids = {{1, 8, 4}}}) ==
+          "encoder_lengths: is missing; SD3Transformer2DModel attends to a text; give its number of tokens for each "
+          "grid_thw");
     CHECK(refused({.encoder_lengths = two, .grids = {{1, 8, 4}}}) ==
           "encoder_lengths: must be one for each grid_thw (1), got 2");
     CHECK(refused({.encoder_lengths = low, .grids = {{1, 8, 4}}}) ==
           "encoder_lengths[0]: must be from 0 to 4294967295, got -1");
     CHECK(refused({.encoder_lengths = one, .encoder_lengths_padded = small, .grids = {{1, 8, 4}}}) ==
-          "keys: a slot of 5 has no room for 7");
+          "keys: a slot of 5 has no room for 7: enlarge the slot");
     CHECK(refused({.encoder_lengths = one, .grids = {{1, 8, 4}}, .grids_padded = {{1, 4, 4}}}) ==
-          "grid: a slot of 1 x 4 x 4 patches has no room for 1 x 8 x 4 patches");
+          "grid: a slot of 1 x 4 x 4 patches has no room for 1 x 8 x 4 patches: enlarge the slot");
     CHECK(refused({.encoder_lengths = two,
                    .grids = {{1, 8, 4}, {1, 2, 2}},
                    .grids_padded = {{1, 8, 8}, {1, 8, 8}, {1, 8, 8}}}) ==
@@ -104,7 +104,7 @@ TEST_CASE("a batch that lacks a text, has one too many or no room for it is an e
           "lengths: SD3Transformer2DModel has no text; use grid_thw, images or audio_frames");
 }
 
-TEST_CASE("a class that takes two texts has two numbers for each grid, in the order of its streams", "[grid_slots]") {
+TEST_CASE("a diffusion model with two text encoders takes two text lengths per image", "[grid_slots]") {
     const model_config model = read_config(nlohmann::json::parse(R"({"_class_name": "HiDreamImageTransformer2DModel",
         "patch_size": 2, "in_channels": 4, "num_layers": 1, "num_single_layers": 1, "attention_head_dim": 8,
         "num_attention_heads": 3, "caption_channels": [10, 12], "text_emb_dim": 6, "num_routed_experts": 4,
@@ -126,13 +126,13 @@ TEST_CASE("a class that takes two texts has two numbers for each grid, in the or
     CHECK(refusal({.encoder_lengths = texts, .encoder_lengths_padded = one, .grids = {{1, 4, 4}, {1, 2, 2}}}) ==
           "encoder_lengths_padded: must be 2, or 2 for each grid_thw (2), got 1");
     CHECK(refusal({.grids = {{1, 4, 4}}}) ==
-          "encoder_lengths: is missing; HiDreamImageTransformer2DModel attends 2 texts, "
-          "whose tokens are given for each grid_thw");
+          "encoder_lengths: is missing; HiDreamImageTransformer2DModel attends to 2 texts; "
+          "give their numbers of tokens for each grid_thw");
     CHECK(refusal({.encoder_lengths = texts, .grids = {{1, 4, 4}, {1, 2, 2}}, .condition_grids = {{1, 2, 2}}}) ==
-          "condition_grid_thw: HiDreamImageTransformer2DModel takes no grids beside the one that it makes");
+          "condition_grid_thw: must be absent: HiDreamImageTransformer2DModel takes no condition grids");
 }
 
-TEST_CASE("a detector reads each text as a sequence and beside its image, which takes its length from there",
+TEST_CASE("the texts of an object detector count as sequences and are also attended with their images",
           "[grid_slots]") {
     const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "grounding-dino", "d_model": 64,
         "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "num_queries": 5,
@@ -145,7 +145,7 @@ TEST_CASE("a detector reads each text as a sequence and beside its image, which 
     const std::vector<grid> images{{1, 8, 6}, {1, 3, 4}};
     const tally own = counted(model, {.lengths = {{"lengths", words}}, .grids = images});
     CHECK(own.pairs(view::useful, met) == 12 * 7 + 4 * 3);
-    CHECK(own.get(view::useful, statistic::tokens) == 10);
+    CHECK(own.get(view::useful, accumulator::tokens) == 10);
     CHECK(own == counted(model, {.lengths = {{"lengths", words}}, .encoder_lengths = words, .grids = images}));
     const tally named = counted(model, {.lengths = {{"lengths", words}}, .encoder_lengths = other, .grids = images});
     CHECK(named.pairs(view::useful, met) == 12 * 9 + 4 * 9);
@@ -161,10 +161,10 @@ TEST_CASE("a detector reads each text as a sequence and beside its image, which 
           "lengths: must be one for each grid_thw (1), got 2");
     CHECK(refusal({.lengths = {{"lengths", words}}, .images = 3}) == "images: must be at most the 2 texts, got 3");
     CHECK(refusal({.grids = images}) ==
-          "encoder_lengths: is missing; grounding-dino attends a text, whose tokens are given for each grid_thw");
+          "encoder_lengths: is missing; grounding-dino attends to a text; give its number of tokens for each grid_thw");
 }
 
-TEST_CASE("a structure's grid has the rows of its alignment and its atoms, padded each", "[grid_slots]") {
+TEST_CASE("a protein structure model takes alignment rows and atoms, each with padding of its own", "[grid_slots]") {
     const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "boltz1", "atom_s": 4, "atom_z": 2,
         "token_s": 16, "token_z": 6, "num_bins": 8, "embedder_args": {"atom_encoder_depth": 1, "atom_encoder_heads": 1},
         "msa_args": {"msa_s": 2, "msa_blocks": 1}, "pairformer_args": {"num_blocks": 1, "num_heads": 2}})"));
@@ -174,7 +174,9 @@ TEST_CASE("a structure's grid has the rows of its alignment and its atoms, padde
                                         .encoder_lengths_padded = slot,
                                         .grids = {{1, 1, 5}, {1, 1, 3}},
                                         .grids_padded = {{1, 1, 6}}});
-    const auto counts = [&](view seen, const rule& lengths) { return batch.pairs(seen, lengths.in(modality::vision)); };
+    const auto counts = [&](view seen, const statistic& lengths) {
+        return batch.pairs(seen, lengths.in(modality::vision));
+    };
     CHECK(counts(view::useful, unit::powers(3)) == 125 + 27);
     CHECK(counts(view::padded, unit::powers(3)) == 2 * 216);
     CHECK(counts(view::useful, unit::powers(2, 1)) == 25 * 7 + 9 * 2);
@@ -186,7 +188,7 @@ TEST_CASE("a structure's grid has the rows of its alignment and its atoms, padde
           }) == "encoder_lengths: must be 2 for each grid_thw (1), got 1");
 }
 
-TEST_CASE("pictures to edit stand with the picture that is made of them", "[grid_slots]") {
+TEST_CASE("condition images are counted together with the image to generate", "[grid_slots]") {
     const model_config model = read_config(nlohmann::json::parse(R"({"_class_name": "FluxTransformer2DModel",
         "in_channels": 8, "num_layers": 1, "num_single_layers": 1, "attention_head_dim": 8, "num_attention_heads": 2,
         "joint_attention_dim": 10, "pooled_projection_dim": 6, "guidance_embeds": false})"));
@@ -201,18 +203,17 @@ TEST_CASE("pictures to edit stand with the picture that is made of them", "[grid
         return error_of([&] { static_cast<void>(counted(model, input)); });
     };
     CHECK(refusal({.encoder_lengths = texts, .grids = {{1, 4, 4}, {1, 2, 3}}, .condition_grids = {{1, 2, 2}}}) ==
-          "condition_grid_thw: must be as many for each grid_thw (2), got 1");
+          "condition_grid_thw: must be a multiple of the number of grid_thw (2), got 1");
     CHECK(refusal({.encoder_lengths = texts,
                    .grids = {{1, 4, 4}, {1, 2, 3}},
                    .condition_grids = {{2, 65536, 65535}, {1, 2, 2}}}) ==
-          "condition_grid_thw: must have at most 4294967295 cells for a grid");
+          "condition_grid_thw: must have at most 4294967295 cells for each grid; use smaller or fewer ones");
     CHECK(refusal({.condition_grids = {{1, 2, 2}}}) ==
-          "encoder_lengths: is missing; FluxTransformer2DModel attends a text, "
-          "whose tokens are given for each grid_thw");
+          "encoder_lengths: is missing; FluxTransformer2DModel attends to a text; "
+          "give its number of tokens for each grid_thw");
 }
 
-TEST_CASE("pictures and clips in pixels are the grids that the page's autoencoder and packing make of them",
-          "[grid_slots]") {
+TEST_CASE("image sizes in pixels become grids by the spec's autoencoder and patch size", "[grid_slots]") {
     const model_config model = small_model();  // 8 x 8 pixels a cell
     const std::vector<std::int64_t> texts{7, 3};
     CHECK(counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}}, .pixels = {{1, 16, 48}}}) ==
@@ -247,12 +248,12 @@ TEST_CASE("pictures and clips in pixels are the grids that the page's autoencode
     const model_config ddpm = read_config(nlohmann::json::parse(R"({"_class_name": "UNet2DModel"})"));
     CHECK(error_of([&] {
               static_cast<void>(cells_of({1, 64, 64}, ddpm));
-          }) == "pixels: the cells that UNet2DModel makes of them are not known; use grid_thw");
-    // A page says so many as a cell can have.
+          }) == "pixels: must be absent: the spec of UNet2DModel does not say how pixels become a grid; use grid_thw");
+    // A spec says so many as a cell can have.
     const auto said = [](const std::string& line) {
         return error_of([&] {
             static_cast<void>(read_config(nlohmann::json::parse(R"({"model_type": "wide"})"),
-                                          {.pages = {"page wide : SD3Transformer2DModel\n" + line + "\n"}}));
+                                          {.specs = {"spec wide : SD3Transformer2DModel\n" + line + "\n"}}));
         });
     };
     CHECK(said("pixels = 65535") == "no error");
@@ -260,7 +261,7 @@ TEST_CASE("pictures and clips in pixels are the grids that the page's autoencode
     CHECK(said("pixel_frames = 0").find("\"pixel_frames\" must be from 1 to 65535, got 0") != std::string::npos);
 }
 
-TEST_CASE("a config of diffusers is read by its class, and what is no class is named", "[grid_slots][errors]") {
+TEST_CASE("a diffusers config is read by its class and an unknown class is an error", "[grid_slots][errors]") {
     const auto read = [](const char* text) {
         return error_of([&] { static_cast<void>(read_config(nlohmann::json::parse(text))); });
     };
@@ -271,7 +272,7 @@ TEST_CASE("a config of diffusers is read by its class, and what is no class is n
     CHECK(read(R"({"_class_name": 3})") == "_class_name: must be a string, got 3");
     CHECK(read(R"({"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"],
                "text_encoder": ["transformers", "CLIPTextModel"], "image_encoder": [null, null], "x": 2})") ==
-          "_class_name: \"FluxPipeline\" is a pipeline; read its folder, or its parts one by one: "
+          "_class_name: \"FluxPipeline\" is a pipeline; pass its folder, or one of its parts: "
           "text_encoder/config.json "
           "(CLIPTextModel), transformer/config.json (FluxTransformer2DModel)");
     CHECK(read(R"({"num_layers": 3})").starts_with("model_type: is missing"));

@@ -56,23 +56,23 @@ void is_spent(const counted& found, const std::vector<row>& rows, const model_co
     const flop_counter without(plain);
     uint128 useful = 0, in_slots = 0, mock = 0, vocabulary = 0;
     for (const row& line : rows) {
-        const uint128 real = without.total(sequence{.length = line.real}).value();
-        const uint128 slot = without.total(sequence{.length = line.slot}).value();
+        const uint128 real = without.total_flops(sequence{.length = line.real}).value();
+        const uint128 slot = without.total_flops(sequence{.length = line.slot}).value();
         useful += real;
         (line.real == 0 ? mock : in_slots) += slot - real;
-        vocabulary += all.total(sequence{.length = line.slot}, view::padded).value() - slot;
+        vocabulary += all.total_flops(sequence{.length = line.slot}, view::padded).value() - slot;
     }
     REQUIRE(found.padding.has_value());
     CHECK(found.padding->useful == flops{useful});
     CHECK(found.padding->in_slots == flops{in_slots});
     CHECK(found.padding->mock == flops{mock});
     CHECK(found.padding->vocabulary == flops{vocabulary});
-    CHECK(found.padding->padded() == all.total(found.batch, view::padded));
+    CHECK(found.padding->padded() == all.total_flops(found.batch, view::padded));
 }
 
 }  // namespace
 
-TEST_CASE("F27: what is padded is spent on slots, mock sequences and the vocabulary, however the batch is named") {
+TEST_CASE("padding is split into slots, mock sequences and vocabulary for every form of input") {
     const model_config plain = with_vocabulary(33);
     for (const std::uint64_t vocabulary : {33U, 64U}) {
         const model_config model = with_vocabulary(vocabulary);
@@ -100,7 +100,7 @@ TEST_CASE("F27: what is padded is spent on slots, mock sequences and the vocabul
     }
 }
 
-TEST_CASE("F27: where nothing is padded, or nobody knows by what, there is nothing to show") {
+TEST_CASE("padding by cause is absent if nothing is padded or the cause is unknown") {
     const model_config plain = with_vocabulary(33);
     const std::array lengths{3, 8};
     CHECK_FALSE(count(plain, {.lengths = {{.lengths = lengths}}}).padding.has_value());
@@ -117,15 +117,15 @@ TEST_CASE("F27: where nothing is padded, or nobody knows by what, there is nothi
     // Visits to experts are those of the batch: as many of both views, or nobody knows whose the others are.
     const model_input visits{.lengths = {{.lengths = lengths, .row_length = 8}}, .measured = {{"routed", 4, 4}}};
     REQUIRE(count(plain, visits).padding.has_value());
-    CHECK(count(plain, visits).batch.get(view::padded, statistic::routed) == 4);
+    CHECK(count(plain, visits).batch.get(view::padded, accumulator::routed) == 4);
     CHECK_FALSE(count(plain, {.lengths = visits.lengths, .measured = {{"routed", 4, 6}}}).padding.has_value());
 }
 
-TEST_CASE("F22: a word that the model does not count is an error by its name") {
+TEST_CASE("a measured accumulator that the model does not count is an error with its name") {
     const model_config plain = with_vocabulary(33);
     CHECK(error_of([&] {
               return count(plain, {.measured = {{"prompt_tokens", 4, 4}}});
-          }) == "measured: own counts no word \"prompt_tokens\"");
+          }) == "measured: \"prompt_tokens\" is not measured for own; remove it");
     model_config keeps = plain;
     keeps.cost.keep(measured("prompt_tokens"));
     const counted kept = count(keeps, {.measured = {{"prompt_tokens", 4, 5}}});

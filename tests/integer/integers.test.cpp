@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <compare>
 #include <cstdint>
+#include <iomanip>
 #include <limits>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -85,7 +87,12 @@ static_assert(can_be_added<flops, flops>);
 static_assert(!can_be_added<flops, int> && !can_be_added<std::uint64_t, flops> && !can_be_added<flops, uint128>);
 static_assert(can_be_multiplied<std::uint64_t, flops> && can_be_multiplied<flops, std::uint64_t>);
 static_assert(!can_be_multiplied<flops, flops>);
-static_assert(can_be_compared<flops, flops> && !can_be_compared<flops, std::uint64_t>);
+static_assert(can_be_compared<flops, flops> && can_be_compared<flops, std::uint64_t> && can_be_compared<int, flops>);
+static_assert(!can_be_compared<flops, bool> && !can_be_compared<flops, char> && !can_be_compared<flops, double>);
+static_assert(flops{12} == 12 && 12 == flops{12} && flops{12} != 13U && flops{12} == uint128{12});
+static_assert(flops{3} < 4 && 4 > flops{3} && flops{3} >= 3 && (flops{3} <=> 2) == std::strong_ordering::greater);
+static_assert(flops{} > -1 && !(flops{} < -1) && flops{max128} != -1 && -1 < flops{} && flops{join(1, 5)} != 5);
+static_assert(flops{max64} == max64 && flops{max64} != std::int64_t{-1} && flops{join(1, 0)} > max64);
 static_assert(!std::is_convertible_v<std::uint64_t, flops> && !std::is_convertible_v<flops, std::uint64_t>);
 static_assert(std::is_trivially_copyable_v<flops> && sizeof(flops) == 16);
 
@@ -109,7 +116,15 @@ static_assert(plain(2 * (checked(3, "n") + 4U) * std::uint8_t{5} + true) == 71);
 
 }  // namespace
 
-TEST_CASE("FLOPs add, multiply and compare as integers of 128 bits") {
+TEST_CASE("FLOPs print as decimal integers and respect the width of a stream") {
+    std::ostringstream to;
+    to << flops{} << " " << flops{1234} << " " << std::setw(6) << flops{56} << "|" << std::left << std::setw(4)
+       << flops{7} << "| " << flops{max128};
+    CHECK(to.str() == "0 1234     56|7   | 340282366920938463463374607431768211455");
+    CHECK((std::ostringstream() << flops{9}).str() == "9");  // a stream without a name too
+}
+
+TEST_CASE("FLOPs add, multiply and compare as 128-bit integers") {
     CHECK(flops{}.value() == 0);
     CHECK(flops{2} + flops{3} == flops{5});
     CHECK(4 * flops{5} == flops{20});
@@ -131,7 +146,7 @@ TEST_CASE("FLOPs add, multiply and compare as integers of 128 bits") {
     CHECK((total += flops{1}) == flops{join(1, max64)});
 }
 
-TEST_CASE("a sum of FLOPs throws exactly where it passes 128 bits, and leaves what it was added to") {
+TEST_CASE("a sum of FLOPs throws exactly when it exceeds 128 bits and leaves its operand unchanged") {
     CHECK(flops{max128 - 1} + flops{1} == flops{max128});
     CHECK(overflow_of([] { return flops{max128} + flops{1}; }) == "flops: a sum does not fit 128 bits");
     CHECK(overflow_of([] { return flops{max128} + flops{max128}; }) == "flops: a sum does not fit 128 bits");
@@ -154,7 +169,7 @@ TEST_CASE("a sum of FLOPs throws exactly where it passes 128 bits, and leaves wh
     CHECK(refused > 100);
 }
 
-TEST_CASE("a product of FLOPs throws exactly where it passes 128 bits") {
+TEST_CASE("a product of FLOPs throws exactly when it exceeds 128 bits") {
     CHECK(overflow_of([] { return 2 * flops{uint128{1} << 127}; }) == "flops: a product does not fit 128 bits");
     CHECK(overflow_of([] { return flops{max128} * max64; }) == "flops: a product does not fit 128 bits");
     CHECK(max64 * flops{max64} == flops{join(max64 - 1, 1)});
@@ -203,7 +218,7 @@ TEST_CASE("128-bit integers print every digit") {
     }
 }
 
-TEST_CASE("the work of Llama-3.1-405B on 16M tokens needs more than 64 bits") {
+TEST_CASE("Llama-3.1-405B on 16M tokens needs more than 64 bits") {
     // 405 853 388 800 parameters, 6 FLOPs each per token, 2^24 tokens: 40 EFLOP is 2.2 times 2^64.
     const flops step = std::uint64_t{16'777'216} * (std::uint64_t{405'853'388'800} * flops{6});
     CHECK(step > flops{max64});
@@ -213,7 +228,7 @@ TEST_CASE("the work of Llama-3.1-405B on 16M tokens needs more than 64 bits") {
     CHECK(floptally::to_string(step * 929'832) == "37987858460033085446553600");
 }
 
-TEST_CASE("a checked sum or product names the field and both values where 64 bits are not enough") {
+TEST_CASE("checked arithmetic that exceeds 64 bits is an error with the field and both operands") {
     const auto sum = [](std::uint64_t a, std::uint64_t b, const char* field) { return plain(checked(a, field) + b); };
     CHECK(sum(2, 3, "tokens") == 5);
     CHECK(sum(max64, 0, "tokens") == max64);
@@ -261,7 +276,7 @@ TEST_CASE("a checked sum or product names the field and both values where 64 bit
     }
 }
 
-TEST_CASE("a checked result keeps the field of its left checked operand") {
+TEST_CASE("an overflow of checked operands reports the field of the left one") {
     const checked heads(4294967296, "attention.qkv");
     const checked width(4294967296, "attention.output");
     CHECK(overflow_of([&] { return plain(heads * width); }).starts_with("attention.qkv: "));
@@ -272,7 +287,7 @@ TEST_CASE("a checked result keeps the field of its left checked operand") {
     CHECK(overflow_of([&] { return plain(checked(width, "mixer.state") * heads); }).starts_with("mixer.state: "));
 }
 
-TEST_CASE("an error tells its field, its problem, and both in what()") {
+TEST_CASE("an error has a field and a problem, and what() has both") {
     const error e("text_config.hidden_size", "must be above 0, got 0");
     CHECK(e.field() == "text_config.hidden_size");
     CHECK(e.problem() == "must be above 0, got 0");
@@ -291,7 +306,7 @@ TEST_CASE("an error tells its field, its problem, and both in what()") {
     CHECK(copy.field() == "text_config.hidden_size");
 }
 
-TEST_CASE("an overflow is an error, and an error is a runtime_error") {
+TEST_CASE("an overflow is an error, and an error is a std::runtime_error") {
     STATIC_REQUIRE(std::is_base_of_v<error, overflow>);
     STATIC_REQUIRE(std::is_base_of_v<std::runtime_error, error>);
     STATIC_REQUIRE(std::is_nothrow_copy_constructible_v<error>);
@@ -303,7 +318,7 @@ TEST_CASE("an overflow is an error, and an error is a runtime_error") {
     }
 }
 
-TEST_CASE("an element is named by its index") {
+TEST_CASE("an error for an element of a list names the element by index") {
     CHECK(indexed("cu_seqlens", 0) == "cu_seqlens[0]");
     CHECK(indexed("cu_seqlens", 12) == "cu_seqlens[12]");
     CHECK(indexed("", max64) == "[18446744073709551615]");

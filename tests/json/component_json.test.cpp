@@ -18,7 +18,7 @@ std::string refusal_of(const char* text) {
 
 }  // namespace
 
-TEST_CASE("Times of components are read as they are written") {
+TEST_CASE("component times written to JSON are read back unchanged") {
     const floptally::component_times times{
         .seconds = 1.6,
         .times = {{.name = "attention", .components = {"attention.*"}, .seconds = 0.3},
@@ -35,22 +35,22 @@ TEST_CASE("Times of components are read as they are written") {
     CHECK(little.times.front().timed == floptally::counted_passes::train);
 }
 
-TEST_CASE("A file of times that cannot be read is a named error") {
+TEST_CASE("an unreadable file of component times is an error that names the field") {
     CHECK(refusal_of("[]") == "component_times: must be a JSON object, got []");
     CHECK(refusal_of("[[1], 2]") == "component_times: must be a JSON object, got a list of lists or objects");
     CHECK(refusal_of("{}") == "component_times.times: must be a list of at least one time");
     CHECK(refusal_of(R"({"times": []})") == "component_times.times: must be a list of at least one time");
     CHECK(refusal_of(R"({"seconds": 0, "times": [{"name": "a", "seconds": 1}]})") ==
           "component_times.seconds: must be a number above 0, got 0");
-    CHECK(refusal_of(R"({"second": 1})") == "component_times.second: is no key of a file of times: seconds, times");
+    CHECK(refusal_of(R"({"second": 1})") == "component_times.second: is an unknown key; known: seconds, times");
     CHECK(refusal_of(R"({"times": [5]})") == "times[0]: must be an object, got 5");
-    CHECK(refusal_of(R"({"times": [{"seconds": 1}]})") == "times[0].name: is missing");
+    CHECK(refusal_of(R"({"times": [{"seconds": 1}]})") == "times[0].name: is missing: give a name");
     CHECK(refusal_of(R"({"times": [{"name": "", "seconds": 1}]})") == "times[0].name: must be a name, got \"\"");
-    CHECK(refusal_of(R"({"times": [{"name": "a"}]})") == "times[0].seconds: is missing");
+    CHECK(refusal_of(R"({"times": [{"name": "a"}]})") == "times[0].seconds: is missing: give a number");
     CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": "1"}]})") ==
           "times[0].seconds: must be a number, got \"1\"");
     CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "component": "mlp"}]})") ==
-          "times[0].component: is no key of a file of times: name, components, pass, seconds");
+          "times[0].component: is an unknown key; known: name, components, pass, seconds");
     CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "components": "mlp"}]})") ==
           "times[0].components: must be a list of names, got \"mlp\"");
     CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "components": [1]}]})") ==

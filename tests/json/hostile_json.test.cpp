@@ -108,7 +108,7 @@ std::string error_of_reading(const json_reader& by, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("Text that is no JSON, however deep or long, is an error of the reader's own field") {
+TEST_CASE("deeply nested, long or invalid JSON is an error with the field of the reading function") {
     std::vector<std::pair<const char*, std::string>> texts{
         {"nothing", ""},
         {"lists without an end", repeated("[", million)},
@@ -135,6 +135,12 @@ TEST_CASE("Text that is no JSON, however deep or long, is an error of the reader
         for (const auto& [name, text] : texts) {
             INFO(by.field << ", " << name);
             const std::string error = error_of_reading(by, text);
+            const bool is_infinite = std::string_view(name) == "no number" || std::string_view(name) == "infinity";
+            if (by.field == "config" && is_infinite) {  // Python writes them into configs
+                CHECK(error.find("cannot be parsed") == std::string::npos);
+                CHECK(error.size() < 300);
+                continue;
+            }
             CHECK(error.substr(0, 300).starts_with(by.field + ": "));
             CHECK(error.size() < 300);
         }
@@ -143,7 +149,7 @@ TEST_CASE("Text that is no JSON, however deep or long, is an error of the reader
     }
 }
 
-TEST_CASE("Each beginning of a text is an error of the reader's own field, and never half of it") {
+TEST_CASE("every truncated JSON text is an error with the field of the reading function") {
     for (const json_reader& by : readers()) {
         const std::string whole = with(by, by.value);
         for (std::size_t size = 0; size + 1 < whole.size(); ++size) {
@@ -153,7 +159,7 @@ TEST_CASE("Each beginning of a text is an error of the reader's own field, and n
     }
 }
 
-TEST_CASE("A value that is nested a million times is an error that names its field") {
+TEST_CASE("a value nested a million levels deep is an error that names its field") {
     for (const json_reader& by : readers()) {
         for (const std::string& deep : {repeated("[", million) + repeated("]", million),
                                         repeated("{\"a\":", million) + "1" + repeated("}", million)}) {
@@ -165,24 +171,25 @@ TEST_CASE("A value that is nested a million times is an error that names its fie
     }
 }
 
-TEST_CASE("A key that is there twice is an error, also of an object within") {
+TEST_CASE("a repeated JSON key is an error, also in a nested object") {
     std::vector<json_reader> all = readers();
     REQUIRE(all.back().field == "trace");
     all.pop_back();  // below: it keeps few of its keys
     for (const json_reader& by : all) {
         INFO(by.field);
         const std::string whole = with(by, by.value);
-        const std::string twice = by.field + ": has the key \"a\" twice in one object";
-        CHECK(error_of_reading(by, "{\"a\": 1, \"a\": 1, " + whole.substr(1)) == twice);
-        CHECK(error_of_reading(by, "{\"b\": [{\"a\": {\"a\": 1}, \"c\": 1, \"a\": 2}], " + whole.substr(1)) == twice);
+        const std::string twice = by.field + ": has the key \"a\" twice in one object at line 1, column ";
+        CHECK(error_of_reading(by, "{\"a\": 1, \"a\": 1, " + whole.substr(1)) == twice + "12; remove one");
+        CHECK(error_of_reading(by, "{\"b\": [{\"a\": {\"a\": 1}, \"c\": 1, \"a\": 2}], " + whole.substr(1)) ==
+              twice + "34; remove one");
         CHECK(error_of_reading(by, with(by, "[{\"a\": 1}, {\"a\": {\"a\": 1}}]")).find("twice") == std::string::npos);
         const std::string first = whole.substr(0, whole.find(':'));  // the first key, again at the end
         CHECK(error_of_reading(by, whole.substr(0, whole.rfind('}')) + "," + first.substr(1) + ": 1}")
-                  .ends_with(" twice in one object"));
+                  .find(" twice in one object at line ") != std::string::npos);
     }
 }
 
-TEST_CASE("What a trace says twice is an error, where it is read and the two differ") {
+TEST_CASE("repeated keys with conflicting values in a profiler trace are an error") {
     const auto read = [](const std::string& more, const std::string& event) {
         std::istringstream text("{" + more +
                                 R"("traceEvents": [{"ph": "X", "cat": "kernel", "name": "mm", "pid": 1, "tid": 1,
@@ -192,20 +199,20 @@ TEST_CASE("What a trace says twice is an error, where it is read and the two dif
     };
     CHECK(read("", R"("args": {"device": 0, "device": 0, "grid": 1, "grid": 2})") == "no error");
     CHECK(read("", R"("name": "mm", "dur": 2.0)") == "no error");
-    CHECK(read("", R"("name": "mn")") == "traceEvents[0].name: is there twice, with two values");
-    CHECK(read("", R"("dur": 3)") == "traceEvents[0].dur: is there twice, with two values");
+    CHECK(read("", R"("name": "mn")") == "traceEvents[0].name: appears twice with two values; keep one");
+    CHECK(read("", R"("dur": 3)") == "traceEvents[0].dur: appears twice with two values; keep one");
     CHECK(read("", R"("args": {"device": 0, "device": 1})") ==
-          "traceEvents[0].args.device: is there twice, with two values");
+          "traceEvents[0].args.device: appears twice with two values; keep one");
     CHECK(read("", R"("args": {"correlation": 4}, "args": {"correlation": 5})") ==
-          "traceEvents[0].args.correlation: is there twice, with two values");
+          "traceEvents[0].args.correlation: appears twice with two values; keep one");
     CHECK(read("", R"("args": {"Collective name": "allreduce", "Collective name": "send"})") ==
-          "traceEvents[0].args.Collective name: is there twice, with two values");
-    CHECK(read(R"("traceEvents": [], )", R"("a": 1)") == "traceEvents: is there twice");
+          "traceEvents[0].args.Collective name: appears twice with two values; keep one");
+    CHECK(read(R"("traceEvents": [], )", R"("a": 1)") == "traceEvents: appears twice; keep one");
     CHECK(read(R"("distributedInfo": {"rank": 1, "rank": 2}, )", R"("a": 1)") ==
-          "distributedInfo.rank: is there twice, with two values");
+          "distributedInfo.rank: appears twice with two values; keep one");
 }
 
-TEST_CASE("A log with a line of a million digits or brackets, or of any bytes, is read or an error of its line") {
+TEST_CASE("a log with very long or binary lines is read, or is an error with the line number") {
     for (const std::string& line :
          {"[train] [iter " + repeated("9", million) + ", tokens 5",
           "[train] [iter 1, tokens 5, elapsed_time " + repeated("9", million) + " ms",
@@ -221,7 +228,7 @@ TEST_CASE("A log with a line of a million digits or brackets, or of any bytes, i
           }).starts_with("log: says no throughput in its 2 lines: "));
 }
 
-TEST_CASE("A text of many objects takes time by its length") {
+TEST_CASE("reading many JSON objects takes time linear in the text") {
     const auto listed = [](std::size_t objects) {
         std::istringstream text("[" + repeated("{\"a\":{\"b\":1}},", objects) + "1]");
         return floptally::read_json(text, "config").size();

@@ -66,7 +66,7 @@ std::string refusal_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A step on the CPU: every moment is of the part that a second way finds") {
+TEST_CASE("a CPU trace attributes each time as an independent implementation does") {
     const trace_times made(floptally::load_kineto_trace(folder / "cpu_step.json"));
     const nlohmann::json expected = golden("traces/cpu_step_times.json");
     CHECK_FALSE(made.on_gpu());
@@ -82,7 +82,7 @@ TEST_CASE("A step on the CPU: every moment is of the part that a second way find
     CHECK(parts_of(made) == others);
 }
 
-TEST_CASE("A step on a GPU: kernels are of the modules that launched them") {
+TEST_CASE("a GPU trace attributes kernels to the modules that launched them") {
     const trace_times made(floptally::load_kineto_trace(folder / "gpu_step.json"));
     CHECK(made.on_gpu());
     CHECK(made.devices() == 1);
@@ -100,11 +100,11 @@ TEST_CASE("A step on a GPU: kernels are of the modules that launched them") {
           std::vector<std::string>{"the device began the profiler's steps 0.015 ms after the host",
                                    "kernels and copies without a launch in the trace: 1",
                                    "kernels and copies that were not launched in the profiler's steps, left out: 1",
-                                   "no pattern says what 0.020 ms of a step are, most of them 0.010 ms void "
+                                   "no pattern matches 0.020 ms of a step, most of that 0.010 ms void "
                                    "at::native::vectorized_elementwise_kernel<4, at::nat..., 0.010 ms own_kernel"});
 }
 
-TEST_CASE("Rules of one's own stand before the usual ones") {
+TEST_CASE("module patterns of the user take precedence over the built-in ones") {
     const floptally::trace gpu = floptally::load_kineto_trace(folder / "gpu_step.json");
     const parts made =
         parts_of(trace_times(gpu, floptally::module_map_named(
@@ -117,12 +117,12 @@ TEST_CASE("Rules of one's own stand before the usual ones") {
     CHECK(made.at({"communication", "forward"}) == 140'000);
     CHECK(made.count({"not attributed", "forward"}) == 0);
     CHECK(error_of([] { static_cast<void>(floptally::module_map_named("a=b,c")); }) ==
-          "modules[1]: must be PATTERN=NAME, apart by commas, got \"c\"");
+          "modules[1]: must be PATTERN=NAME, items separated by commas, got \"c\"");
     CHECK(error_of([] { static_cast<void>(floptally::module_map_named("=b")); }) ==
-          "modules[0]: must be PATTERN=NAME, apart by commas, got \"=b\"");
+          "modules[0]: must be PATTERN=NAME, items separated by commas, got \"=b\"");
 }
 
-TEST_CASE("Without links, threads that a number may be of are not guessed") {
+TEST_CASE("backward operators with ambiguous sequence numbers are not attributed unless the trace links them") {
     nlohmann::json gpu = nlohmann::json::parse(text_of("gpu_step.json"));
     nlohmann::json without = nlohmann::json::array();
     for (const nlohmann::json& one : gpu["traceEvents"]) {
@@ -137,7 +137,7 @@ TEST_CASE("Without links, threads that a number may be of are not guessed") {
         CHECK(made.count({part, "backward"}) == 0);
     }
     CHECK(made.at({"not attributed", "forward"}) == 20'000 + 600'000);
-    CHECK(two.notes().back() == "backward operators without a forward one that is told apart: 5");
+    CHECK(two.notes().back() == "backward operators whose forward operator is unknown: 5");
     // One thread alone that has forward operators can be meant.
     for (nlohmann::json& one : gpu["traceEvents"]) {
         if (one["name"] == "aten::silu") {
@@ -147,7 +147,7 @@ TEST_CASE("Without links, threads that a number may be of are not guessed") {
     CHECK(parts_of(trace_times(read(gpu.dump()))).at({"mlp", "backward"}) == 200'000);
 }
 
-TEST_CASE("A trace as a bare list, in microseconds without decimals, with times as text") {
+TEST_CASE("a trace that is a bare list of events, with times as numbers or text, is read") {
     const parts made = parts_of(trace_times(read(
         R"([{"ph":"X","cat":"user_annotation","name":"model.layers.0.mlp","pid":1,"tid":1,"ts":1740461679470813,"dur":10},
             {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":"1740461679470814.5","dur":"4.0006"},
@@ -157,7 +157,7 @@ TEST_CASE("A trace as a bare list, in microseconds without decimals, with times 
                         {{"no operator runs", "forward"}, 102'000 - 4'001 - 15'000}});
 }
 
-TEST_CASE("Whatever bytes of a trace are other ones, it is an error or its times add up") {
+TEST_CASE("a corrupted trace is an error, or its attributed times still add up") {
     const std::string whole = text_of("gpu_step.json");
     std::mt19937_64 random(7);
     std::size_t read_anyway = 0;
@@ -181,7 +181,7 @@ TEST_CASE("Whatever bytes of a trace are other ones, it is an error or its times
     CHECK(read_anyway > 50);
 }
 
-TEST_CASE("A send and its receive are one operation of two ranks, whose traces say which they are") {
+TEST_CASE("a send and the receive of its peer count as one operation of two ranks") {
     const auto of_rank = [](int rank, const std::string& what, int peer, int begin, int end) {
         const std::string place = std::string(what == "send" ? "Dst" : "Src") + " Rank";
         const nlohmann::json kernel{{"ph", "X"},
@@ -214,7 +214,7 @@ TEST_CASE("A send and its receive are one operation of two ranks, whose traces s
 }
 
 #ifdef FLOPTALLY_ZLIB
-TEST_CASE("F85: a trace is read as gzip too, of one member or several") {
+TEST_CASE("traces in gzip files of one or several members are read") {
     const std::string whole = text_of("gpu_step.json");
     const parts expected = parts_of(trace_times(read(whole)));
     for (const char* name : {"gpu_step.json.gz", "gpu_step_members.json.gz"}) {
@@ -241,35 +241,38 @@ TEST_CASE("F85: a trace is read as gzip too, of one member or several") {
         }
         CHECK(refused > 60);
     }
-    CHECK(refusal_of("\x1f\x8b") == "trace: is a broken gzip file: it ends early");
+    CHECK(refusal_of("\x1f\x8b") == "trace: is a broken gzip file: it ends early; copy it again");
 }
 #else
-TEST_CASE("F85: a trace that is packed by gzip says what to do where zlib is not there") {
+TEST_CASE("a gzip trace is an error that suggests gunzip if zlib is missing") {
     CHECK(refusal_of("\x1f\x8b") ==
-          "trace: is packed by gzip, which this build cannot read without zlib: give what gunzip makes of it");
+          "trace: is packed by gzip, which this build cannot read without zlib: unpack it with gunzip");
 }
 #endif
 
-TEST_CASE("Traces that are broken, cut off or of something else are named errors") {
+TEST_CASE("broken, truncated and unrelated traces are errors that name the cause") {
     const std::string whole = text_of("cpu_step.json");
-    CHECK(refusal_of(whole.substr(0, whole.size() / 2)).rfind("trace: is no JSON, or ends early: at byte ", 0) == 0);
-    CHECK(refusal_of("") == "trace: is no JSON, or ends early: at byte 1, after 0 events, near \"\"");
-    CHECK(refusal_of("{}") == "trace: has no list \"traceEvents\"");
-    CHECK(refusal_of(R"({"traceEvents": 5})") == "trace: has no list \"traceEvents\"");
-    CHECK(refusal_of(R"({"other": [{"ph": "X"}]})") == "trace: has no list \"traceEvents\"");
+    CHECK(refusal_of(whole.substr(0, whole.size() / 2)).rfind("trace: is not valid JSON, or ends early: at byte ", 0) ==
+          0);
+    CHECK(refusal_of("") == "trace: is not valid JSON, or ends early: at byte 1, after 0 events, near \"\"");
+    CHECK(refusal_of("{}") == "trace: has no list \"traceEvents\": give a trace of PyTorch's profiler");
+    CHECK(refusal_of(R"({"traceEvents": 5})") ==
+          "trace: has no list \"traceEvents\": give a trace of PyTorch's profiler");
+    CHECK(refusal_of(R"({"other": [{"ph": "X"}]})") ==
+          "trace: has no list \"traceEvents\": give a trace of PyTorch's profiler");
     CHECK(refusal_of(R"({"traceEvents": []})") ==
-          "trace: has no operator, annotation, module or kernel: is it one of PyTorch's profiler?");
+          "trace: has no operator, annotation, module or kernel: give a trace of PyTorch's profiler");
     CHECK(error_of([] { static_cast<void>(floptally::load_kineto_trace("/no/such")); }) ==
-          "trace: cannot read \"/no/such\"");
+          "trace: cannot read \"/no/such\": pass a readable file");
     const auto refused = [](const std::string& event) {
         return refusal_of(R"({"traceEvents": [{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":9},)" +
                           event + "]}");
     };
     CHECK(refused(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2})") == "no error");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1})") ==
-          "traceEvents[1].dur: is missing: \"b\" needs its time");
+          "traceEvents[1].dur: is missing: give the time of \"b\"");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"dur":1})") ==
-          "traceEvents[1].ts: is missing: \"b\" needs its time");
+          "traceEvents[1].ts: is missing: give the time of \"b\"");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1,"dur":-2})") ==
           "traceEvents[1].dur: must be at least 0, got -2000 ns");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":"soon","dur":2})") ==
@@ -283,12 +286,13 @@ TEST_CASE("Traces that are broken, cut off or of something else are named errors
             R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1,"dur":2,"args":{"Sequence number":"x"}})") ==
         "traceEvents[1].args.Sequence number: must be an integer of at least 0, got \"x\"");
     CHECK(refused(R"({"ph":"f","cat":"fwdbwd","name":"fwdbwd","pid":1,"tid":1,"ts":1})") ==
-          "traceEvents[1].id: is missing: a link needs it");
+          "traceEvents[1].id: is missing: a link from a forward operator to its backward needs it; record the trace "
+          "again");
     CHECK(refusal_of(
               R"({"traceEvents": [{"ph":"X","cat":"user_annotation","name":"a","pid":1,"tid":1,"ts":1,"dur":9}]})") ==
-          "trace: has neither an operator nor a kernel that ran for a nanosecond");
+          "trace: has no operator and no kernel with a duration: record CPU or CUDA activities");
     CHECK(refusal_of(R"({"traceEvents": [{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":0}]})") ==
-          "trace: has no event with a duration");
+          "trace: has no event with a duration: record at least one step");
 }
 
 }  // namespace kineto_trace_test

@@ -47,7 +47,7 @@ json state_json() {
 
 }  // namespace
 
-TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of the log, convention and version") {
+TEST_CASE("a meter's JSON is one line with counts as strings, logged names, convention and version") {
     meter m(model(), floptally::conventions::verl, {},
             {.gpus = 8,
              .peak_tflops = 989,
@@ -74,7 +74,7 @@ TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of
     CHECK(read["numbers_version"] == floptally::numbers_version);
     CHECK(read["convention"] == "verl");
     CHECK(read["gpus"] == 8);
-    CHECK(read["counted"] == "of all 8 GPUs, as declared");  // F41
+    CHECK(read["counted"] == "of all 8 GPUs, as declared");
     CHECK(read["peak_tflops"] == 989);
     CHECK(read["accelerator"] == "NVIDIA H100 SXM5");
     CHECK(read["precision"] == "bf16");
@@ -103,13 +103,13 @@ TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of
     for (int step = 0; step < 10; ++step) {
         fill(m);
     }
-    const json percentiles = floptally::to_json(m)["step_percentiles"];  // F24
+    const json percentiles = floptally::to_json(m)["step_percentiles"];
     CHECK(percentiles["left_out"] == "10");
     CHECK(percentiles["steps"] == std::to_string(m.run().totals.steps - 10));
     CHECK(percentiles["p90"] == m.step_percentiles().p90);
 }
 
-TEST_CASE("A meter's line says what kind of peak it is, and where its source is no document") {
+TEST_CASE("a meter's JSON line has the kind of its peak and marks a source that is not the vendor") {
     using floptally::peak_kind;
     using floptally::source_quality;
     const auto line = [](peak_kind kind, source_quality quality) {
@@ -125,7 +125,7 @@ TEST_CASE("A meter's line says what kind of peak it is, and where its source is 
     CHECK(line(peak_kind::boost, source_quality::vendor_document)["peak_kind"] == "boost");
 }
 
-TEST_CASE("A meter's line names the convention that it shows beside, and has its rates") {
+TEST_CASE("a meter's JSON line has the name and the rates of its second convention") {
     meter m(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 148});
     CHECK_FALSE(floptally::to_json(m).contains("beside"));
     m.shows_beside(floptally::flop_counter(model(), floptally::conventions::palm));
@@ -138,16 +138,16 @@ TEST_CASE("A meter's line names the convention that it shows beside, and has its
     CHECK(line["step"]["rates"].contains("tflops_palm_padded_per_gpu"));
 }
 
-TEST_CASE("A stream that cannot be written to is an error") {
+TEST_CASE("a stream that cannot be written to is an error") {
     meter m(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 1});
     std::ostream closed(nullptr);
     CHECK(error_of([&] {
               floptally::write_json_line(closed, m);
               return 0;
-          }) == "stream: a line of the meter could not be written");
+          }) == "stream: cannot write a line of the meter: check that the file is open and the disk has space");
 }
 
-TEST_CASE("A run goes on from JSON bit for bit") {
+TEST_CASE("a meter resumes its run from JSON bit for bit") {
     meter first(model(), floptally::conventions::exact, {},
                 {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus});
     fill(first);
@@ -170,49 +170,51 @@ TEST_CASE("A run goes on from JSON bit for bit") {
     CHECK(fresh.run().totals.steps == 0);
 }
 
-TEST_CASE("the account of a run goes through JSON, and is there only where a run has one") {
+TEST_CASE("the goodput of a run is saved to JSON and read back, and is absent if it was never counted") {
     CHECK_FALSE(state_json().contains("account"));
     double now = 1.7e9 + 1.0 / 3;
     meter m(model(), floptally::conventions::exact, {}, {.gpus = 1, .peak_tflops = 989});
-    m.account() = floptally::run_account([&now] { return now; });
-    m.account().begin();
+    m.goodput() = floptally::goodput_clock([&now] { return now; });
+    m.goodput().begin();
     fill(m);
     now += 10.1;
-    m.account().spend("evaluation", 0.1);
-    m.account().spend("a \"name\"", 1.0 / 3);
+    m.goodput().spend("evaluation", 0.1);
+    m.goodput().spend("a \"name\"", 1.0 / 3);
     const floptally::meter_state saved = floptally::state_of(m);
     json text = json::parse(floptally::to_json(saved).dump());
-    CHECK(*floptally::read_meter_state(text).account == *saved.account);
+    CHECK(*floptally::read_meter_state(text).goodput == *saved.goodput);
     const auto problem = [&text](const char* key, const json& bad) {
         json state = text;
         state["account"][key] = bad;
-        return error_of([&] { return floptally::read_meter_state(state).words.size(); });
+        return error_of([&] { return floptally::read_meter_state(state).accumulators.size(); });
     };
     CHECK(problem("saved_at", "x") == "saved_at: must be a number, got \"x\"");
     CHECK(problem("spent", 5) == "spent: must be a list, got 5");
     CHECK(problem("spent", json::array({json::array({"data", "1"})})) ==
           "spent: must be pairs of a name and seconds, got [\"data\",\"1\"]");
     text["account"].erase("wall_seconds");
-    CHECK(error_of([&] { return floptally::read_meter_state(text).words.size(); }) ==
-          "wall_seconds: is missing in the state of a meter");
+    CHECK(error_of([&] { return floptally::read_meter_state(text).accumulators.size(); }) ==
+          "wall_seconds: is missing: give the whole state of a meter, as `to_json` wrote it");
 }
 
-TEST_CASE("A state that is mistyped, incomplete or out of range is an error that names the key") {
+TEST_CASE("a saved state with a wrong type, a missing key or a value out of range is an error that names the key") {
     const auto problem = [](const std::function<void(json&)>& change) {
         json state = state_json();
         change(state);
-        return error_of([&] { return floptally::read_meter_state(state).words.size(); });
+        return error_of([&] { return floptally::read_meter_state(state).accumulators.size(); });
     };
     CHECK(problem([](json&) {}) == "no error");
     const json whole = state_json();
     for (const auto& [key, unused] : whole.items()) {
         INFO(key);
-        CHECK(problem([&key = key](json& s) { s.erase(key); }) == key + ": is missing in the state of a meter");
+        CHECK(problem([&key = key](json& s) { s.erase(key); }) ==
+              key + ": is missing: give the whole state of a meter, as `to_json` wrote it");
         for (const json& bad : {json(nullptr), json::object(), json(true)}) {
             CHECK(problem([&key = key, &bad](json& s) { s[key] = bad; }).rfind(key + ": must be", 0) == 0);
         }
     }
-    CHECK(problem([](json& s) { s = json::array(); }) == "version: is missing in the state of a meter");
+    CHECK(problem([](json& s) { s = json::array(); }) ==
+          "version: is missing: give the whole state of a meter, as `to_json` wrote it");
     for (const char* key : {"steps", "useful", "executed"}) {
         for (const char* bad : {"", "-1", "1.0", " 1", "1e3", "0x1", "999999999999999999999999999999999999999",
                                 "340282366920938463463374607431768211456", "1\xff"}) {
@@ -222,7 +224,8 @@ TEST_CASE("A state that is mistyped, incomplete or out of range is an error that
                   }).rfind(std::string(key) + ": must be a count in decimal digits", 0) == 0);
         }
     }
-    const std::string changed = "checksum: is not that of this state, which was cut or changed after it was written";
+    const std::string changed =
+        "checksum: does not match: the state was cut or changed after it was written; load an earlier one";
     CHECK(problem([](json& s) { s["useful"] = "340282366920938463463374607431768211455"; }) == changed);
     CHECK(problem([](json& s) { s["checksum"] = "1"; }) == changed);
     CHECK(problem([](json& s) { s["steps"] = "18446744073709551616"; }) ==
@@ -233,16 +236,18 @@ TEST_CASE("A state that is mistyped, incomplete or out of range is an error that
         CHECK(problem([&](json& s) { s["durations"][0] = bad; }) ==
               "durations: must be pairs of a bucket below 2560 and a count");
     }
-    CHECK(problem([](json& s) { s["min_seconds"] = 1; }).find("are not among the durations") != std::string::npos);
+    CHECK(problem([](json& s) {
+              s["min_seconds"] = 1;
+          }).find("are not among the durations: the saved histogram is damaged") != std::string::npos);
 }
 
-TEST_CASE("A state that is cut anywhere, or has any bit changed, is refused or says the same") {
+TEST_CASE("a saved state that is truncated or has a flipped bit is an error or means the same") {
     const json state = state_json();
     const std::string whole = state.dump();
     const auto refused = [](const std::string& text) {
         const json read = json::parse(text, nullptr, false);
         return read.is_discarded() ||
-               error_of([&] { return floptally::read_meter_state(read).words.size(); }) != "no error";
+               error_of([&] { return floptally::read_meter_state(read).accumulators.size(); }) != "no error";
     };
     CHECK_FALSE(refused(whole));
     std::size_t accepted = 0;

@@ -12,14 +12,14 @@
 
 namespace waterfall_json_test {
 
-TEST_CASE("A step by component as JSON: its integers are text, and add up") {
-    floptally::step_account account{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
+TEST_CASE("the JSON of a step by component has integers as strings that add up") {
+    floptally::time_breakdown timed{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
     floptally::breakdown work;
     work.append("mlp").useful[0] = 50'000'000'000'000;
     work.append("lm_head").useful[0] = 30'000'000'000'000;
-    account.work = {{work, 100}};
+    timed.work = {{work, 100}};
     const std::vector<floptally::timed_part> times = {{.name = "m", .components = {"mlp"}, .seconds = 0.5}};
-    const nlohmann::ordered_json made = to_json(floptally::component_waterfall(account, times));
+    const nlohmann::ordered_json made = to_json(floptally::component_waterfall(timed, times));
     std::int64_t lost = 0;
     for (const nlohmann::ordered_json& line : made) {
         lost += std::stoll(line["lost"].get<std::string>());
@@ -31,12 +31,12 @@ TEST_CASE("A step by component as JSON: its integers are text, and add up") {
     CHECK(made[1]["timed"] == false);
 }
 
-TEST_CASE("A table as JSON has the texts that are printed, and the exact number of a cell where it has one") {
-    floptally::step_account account{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
+TEST_CASE("the JSON of a waterfall table has the printed texts and the exact numbers") {
+    floptally::time_breakdown timed{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
     floptally::breakdown work;
     work.append("mlp").useful[0] = 50'000'000'000'000;
-    account.work = {{work, 100}};
-    floptally::table shown = table_of(floptally::waterfall(account));
+    timed.work = {{work, 100}};
+    floptally::table shown = table_of(floptally::waterfall(timed));
     shown.title = "a title";
     shown.notes = {"a note"};
     const nlohmann::ordered_json made = to_json(shown);

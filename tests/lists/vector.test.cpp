@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lists of the reader of pages, against std::vector: elements that count how many there are, and text, which owns
+// The lists of the reader of specs, against std::vector: elements that count how many there are, and text, which owns
 // memory, so that ASan sees what is read after it is gone.
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace vector_test {
 namespace {
 
-using floptally::detail::pages::owner;
+using floptally::detail::specs::owner;
 
 int alive = 0;
 
@@ -37,7 +37,7 @@ struct counted {
 
 counted long_text(std::uint32_t n) { return counted("longer than what a string holds inside: " + std::to_string(n)); }
 
-bool equal(const floptally::detail::pages::vector<counted>& a, const std::vector<counted>& b) {
+bool equal(const floptally::detail::specs::vector<counted>& a, const std::vector<counted>& b) {
     bool same = a.size() == b.size() && a.empty() == b.empty();
     for (std::size_t i = 0; same && i < b.size(); ++i) {
         same = a[i] == b[i] && a.begin()[i] == b[i];
@@ -47,11 +47,11 @@ bool equal(const floptally::detail::pages::vector<counted>& a, const std::vector
 
 }  // namespace
 
-TEST_CASE("a list of the reader holds what a vector holds, after any sequence of changes, and frees it") {
+TEST_CASE("the config reader's vector behaves like std::vector and frees its elements") {
     std::mt19937 random(7);
     {
-        floptally::detail::pages::vector<counted> list;
-        floptally::detail::pages::vector<counted> other;
+        floptally::detail::specs::vector<counted> list;
+        floptally::detail::specs::vector<counted> other;
         std::vector<counted> wanted;
         std::vector<counted> other_wanted;
         for (int step = 0; step < 4000; ++step) {
@@ -66,7 +66,7 @@ TEST_CASE("a list of the reader holds what a vector holds, after any sequence of
                     break;
                 case 2:
                     list = std::move(other);
-                    other = floptally::detail::pages::vector<counted>();
+                    other = floptally::detail::specs::vector<counted>();
                     wanted = std::move(other_wanted);
                     other_wanted = {};
                     break;
@@ -85,7 +85,7 @@ TEST_CASE("a list of the reader holds what a vector holds, after any sequence of
                     wanted.resize(wanted.size() + 3, long_text(1));
                     break;
                 case 6: {
-                    const floptally::detail::pages::vector<counted> copy(list.begin(), list.end());
+                    const floptally::detail::specs::vector<counted> copy(list.begin(), list.end());
                     list = copy;
                     CHECK(copy == list);
                     list.resize(1, long_text(2));
@@ -108,21 +108,21 @@ TEST_CASE("a list of the reader holds what a vector holds, after any sequence of
             REQUIRE(equal(other, other_wanted));
             REQUIRE((list == other) == (wanted == other_wanted));
         }
-        floptally::detail::pages::vector<counted>& itself = list;
+        floptally::detail::specs::vector<counted>& itself = list;
         list = itself;
         CHECK(equal(list, wanted));
     }
     CHECK(alive == 0);
 }
 
-TEST_CASE("what an owner has stays where it is while more are added, and is freed") {
+TEST_CASE("objects in the config reader's owning pointer keep their address and are freed") {
     {
-        floptally::detail::pages::vector<owner<counted>> all;
+        floptally::detail::specs::vector<owner<counted>> all;
         std::vector<const counted*> places;
         for (std::uint32_t n = 0; n < 100; ++n) {
             places.push_back(all.push_back(owner(new counted(long_text(n)))).get());
         }
-        floptally::detail::pages::vector<owner<counted>> moved(std::move(all));
+        floptally::detail::specs::vector<owner<counted>> moved(std::move(all));
         REQUIRE(moved.size() == 100);
         std::uint32_t n = 0;
         for (const owner<counted>& text : moved) {

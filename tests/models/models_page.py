@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/models.md from the pages in include/floptally/models and the runs of tests/golden/zoo; with --check, exits 1
+"""Writes docs/models.md from the specs in include/floptally/models and the runs of tests/golden/zoo; with --check, exits 1
 where it is not current.
 
 For each model type: the parts that its layers multiply and what their attention sees, by following the bases for what it
@@ -13,7 +13,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = ROOT / "include/floptally/models"
+SPECS = ROOT / "include/floptally/models"
 ZOO = ROOT / "tests/golden/zoo"
 PAGE = ROOT / "docs/models.md"
 
@@ -37,9 +37,9 @@ MASKS = {
 BLOCKS = ("mixer", "cross", "feed", "more", "before", "into_mixer", "stem")
 
 
-class Page:
+class Spec:
     def __init__(self, text):
-        head = re.match(r"page (\S+?)(?:\s*:\s*(\S+)(?:\s+as\s+\S+)?)?(?:\s+prefix\s+(\S+))?\s*$", text.splitlines()[0])
+        head = re.match(r"spec (\S+?)(?:\s*:\s*(\S+)(?:\s+as\s+\S+)?)?(?:\s+prefix\s+(\S.*?))?\s*$", text.splitlines()[0])
         self.name, self.base, self.prefix = head.group(1), head.group(2), head.group(3)
         self.blocks = {}
         self.inner = re.findall(r"^inner (\S+)[^:\n]*:\s*(\S+?),?(?:\s|$)", text, re.M)
@@ -64,41 +64,41 @@ class Page:
                 self.blocks[block].append(word.group(1))
 
 
-def read_pages():
-    pages, types = {}, {}
-    for path in sorted(PAGES.glob("*.page")):
-        text = path.read_text(encoding="utf-8").removeprefix('R"page(\n').removesuffix(')page"\n')
-        texts = re.split(r"(?m)^(?=page )", text)
-        found = [Page(text) for text in texts if text.startswith("page ")]
+def read_specs():
+    specs, types = {}, {}
+    for path in sorted(SPECS.glob("*.spec")):
+        text = path.read_text(encoding="utf-8").removeprefix('R"spec(\n').removesuffix(')spec"\n')
+        texts = re.split(r"(?m)^(?=spec )", text)
+        found = [Spec(text) for text in texts if text.startswith("spec ")]
         for one in found:
-            pages[one.name] = one
+            specs[one.name] = one
         if path.stem != "base":
             types[found[0].name] = path.name
-    return pages, types
+    return specs, types
 
 
-def parts_of(pages, name):
-    blocks, page = {}, pages.get(name)
-    while page is not None:
-        for block, parts in page.blocks.items():
+def parts_of(specs, name):
+    blocks, spec = {}, specs.get(name)
+    while spec is not None:
+        for block, parts in spec.blocks.items():
             blocks.setdefault(block, parts)
-        page = pages.get(page.base) if page.base else None
+        spec = specs.get(spec.base) if spec.base else None
     return ", ".join(dict.fromkeys(NAMES[part] for block in BLOCKS for part in blocks.get(block, [])))
 
 
-def bases_of(pages, name):
-    page = pages.get(name)
-    while page is not None:
-        yield page
-        page = pages.get(page.base) if page.base else None
+def bases_of(specs, name):
+    spec = specs.get(name)
+    while spec is not None:
+        yield spec
+        spec = specs.get(spec.base) if spec.base else None
 
 
-def seen_by(pages, name):
+def seen_by(specs, name):
     """The masks of what `sees` is worth, with the names that it asks for, and of lines of parts that say their own."""
     names = {}
-    for page in bases_of(pages, name):
-        names = {**page.names, **names}
-    open_, asked, found = [names.get("sees", "")] + pages[name].parts, set(), []
+    for spec in bases_of(specs, name):
+        names = {**spec.names, **names}
+    open_, asked, found = [names.get("sees", "")] + specs[name].parts, set(), []
     while open_:
         for word in re.findall(r"(?<![.\w])[a-z_]+\b", open_.pop(0)):
             if word in MASKS and word not in found:
@@ -109,25 +109,25 @@ def seen_by(pages, name):
     return ", ".join(MASKS[word] for word in found)
 
 
-def what_of(pages, name):
-    page, inner, encoder = pages[name], [], None
-    while page is not None:
-        inner = inner or page.inner
-        encoder = encoder or page.encoder
-        page = pages.get(page.base) if page.base else None
+def what_of(specs, name):
+    spec, inner, encoder = specs[name], [], None
+    while spec is not None:
+        inner = inner or spec.inner
+        encoder = encoder or spec.encoder
+        spec = specs.get(spec.base) if spec.base else None
     if inner:
         return " + ".join(f"`{of}`" if of.strip("*") else part for part, of in inner)
-    parts = parts_of(pages, name) or "HSTU layers, MLPs"  # a page without blocks
+    parts = parts_of(specs, name) or "HSTU layers, MLPs"  # a spec without blocks
     if encoder is not None and encoder.group(1) != "none":
         parts += f"; encoder `{encoder.group(1)}`"
     return parts
 
 
-def kinds(pages, types):
+def kinds(specs, types):
     """What is multiplied, and under which masks: the types of which it is so."""
     found = {}
     for name in sorted(types):
-        what, sees = what_of(pages, name), seen_by(pages, name)
+        what, sees = what_of(specs, name), seen_by(specs, name)
         found.setdefault(f"{what}; {sees}" if sees else what, []).append(name)
     return sorted(found.items(), key=lambda kind: (-len(kind[1]), kind[0]))
 
@@ -150,12 +150,12 @@ def listed(names):
     return " ".join(f"`{name}`" for name in sorted(names))
 
 
-def written(pages, types):
+def written(specs, types):
     pinned, ran, runs, differences = zoo()
     lines = [
         "# Models",
         "",
-        f"floptally reads the `config.json` of {len(types)} types. `floptally models` lists them, each with its [page](pages.md) in",
+        f"floptally reads the `config.json` of {len(types)} types. `floptally models` lists them, each with its [spec](specs.md) in",
         "`include/floptally/models/`, which says the keys that it reads. What is not here is an error that names the nearest type;",
         "[limitations.md](limitations.md#types-that-are-not-read) says why.",
         "",
@@ -166,13 +166,13 @@ def written(pages, types):
         "multiplies; sees | types",
         "--- | ---",
     ]
-    lines += [f"{what} | {listed(names)}" for what, names in kinds(pages, types)]
+    lines += [f"{what} | {listed(names)}" for what, names in kinds(specs, types)]
     lines += [
         "",
         "## What each type was compared with",
         "",
-        f"{len(ran)} types ran {runs} times, as tiny models of transformers {pinned['transformers']} and diffusers "
-        f"{pinned['diffusers']} under `FlopCounterMode` of",
+        f"{len(ran)} types ran {runs} times, as tiny models of transformers {pinned['transformers']}, diffusers "
+        f"{pinned['diffusers']} and NeMo Automodel {pinned['nemo-automodel']} under `FlopCounterMode` of",
         f"PyTorch {pinned['torch']}. FLOPs of forward, FLOPs of backward and parameters are equal to the integer, for the config as a user",
         "writes it and as its class resolves it. Visible pairs are compared with attention weights where a model returns them.",
         "",
@@ -188,15 +188,26 @@ def written(pages, types):
     for why, names in sorted(by_reason.items()):
         by_types.setdefault(listed(names), []).append(why)
     lines += [f"{'; '.join(reasons)} | {names}" for names, reasons in by_types.items()]
-    lines += ["", "`tests/models/models_page.py` writes this page."]
+    lines += [
+        "",
+        "## Releases that were read",
+        "",
+        "Types, classes and defaults were read at these releases. `python tests/upstream.py` shows what installed ones have since then.",
+        "",
+        "source | release | read on",
+        "--- | --- | ---",
+    ]
+    read = json.loads((ROOT / "tests/upstream.json").read_text(encoding="utf-8"))["sources"]
+    lines += [f"{name} | {one['release']} | {one['read']}" for name, one in sorted(read.items())]
+    lines += ["", "`tests/models/models_page.py` writes this page. Words that are floptally's own are in the [glossary](glossary.md)."]
     return "\n".join(lines) + "\n"
 
 
 def main():
-    text = written(*read_pages())
+    text = written(*read_specs())
     if sys.argv[1:] == ["--check"]:
         if PAGE.read_text(encoding="utf-8") != text:
-            print("docs/models.md is not what the pages say: run tests/models/models_page.py")
+            print("docs/models.md is not what the specs say: run tests/models/models_page.py")
             return 1
         return 0
     PAGE.write_text(text, encoding="utf-8")

@@ -56,8 +56,8 @@ void run(const std::string& call, int rank) {
     come_to("wait");
     under_way.wait();
     come_to("next");
-    std::array<std::uint64_t, 1> word{1};
-    everyone.sum(word);
+    std::array<std::uint64_t, 1> integer{1};
+    everyone.sum(integer);
     std::puts("a rank got to the end");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run by mpirun. `same_bytes`: a batch dealt unevenly, with a rank that has nothing, is the tally that one process
+// Run by mpirun. `same_bytes`: a batch sharded unevenly, with a rank that has nothing, is the tally that one process
 // counts. `schema`: the last rank disagrees, and every rank gets the error that the name in argv[2] says.
 
 #include <cstdint>
@@ -25,8 +25,9 @@ namespace {
 using namespace floptally;
 
 bool same_bytes(const tally& a, const tally& b) {
-    return a.words().size() == b.words().size() &&
-           std::memcmp(a.words().data(), b.words().data(), a.words().size() * sizeof(std::uint64_t)) == 0;
+    return a.accumulators().size() == b.accumulators().size() &&
+           std::memcmp(a.accumulators().data(), b.accumulators().data(),
+                       a.accumulators().size() * sizeof(std::uint64_t)) == 0;
 }
 
 /// Sequence i of the batch, and the replica that has it: replica 0 most of them, the last none.
@@ -60,7 +61,7 @@ void count_same_bytes(const flop_counter& model) {
         for (int step = 0; step < 3; ++step) {
             expect(same_bytes(reduction.sum(mine, everyone), all), "the tally of all ranks");
         }
-        expect(model.total(reduction.sum(mine, everyone)) == model.total(all), "FLOPs");
+        expect(model.total_flops(reduction.sum(mine, everyone)) == model.total_flops(all), "FLOPs");
 
         const mpi_reducer replicas(MPI_COMM_WORLD, layout, parallel_axis::dp);
         expect(
@@ -70,11 +71,11 @@ void count_same_bytes(const flop_counter& model) {
             [&] { static_cast<void>(reduce(mine, scopes::microbatch, layout, replicas, conventions::exact)); });
         expect((strict == "no error") == (sizes.dp == world), "replicas that were not compared: " + strict);
 
-        const ratio part = mine.get(view::useful, statistic::tokens) == 0
+        const ratio part = mine.get(view::useful, accumulator::tokens) == 0
                                ? ratio()
-                               : ratio(1, mine.get(view::useful, statistic::tokens));
+                               : ratio(1, mine.get(view::useful, accumulator::tokens));
         expect(reduce(part, scopes::microbatch, layout, everyone).denominator() ==
-                   all.get(view::useful, statistic::tokens),
+                   all.get(view::useful, accumulator::tokens),
                "a ratio");
         extremes ends;
         for (std::size_t i = 0; i < std::size(lengths); ++i) {
@@ -96,7 +97,7 @@ void disagree(const flop_counter& model, const std::string& what) {
     const convention how = is_odd && what == "convention" ? conventions::megatron : conventions::exact;
     const mpi_reducer everyone(MPI_COMM_WORLD);
     const std::string seen = error_of([&] { static_cast<void>(reduce(mine, scope, believed, everyone, {}, how)); });
-    expect(seen == what + ": the ranks do not agree on it, so nothing was added up", seen);
+    expect(seen == what + ": the ranks do not agree on it, so nothing was added up; configure all ranks alike", seen);
 }
 
 }  // namespace

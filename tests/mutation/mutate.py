@@ -3,7 +3,7 @@
 """Random faults in the core, each of which a test should see.
 
     pip install tree-sitter tree-sitter-cpp
-    python3 tests/mutation/mutate.py [--count 500] [--seed 1] [--rooms rules,batch,count] [--folder build/mutants]
+    python3 tests/mutation/mutate.py [--count 500] [--seed 1] [--modules statistics,batch,count] [--folder build/mutants]
     python3 tests/mutation/mutate.py --at count/plan_walk.hpp:49,balance/balance.hpp:93    # every mutant of these lines
 
 A mutant is one expression changed: an operator, a number by one, min for max, true for false, a statement that is left
@@ -36,7 +36,7 @@ import tree_sitter
 import tree_sitter_cpp
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = "integer,rules,batch,descriptors,count,conventions,parallel,balance,step"
+MODULES = "integer,statistics,batch,descriptors,count,conventions,parallel,balance,step"
 OPERATORS = {
     "+": "-", "-": "+", "*": "+", "/": "*", "%": "/", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
     "&&": "||", "||": "&&", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=", "*=": "+=", "++": "--",
@@ -355,19 +355,19 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--count", type=int, default=500)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--rooms", default=ROOMS)
+    options.add_argument("--modules", default=MODULES)
     options.add_argument("--at", default="", help="HEADER:LINE,...: every mutant that begins there, in place of random ones")
-    options.add_argument("--core-alone", action="store_true", help="without the tests of the rooms around the core")
+    options.add_argument("--core-alone", action="store_true", help="without the tests of the modules around the core")
     options.add_argument("--compiler", default="g++", help='may have a cache before it: "ccache g++"')
     options.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
     given = options.parse_args()
     folder = given.folder.resolve()
 
-    rooms = given.rooms.split(",")
+    modules = given.modules.split(",")
     places = {place for place in given.at.split(",") if place}
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
     headers = [str(path.relative_to(ROOT / "include/floptally"))
-               for room in rooms for path in sorted((ROOT / "include/floptally" / room).rglob("*.hpp"))]  # fmt: skip
+               for module in modules for path in sorted((ROOT / "include/floptally" / module).rglob("*.hpp"))]  # fmt: skip
     drawn = in_order([mutant for header in headers for mutant in mutants_of(header, parser)], given.seed)
     drawn = [mutant for mutant in drawn if not mutant.means_nothing]
     if places:
@@ -380,14 +380,14 @@ def main() -> None:
     start = time.process_time()
     program = Program(folder, given.compiler.split(), dict(enumerate(drawn[: given.count * 13 // 10], 1)))
     own = [ROOT / "tests/golden/indexer.test.cpp"]  # what a real model ran, without a reader of configs
-    own += sorted(path for room in {*rooms, "lists"} for path in (ROOT / "tests" / room).glob("*.test.cpp"))
+    own += sorted(path for module in {*modules, "lists"} for path in (ROOT / "tests" / module).glob("*.test.cpp"))
     core = program.build("core", own)
     suites = [core]
     counted = list(program.mutants)[: given.count]
     survivors = tried(program, core, counted)
     print(f"{len(counted) - len(survivors)} of {len(counted)} killed by the core's own tests", flush=True)
 
-    # The rooms around, whose tests read configs and compare with what real models ran.
+    # The modules around, whose tests read configs and compare with what real models ran.
     if survivors and not given.core_alone:
         others = sorted({*(ROOT / "tests").rglob("*.test.cpp")} - {*own})
         drawn_again = dict(program.mutants)
@@ -396,7 +396,7 @@ def main() -> None:
         suites.append(around)
         survivors = tried(program, around, survivors)
 
-    # What the compiler computes: the mutant by itself, with the test of its header, else of its room.
+    # What the compiler computes: the mutant by itself, with the test of its header, else of its module.
     for number in list(survivors):
         is_reached = any(number in case.reached for suite in suites for case in suite.cases)
         if killed_alone(program, number, is_reached):

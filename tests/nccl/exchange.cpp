@@ -67,7 +67,7 @@ exchange_plan random_plan(std::uint64_t seed, std::size_t n, std::uint64_t ranks
 }
 
 std::string exchange_and_return(nccl_exchanger& over, const exchange_plan& plan, std::uint64_t rank) {
-    const exchange_plan other = plan.with_sizes(numbers(plan.num_samples(), 3), 4);
+    const exchange_plan other = plan.with_sizes(numbers(plan.owners().size(), 3), 4);
     const rank_exchange first = plan.for_rank(rank);
     const rank_exchange second = other.for_rank(rank);
     const bytes sent = filled_with_payloads(first);
@@ -104,8 +104,7 @@ std::string exchange_on(ncclComm_t group, cudaStream_t stream, std::uint64_t ran
     } catch (const error& expected) {
         problem = expected.field() == "ranks" ? problem : expected.what();
     }
-    // F14: what is wrong with the buffer of the last rank alone, all ranks throw, and the next exchange is as if
-    // nothing had been.
+    // A buffer of the wrong size on the last rank alone is an error on every rank, and the next exchange works.
     const exchange_plan plan = random_plan(2, 20, ranks);
     const rank_exchange mine = plan.for_rank(rank);
     const bool is_wrong = rank + 1 == ranks;

@@ -39,7 +39,7 @@ std::string reduce_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank,
     }
     std::vector<std::uint64_t> large(100'000, ~std::uint64_t{0} - rank);
     over.max(large);
-    problem = large.back() == ~std::uint64_t{0} ? problem : "MAX is not that of unsigned words";
+    problem = large.back() == ~std::uint64_t{0} ? problem : "MAX is not that of unsigned integers";
     try {
         const convention& how = rank + 1 == ranks && ranks > 1 ? conventions::megatron : conventions::exact;
         static_cast<void>(reduce(mine, scopes::microbatch, layout, over, {}, how));

@@ -16,45 +16,45 @@ using numbers = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("the longest sample is placed first, each into the first row with room", "[packing]") {
+TEST_CASE("packing places the longest sample first, each in the first pack with room for it", "[packing]") {
     const numbers lengths{1, 4, 5, 2};
-    CHECK(pack_by_capacity(lengths, 6).row_of == numbers{0, 1, 0, 1});
-    // Where more rows are asked for, the fullest gives up its largest sample; of two as full the first.
-    CHECK(pack_by_capacity(lengths, 6, {.min_rows = 3}).row_of == numbers{0, 1, 2, 1});
-    CHECK(pack_by_capacity(lengths, 6, {.min_rows = 4}).row_of == numbers{0, 3, 2, 1});
-    CHECK(pack_by_capacity(lengths, 6, {.divisor = 4}).row_of == numbers{0, 3, 2, 1});
+    CHECK(pack_by_capacity(lengths, 6).pack_of == numbers{0, 1, 0, 1});
+    // Where more packs are asked for, the fullest gives up its largest sample; of two as full the first.
+    CHECK(pack_by_capacity(lengths, 6, {.min_packs = 3}).pack_of == numbers{0, 1, 2, 1});
+    CHECK(pack_by_capacity(lengths, 6, {.min_packs = 4}).pack_of == numbers{0, 3, 2, 1});
+    CHECK(pack_by_capacity(lengths, 6, {.divisor = 4}).pack_of == numbers{0, 3, 2, 1});
     const auto problem = [&](std::uint64_t capacity, const packing_options& options) {
         return error_of([&] { return pack_by_capacity(lengths, capacity, options); });
     };
-    CHECK(problem(6, {.min_rows = 5}) == "min_rows: needs a sample for each of 5 rows, got 4");
-    CHECK(problem(6, {.divisor = 5}) == "divisor: needs a sample for each of 5 rows, got 4");
+    CHECK(problem(6, {.min_packs = 5}) == "min_packs: needs a sample for each of 5 packs, got 4");
+    CHECK(problem(6, {.divisor = 5}) == "divisor: needs a sample for each of 5 packs, got 4");
     CHECK(problem(4, {}) == "lengths[2]: must fit the capacity, 4 tokens, got a slot of 5");
     CHECK(problem(5, {}) == "no error");
 }
 
-TEST_CASE("a packing says of each row its samples and boundaries, and of each sample its place", "[packing]") {
-    const numbers row_of{1, 0, 1};
-    const floptally::packing made = floptally::pack_into_rows(numbers{3, 5, 2}, row_of, 2, 4);
-    CHECK(made.row_of == row_of);
+TEST_CASE("a packing lists the samples and boundaries of each pack and the pack of each sample", "[packing]") {
+    const numbers pack_of{1, 0, 1};
+    const floptally::packing made = floptally::pack_by_assignment(numbers{3, 5, 2}, pack_of, 2, 4);
+    CHECK(made.pack_of == pack_of);
     CHECK(made.offset_of == numbers{0, 0, 4});
-    REQUIRE(made.rows.size() == 2);
-    CHECK(made.rows[0] == floptally::pack{{1}, {0, 5}, {0, 8}});
-    CHECK(made.rows[1] == floptally::pack{{0, 2}, {0, 3, 5}, {0, 4, 8}});
-    CHECK(error_of([&] { return floptally::pack_into_rows(numbers{3, 5}, row_of, 2); }) != "no error");
+    REQUIRE(made.packs.size() == 2);
+    CHECK(made.packs[0] == floptally::pack{{1}, {0, 5}, {0, 8}});
+    CHECK(made.packs[1] == floptally::pack{{0, 2}, {0, 3, 5}, {0, 4, 8}});
+    CHECK(error_of([&] { return floptally::pack_by_assignment(numbers{3, 5}, pack_of, 2); }) != "no error");
     CHECK(error_of([] {
               return pack_by_capacity(numbers{9, 1}, 6);
           }) == "lengths[0]: must fit the capacity, 6 tokens, got a slot of 9");
     CHECK(error_of([] { return pack_by_capacity(numbers{1}, 6, {.divisor = 0}); }) ==
           "divisor: must be at least 1, got 0");
     CHECK(error_of([] {
-              return pack_by_capacity(numbers{6, 6}, 6, {.min_rows = 2, .divisor = 3});
-          }) == "divisor: needs a sample for each of 3 rows, got 2");
-    CHECK(pack_by_capacity(numbers{4, 4, 4}, 8).row_of == numbers{0, 0, 1});
+              return pack_by_capacity(numbers{6, 6}, 6, {.min_packs = 2, .divisor = 3});
+          }) == "divisor: needs a sample for each of 3 packs, got 2");
+    CHECK(pack_by_capacity(numbers{4, 4, 4}, 8).pack_of == numbers{0, 0, 1});
 }
 
-TEST_CASE("rows of many sizes keep the room that is left in them", "[packing]") {
-    // 7 + 1, 6 + 2, 5 + 3, 4 + 4: eight samples fill four rows of eight.
-    CHECK(pack_by_capacity(numbers{7, 6, 5, 4, 4, 3, 2, 1}, 8).row_of == numbers{0, 1, 2, 3, 3, 2, 1, 0});
+TEST_CASE("packing fills the remaining space of packs exactly", "[packing]") {
+    // 7 + 1, 6 + 2, 5 + 3, 4 + 4: eight samples fill four packs of eight.
+    CHECK(pack_by_capacity(numbers{7, 6, 5, 4, 4, 3, 2, 1}, 8).pack_of == numbers{0, 1, 2, 3, 3, 2, 1, 0});
 }
 
 }  // namespace packing_test

@@ -45,7 +45,7 @@ pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& 
         return ended.count({what, chunk, microbatch}) > 0;
     };
     const auto may_begin = [&](const pipeline_pass& pass) {
-        switch (pass.what) {
+        switch (pass.type) {
             case kind::forward:
                 return pass.chunk == 0 || has(kind::forward, pass.chunk - 1, pass.microbatch);
             case kind::backward_data:
@@ -58,8 +58,8 @@ pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& 
     };
     const auto length_of = [&](const pipeline_pass& pass) {
         const chunk_work& of = work.size() == chunks ? work[pass.chunk] : work[pass.microbatch * chunks + pass.chunk];
-        return pass.what == kind::forward            ? of.forward
-               : pass.what == kind::backward_weights ? of.backward_weights
+        return pass.type == kind::forward            ? of.forward
+               : pass.type == kind::backward_weights ? of.backward_weights
                                                      : of.backward_data + (split ? 0 : of.backward_weights);
     };
     const std::size_t ranks = order.ranks().size();
@@ -75,7 +75,7 @@ pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& 
                 const auto& own = order.ranks()[rank];
                 if (runs[rank] && left[rank] == 0) {
                     const pipeline_pass& one = own[next[rank]++];
-                    ended.insert({one.what, one.chunk, one.microbatch});
+                    ended.insert({one.type, one.chunk, one.microbatch});
                     runs[rank] = false;
                     run.makespan = now;
                     changed = true;
@@ -105,7 +105,7 @@ std::uint64_t vpp_of(pipeline_schedule how, std::uint64_t vpp) {
 
 }  // namespace
 
-TEST_CASE("A pipeline of any stages takes what a clock that ticks says") {
+TEST_CASE("the time of a pipeline with unequal stages equals a simulation by clock ticks") {
     std::mt19937_64 random(7);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
     for (const pipeline_schedule how : all_schedules) {
@@ -129,7 +129,7 @@ TEST_CASE("A pipeline of any stages takes what a clock that ticks says") {
     }
 }
 
-TEST_CASE("Every rank runs each pass of its chunks once") {
+TEST_CASE("each pipeline rank runs every pass of its model chunks once") {
     for (const pipeline_schedule how : all_schedules) {
         for (std::uint64_t pp = 1; pp <= 6; ++pp) {
             const std::uint64_t vpp = vpp_of(how, 3);
@@ -140,7 +140,7 @@ TEST_CASE("Every rank runs each pass of its chunks once") {
                     CHECK((how == pipeline_schedule::zb_v && pass.chunk >= pp ? 2 * pp - 1 - pass.chunk
                                                                               : pass.chunk % pp) == rank);
                     CHECK(pass.microbatch < 2 * pp);
-                    CHECK(seen.insert({pass.what, pass.chunk, pass.microbatch}).second);
+                    CHECK(seen.insert({pass.type, pass.chunk, pass.microbatch}).second);
                 }
                 CHECK(seen.size() == (floptally::splits_backward(how) ? 3 : 2) * vpp * 2 * pp);
             }
@@ -148,7 +148,7 @@ TEST_CASE("Every rank runs each pass of its chunks once") {
     }
 }
 
-TEST_CASE("Bubbles of equal stages are those of the papers") {
+TEST_CASE("bubbles of pipelines with equal stages equal the published formulas") {
     const chunk_work one{3, 4, 2};
     const std::uint64_t all = one.forward + one.backward_data + one.backward_weights;
     for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {
@@ -170,7 +170,7 @@ TEST_CASE("Bubbles of equal stages are those of the papers") {
     }
 }
 
-TEST_CASE("1F1B and ZB-H1 hold as many microbatches as Megatron's warm-up, gpipe all of them") {
+TEST_CASE("1F1B and ZB-H1 store as many microbatches as Megatron's warm-up, and GPipe stores all") {
     for (const pipeline_schedule how :
          {pipeline_schedule::gpipe, pipeline_schedule::one_f_one_b, pipeline_schedule::zero_bubble}) {
         const std::uint64_t pp = 4;
@@ -179,8 +179,8 @@ TEST_CASE("1F1B and ZB-H1 hold as many microbatches as Megatron's warm-up, gpipe
             std::uint64_t held = 0;
             std::uint64_t most = 0;
             for (const pipeline_pass& pass : order.ranks()[rank]) {
-                held += pass.what == kind::forward ? 1U : 0U;
-                held -= pass.what == kind::backward_data ? 1U : 0U;
+                held += pass.type == kind::forward ? 1U : 0U;
+                held -= pass.type == kind::backward_data ? 1U : 0U;
                 most = std::max(most, held);
             }
             CHECK(most == (how == pipeline_schedule::gpipe ? 12 : pp - rank));
@@ -195,8 +195,8 @@ pipeline_simulation::result simulated(const pipeline_order& order, const std::ve
         {order.ranks().begin(), order.ranks().end()}, order.chunks(), split, [&](const pipeline_pass& pass) {
             const chunk_work& of =
                 work.size() == order.chunks() ? work[pass.chunk] : work[pass.microbatch * order.chunks() + pass.chunk];
-            return static_cast<double>(pass.what == kind::forward            ? of.forward
-                                       : pass.what == kind::backward_weights ? of.backward_weights
+            return static_cast<double>(pass.type == kind::forward            ? of.forward
+                                       : pass.type == kind::backward_weights ? of.backward_weights
                                        : split                               ? of.backward_data
                                                                              : of.backward_data + of.backward_weights);
         });
@@ -204,7 +204,7 @@ pipeline_simulation::result simulated(const pipeline_order& order, const std::ve
 
 }  // namespace
 
-TEST_CASE("F84: orders are those of torch.distributed.pipelining") {
+TEST_CASE("pipeline schedules equal those of torch.distributed.pipelining") {
     const nlohmann::json file = golden("pipelines.json");
     std::size_t compared = 0;
     for (const nlohmann::json& expected : file["orders"]) {
@@ -218,7 +218,7 @@ TEST_CASE("F84: orders are those of torch.distributed.pipelining") {
             std::string text;
             for (const pipeline_pass& pass : order.ranks()[rank]) {
                 text += (text.empty() ? "" : " ");
-                text += "FBW"[static_cast<std::size_t>(pass.what)];
+                text += "FBW"[static_cast<std::size_t>(pass.type)];
                 text += std::to_string(pass.chunk) + "." + std::to_string(pass.microbatch);
             }
             CAPTURE(name, pp, rank, order.microbatches());
@@ -229,7 +229,7 @@ TEST_CASE("F84: orders are those of torch.distributed.pipelining") {
     CHECK(compared == 60);
 }
 
-TEST_CASE("F84: zero bubble schedules hold as much as 1F1B, with the activations that weights still wait for") {
+TEST_CASE("zero-bubble schedules store the activations of 1F1B plus those for delayed weight gradients") {
     for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {
         for (const std::uint64_t microbatches : {pp, 2 * pp, std::uint64_t{64}}) {
             const auto most = [&](pipeline_schedule how, const chunk_work& one) {
@@ -255,7 +255,7 @@ TEST_CASE("F84: zero bubble schedules hold as much as 1F1B, with the activations
     }
 }
 
-TEST_CASE("F84: once they have begun, equal ranks of ZB-V do not wait where all three passes are alike") {
+TEST_CASE("ZB-V ranks with equal loads and three equally long passes have no bubble after their start") {
     for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {
         for (const std::uint64_t microbatches : {2 * pp, 3 * pp, std::uint64_t{64}}) {
             const pipeline_order order(pipeline_schedule::zb_v, pp, 2, microbatches);
@@ -269,7 +269,7 @@ TEST_CASE("F84: once they have begun, equal ranks of ZB-V do not wait where all 
     }
 }
 
-TEST_CASE("F84: a fitted ZB-H1 never ends after 1F1B, and holds no more, whatever its stages and microbatches") {
+TEST_CASE("ZB-H1 fitted to measured pass times never ends after 1F1B and stores no more activations") {
     std::mt19937_64 random(17);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
     std::size_t sooner = 0;
@@ -322,7 +322,7 @@ TEST_CASE("F84: a fitted ZB-H1 never ends after 1F1B, and holds no more, whateve
     CHECK(std::lround(100 * (v_worst - 1)) == 38);
 }
 
-TEST_CASE("A fitted ZB-H1 is the published order where no other ends sooner") {
+TEST_CASE("ZB-H1 fitted to pass times has the published order unless another order ends sooner") {
     const std::vector<chunk_work> work(4, {1, 1, 0});
     const pipeline_order published(pipeline_schedule::zero_bubble, 4, 1, 6);
     const pipeline_order made = pipeline_order::fitted(pipeline_schedule::zero_bubble, 4, 1, 6, work);
@@ -331,19 +331,19 @@ TEST_CASE("A fitted ZB-H1 is the published order where no other ends sooner") {
     }
 }
 
-TEST_CASE("The interleaved order is that of Megatron-LM") {
+TEST_CASE("the interleaved pipeline order is Megatron-LM's") {
     // pp 2, two chunks a rank, 4 microbatches. Rank 0 warms up with 2·(2-1-0) + (2-1)·2 = 4 forward passes: both of its
     // chunks (0 and 2) with microbatches 0 and 1; then microbatches 2 and 3 while the first ones come back.
     const pipeline_order order(pipeline_schedule::interleaved, 2, 2, 4);
     std::string text;
     for (const pipeline_pass& pass : order.ranks()[0]) {
-        text += (pass.what == kind::forward ? "F" : "B") + std::to_string(pass.chunk) + "." +
+        text += (pass.type == kind::forward ? "F" : "B") + std::to_string(pass.chunk) + "." +
                 std::to_string(pass.microbatch) + " ";
     }
     CHECK(text == "F0.0 F0.1 F2.0 F2.1 F0.2 B2.0 F0.3 B2.1 F2.2 B0.0 F2.3 B0.1 B2.2 B2.3 B0.2 B0.3 ");
 }
 
-TEST_CASE("A schedule that cannot be is a named error") {
+TEST_CASE("an impossible pipeline schedule is an error that names the field") {
     const auto made = [](pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches) {
         return error_of([&] { static_cast<void>(pipeline_order(how, pp, vpp, microbatches)); });
     };
@@ -358,18 +358,18 @@ TEST_CASE("A schedule that cannot be is a named error") {
           "microbatches: times pp x vpp must be at most 16777216, got 268435456");
     const std::vector<chunk_work> three(3);
     CHECK(error_of([&] { static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(three)); }) ==
-          "work: must be of 2 chunks, or of each for each of 4 microbatches, got 3");
+          "work: must have a value for each of 2 chunks, or for each in each of 4 microbatches, got 3");
     const std::vector<std::uint64_t> sizes(3, 1);
     CHECK(error_of([&] {
               static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).most_held(sizes));
-          }) == "sizes: must be of 2 chunks, got 3");
+          }) == "sizes: must have one size for each of 2 chunks, got 3");
     const std::vector<chunk_work> huge(2, {~std::uint64_t{0} / 2, 0, 0});
     CHECK(error_of([&] {
               static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(huge));
           }).find("does not fit 64 bits") != std::string::npos);
 }
 
-TEST_CASE("What ranks work, wait for another, and wait for the order, is the whole time") {
+TEST_CASE("work, waiting for other ranks and waiting due to the pass order add up to the pipeline's time") {
     const std::vector<chunk_work> work = {{2, 3, 1}, {4, 6, 2}, {1, 1, 1}};
     const std::vector<pipeline_run> two = {pipeline_order(pipeline_schedule::one_f_one_b, 3, 1, 5).run(work),
                                            pipeline_order(pipeline_schedule::one_f_one_b, 3, 1, 7).run(work)};
@@ -393,7 +393,7 @@ TEST_CASE("What ranks work, wait for another, and wait for the order, is the who
           "ranks: the largest work of 1 ranks must lie between their mean and their sum, got 5 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
           "ranks: the largest work of 4 ranks must lie between their mean and their sum, got 2 of 9");
-    CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: do no work at all");
+    CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: must do some work, got none");
     CHECK(error_of([] { static_cast<void>(rank_times::of(1, 1, 0)); }) == "ranks: must be at least 1, got 0");
     // The largest work of ranks that are as alike as whole numbers can be, and of one that does all of it.
     for (const std::uint64_t sum : {7U, 8U, 9U}) {

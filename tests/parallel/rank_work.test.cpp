@@ -52,7 +52,7 @@ struct walker {
     }
 
     void attention(std::uint64_t hidden, std::uint64_t heads, std::uint64_t kv_heads, std::uint64_t head_dim,
-                   const matmul_trace::pair_rule& pairs, bool gathered = false) const {
+                   const matmul_trace::pair_statistic& pairs, bool gathered = false) const {
         column_parallel("attention.qkv", hidden, heads * head_dim);
         const bool replicas = kv_heads < tp && !useful && !gathered;
         const std::uint64_t columns = replicas ? head_dim : kv_heads * head_dim / tp;
@@ -70,11 +70,11 @@ struct walker {
         row_parallel(component, intermediate, hidden);
     }
 
-    /// Rows rank·slice … of a vocabulary, the last of which may not be real.
+    /// Entries rank·slice … of a vocabulary, the last of which may not be real.
     void lm_head(std::uint64_t hidden, std::uint64_t vocabulary, std::uint64_t padded) const {
         std::uint64_t rows = 0;
-        for (std::uint64_t row = padded / tp * tp_rank; row < padded / tp * (tp_rank + 1); ++row) {
-            rows += !useful || row < vocabulary ? 1 : 0;
+        for (std::uint64_t entry = padded / tp * tp_rank; entry < padded / tp * (tp_rank + 1); ++entry) {
+            rows += !useful || entry < vocabulary ? 1 : 0;
         }
         trace.weight("lm_head", tokens(), hidden, rows, place::after_layers);
     }
@@ -245,7 +245,7 @@ void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes
 
 }  // namespace
 
-TEST_CASE("Ranks of a dense model run the matmuls of their split shapes") {
+TEST_CASE("tp and pp ranks of a dense model run the matmuls of their sharded shapes") {
     const std::vector<std::vector<std::uint64_t>> thirds{{0, 1}, {2, 3}, {4, 5}};
     const std::vector<std::vector<std::uint64_t>> interleaved{{0, 3}, {1, 4}, {2, 5}};
     std::size_t number = 0;
@@ -267,7 +267,7 @@ TEST_CASE("Ranks of a dense model run the matmuls of their split shapes") {
     }
 }
 
-TEST_CASE("Uneven pipelines, a chunk without layers, and a vocabulary padded further") {
+TEST_CASE("ranks are counted with uneven pipelines, empty model chunks and a vocabulary padded for tp") {
     const std::vector<std::vector<std::uint64_t>> layers{{0, 4, 5}, {}, {1, 2, 3}};
     const rank_options options{.layers_of_chunks = {1, 0, 3, 2, 0, 0}, .tensor = {.make_vocab_size_divisible_by = 16}};
     std::size_t number = 0;
@@ -281,7 +281,7 @@ TEST_CASE("Uneven pipelines, a chunk without layers, and a vocabulary padded fur
     }
 }
 
-TEST_CASE("Ranks of a latent attention with experts and multi-token prediction run the matmuls of their shapes") {
+TEST_CASE("ranks of a model with latent attention, experts and MTP run the matmuls of their sharded shapes") {
     const std::vector<model_part> model = with_mtp(sparse_model());
     std::size_t number = 0;
     for (const bool sequence_parallel : {false, true}) {
@@ -300,7 +300,7 @@ TEST_CASE("Ranks of a latent attention with experts and multi-token prediction r
     }
 }
 
-TEST_CASE("One fused matrix of q, k and v is split by heads") {
+TEST_CASE("tensor parallelism shards a fused qkv matrix by heads") {
     transformer<gqa, gated_mlp> model = dense_model(2);
     model.attention.fused_qkv = true;
     model.feed_forward.fused_gate_up = true;
@@ -315,7 +315,7 @@ TEST_CASE("One fused matrix of q, k and v is split by heads") {
     }
 }
 
-TEST_CASE("A fused matrix of q, k and v whose products do not divide by tp splits where three matrices do") {
+TEST_CASE("a fused qkv matrix can be sharded for every tp size that separate matrices allow") {
     const auto of_ranks = [](bool fused) {
         const gqa attention{.num_heads = 4, .num_kv_heads = 1, .head_dim = 1, .fused_qkv = fused};
         const std::vector<model_part> whole{{.name = "layer", .cost = attention.cost({.hidden_size = 5})}};
@@ -335,7 +335,7 @@ TEST_CASE("A fused matrix of q, k and v whose products do not divide by tp split
     CHECK(evaluate(fused, batch).total(view::useful) == evaluate(separate, batch).total(view::useful));
 }
 
-TEST_CASE("Useful FLOPs of all ranks are those of the model, in every phase and under every convention") {
+TEST_CASE("useful FLOPs of all ranks add up to the model in every phase and convention") {
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const std::vector<model_part> sparse = with_mtp(sparse_model());
     const std::vector<parallel_sizes> layouts{{.dp = 2, .tp = 2},
@@ -357,7 +357,8 @@ TEST_CASE("Useful FLOPs of all ranks are those of the model, in every phase and 
     check_sum(sparse, {.pp = 4}, {}, conventions::hf_6nd, {});
 }
 
-TEST_CASE("A gradient that must reach an earlier rank passes through the ranks between") {
+TEST_CASE(
+    "the input gradient that a trained weight on an earlier pipeline rank needs passes through all ranks between") {
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const std::vector<model_part> sparse = with_mtp(sparse_model());
     const auto frozen = [](const char* weights, std::uint64_t first, std::uint64_t last) {
@@ -390,7 +391,7 @@ TEST_CASE("A gradient that must reach an earlier rank passes through the ranks b
     CHECK(work["mlp"].get(view::useful, phase::backward_weights) == flops{});
 }
 
-TEST_CASE("Executed FLOPs of all ranks are those of the model, and what ranks compute twice") {
+TEST_CASE("executed FLOPs of all ranks add up to the model's plus redundant work") {
     const auto executed = [](const std::vector<model_part>& model, const parallel_sizes& sizes,
                              const tensor_options& tensor) {
         breakdown sum;
@@ -423,7 +424,7 @@ TEST_CASE("Executed FLOPs of all ranks are those of the model, and what ranks co
           once["moe.experts"].total(view::executed));
 }
 
-TEST_CASE("The indexer of sparse attention runs on all tokens on every rank, with sequence parallelism too") {
+TEST_CASE("the indexer of sparse attention runs on all tokens on every tp rank") {
     const layer where{0, hidden, mask::top_k(4)};
     const mla attention{.num_heads = 4, .kv_lora_rank = 8, .qk_nope_head_dim = 4, .v_head_dim = 4};
     const lightning_indexer indexer{.num_heads = 2, .head_dim = 4, .query_size = hidden};
@@ -442,7 +443,7 @@ TEST_CASE("The indexer of sparse attention runs on all tokens on every rank, wit
     CHECK(useful["attention.indexer"].total(view::useful) == whole["attention.indexer"].total(view::useful));
 }
 
-TEST_CASE("Projections to a latent of experts are whole on every rank, behind the head too") {
+TEST_CASE("latent projections of experts are replicated on every tp rank") {
     const moe experts{.num_experts = 8,
                       .num_experts_per_tok = 2,
                       .intermediate_size = 12,
@@ -485,7 +486,7 @@ TEST_CASE("Projections to a latent of experts are whole on every rank, behind th
     }
 }
 
-TEST_CASE("Recurrent states are dealt whole, so that conventions that count them by rules of their own add up") {
+TEST_CASE("heads of recurrent states are sharded whole, so that every convention adds up over tp ranks") {
     const layer where{0, hidden, mask::causal()};
     const mamba2 scan{.num_heads = 4, .head_dim = 6, .n_groups = 2, .state_size = 3, .conv_kernel = 4};
     const gated_delta_net delta{
@@ -502,9 +503,9 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
         .num_key_heads = 3, .num_value_heads = 2, .key_head_dim = 4, .value_head_dim = 2, .conv_kernel = 3};
     cost state;
     const cost of_two = two.cost(where);
-    for (const cost_row& row : of_two.rows()) {
-        if (row.kind == term::delta_rule) {
-            state.add_state("mixer.state", row.useful / 2, term::delta_rule, 0, 0, dealing::even());
+    for (const cost_entry& entry : of_two.entries()) {
+        if (entry.kind == term::delta_rule) {
+            state.add_state("mixer.state", entry.useful / 2, term::delta_rule, 0, 0, tensor_sharding::even());
         }
     }
     const std::vector<model_part> alone{{.name = "layer", .cost = state, .first_layer = 0}};
@@ -512,39 +513,40 @@ TEST_CASE("Recurrent states are dealt whole, so that conventions that count them
           "mixer.state: must be a multiple of tp (3), got 16 products a token");
 }
 
-TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
+TEST_CASE("a classifier head is replicated on every tp rank, and a small vocabulary is sharded") {
     const auto executed = [](const std::vector<model_part>& model, std::uint64_t rank) {
         return evaluate(tensor_parts(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
             view::padded);
     };
-    const auto head = [](const dealing& dealt) {
+    const auto head = [](const tensor_sharding& sharding) {
         cost classes;
-        classes.add("lm_head", linear{.in_features = hidden, .out_features = 6, .kind = term::lm_head, .dealt = dealt});
+        classes.add("lm_head",
+                    linear{.in_features = hidden, .out_features = 6, .kind = term::lm_head, .sharding = sharding});
         return std::vector<model_part>{{.name = "lm_head", .role = part_role::head, .cost = classes}};
     };
     const flops whole = evaluate(head({}), mixed_tally({}, 2))["lm_head"].total(view::padded);
-    const std::vector<model_part> classifier = head(dealing::replicated());
+    const std::vector<model_part> classifier = head(tensor_sharding::replicated());
     CHECK(executed(classifier, 0) == whole);
     CHECK(executed(classifier, 1) == whole);
-    const std::vector<model_part> small = head(dealing::vocabulary());
+    const std::vector<model_part> small = head(tensor_sharding::vocabulary());
     CHECK(2 * executed(small, 0) == whole);
     CHECK(2 * executed(small, 1) == whole);
-    CHECK(small[0].cost == vocabulary{.size = 6}.head_cost(hidden).with_rows([](cost_row row) {
-        row.flow = {};
-        return row;
+    CHECK(small[0].cost == vocabulary{.size = 6}.head_cost(hidden).with_entries([](cost_entry entry) {
+        entry.flow = {};
+        return entry;
     }));
     CHECK(error_of([&] { return tensor_parts(head({}), 2, 0); }) ==
-          "lm_head: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or in "
-          "tensor_options::splits");
-    CHECK(error_of([&] { return tensor_parts(head(dealing::vocabulary(5)), 2, 0); }) ==
-          "lm_head: its row does not divide into the 5 words that it says");
-    // A table of words is cut like the matrix to them, with or without one.
+          "lm_head: tensor parallelism does not know how to split it: set linear::sharding where the entry is made, or "
+          "name it in tensor_options::splits");
+    CHECK(error_of([&] { return tensor_parts(head(tensor_sharding::vocabulary(5)), 2, 0); }) ==
+          "lm_head: its FLOPs must be a multiple of 2 x its vocabulary, 5, got 192");
+    // A table of integers is cut like the matrix to them, with or without one.
     const model_part table{
         .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
     CHECK(2 * trained_parameters(tensor_parts({&table, 1}, 2, 0), {}).stored == 6 * hidden);
 }
 
-TEST_CASE("Each rank stores its part of the weights") {
+TEST_CASE("each rank counts its shard of the weights as stored") {
     const std::vector<model_part> sparse = parts_of(sparse_model());
     const auto stored = [&sparse](const parallel_sizes& sizes, std::uint64_t rank) {
         const std::uint64_t world = sizes.dp * sizes.tp * sizes.pp;
@@ -577,7 +579,7 @@ TEST_CASE("Each rank stores its part of the weights") {
     CHECK(stored({.tp = 2}, 0) + stored({.tp = 2}, 1) == all + twice);
 }
 
-TEST_CASE("A7, as work: measured visits exist where the experts are, and are counted once") {
+TEST_CASE("measured expert visits are counted once, by the ranks that have the experts") {
     latent_model described = sparse_model();
     described.feed_forward.sparse.routed_is_measured = true;
     const std::vector<model_part> model = parts_of(described);
@@ -590,8 +592,8 @@ TEST_CASE("A7, as work: measured visits exist where the experts are, and are cou
     tally all = tokens;
     for (std::uint64_t pp = 0; pp < 2; ++pp) {
         tally own = tokens;
-        own.add_routed(visits[pp], visits[pp]);
-        all.add_routed(visits[pp], visits[pp]);
+        own.add_routed({.useful = visits[pp]});
+        all.add_routed({.useful = visits[pp]});
         for (std::uint64_t tp = 0; tp < 2; ++tp) {
             const parallel_sizes sizes{.tp = 2, .pp = 2};
             const breakdown work = evaluate(rank_parts(model, {sizes, 4, 2 * pp + tp}), own);
@@ -613,7 +615,7 @@ TEST_CASE("A7, as work: measured visits exist where the experts are, and are cou
     }
 }
 
-TEST_CASE("H6, as work: totals are reduced over the data parallel group, the peak is that of all ranks") {
+TEST_CASE("MFU divides totals reduced over the data-parallel group by the peak of all ranks") {
     const std::vector<model_part> model = parts_of(dense_model(2));
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 3};
     const std::uint64_t world = 24;
@@ -634,14 +636,14 @@ TEST_CASE("H6, as work: totals are reduced over the data parallel group, the pea
         over_data += mixed_tally(whole.masks(), where.dp * 2 + where.cp);
     }
     // The ranks' own work is that of the model over the data parallel group: all ranks' tallies are tp·pp times it.
-    CHECK(by_ranks == whole.total(over_data));
-    CHECK(whole.total(over_all) == 6 * by_ranks);
+    CHECK(by_ranks == whole.total_flops(over_data));
+    CHECK(whole.total_flops(over_all) == 6 * by_ranks);
     const measurement step{.seconds = 0.5, .gpus = world, .peak_tflops = 1e-6};
     const double mfu = utilize(whole.evaluate(over_data), over_data, step).mfu;
     CHECK(mfu == Approx(to_double(by_ranks) / (0.5 * 24 * 1e6)).epsilon(1e-15));
 }
 
-TEST_CASE("A size that tensor parallelism cannot split is a named error") {
+TEST_CASE("a size that tensor parallelism cannot divide is an error that names the size") {
     const auto split = [](const std::vector<model_part>& model, std::uint64_t tp, const tensor_options& how = {}) {
         return error_of([&] { return tensor_parts(model, tp, 0, 1, how); });
     };
@@ -684,24 +686,25 @@ TEST_CASE("A size that tensor parallelism cannot split is a named error") {
           }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
 }
 
-TEST_CASE("Matrices that no rank has a whole share of are dealt product by product, their adapters too") {
-    for (const dealing& dealt : {dealing::replicated(), dealing::experts(2, 3)}) {
+TEST_CASE("matrices and adapters whose sizes tp does not divide are sharded product by product") {
+    for (const tensor_sharding& sharding : {tensor_sharding::replicated(), tensor_sharding::experts(2, 3)}) {
         cost whole;
-        whole.add("mlp", linear{.in_features = 5, .out_features = 3, .stored = 2, .weight = "up_proj", .dealt = dealt});
+        whole.add("mlp",
+                  linear{.in_features = 5, .out_features = 3, .stored = 2, .weight = "up_proj", .sharding = sharding});
         const std::vector<model_part> parts{{.name = "layer", .cost = whole}};
         adapter sum{};
         std::uint64_t useful = 0;
         for (const std::uint64_t rank : {0U, 1U}) {
             const std::vector<model_part> own = tensor_parts(parts, 2, rank, 1, {.sequence_parallel = true});
-            const cost_row row = own.at(0).cost.rows()[0];
-            for (const std::uint64_t flops : {row.useful, row.padded, row.per_rank.in, row.per_rank.out}) {
+            const cost_entry entry = own.at(0).cost.entries()[0];
+            for (const std::uint64_t flops : {entry.useful, entry.padded, entry.per_rank.in, entry.per_rank.out}) {
                 CHECK(flops % 2 == 0);
             }
-            CHECK(row.padded == row.useful);
-            CHECK(row.per_rank.padded_out == row.per_rank.out);
-            useful += row.useful;
-            sum.in += row.per_rank.in;
-            sum.out += row.per_rank.out;
+            CHECK(entry.padded == entry.useful);
+            CHECK(entry.per_rank.padded_out == entry.per_rank.out);
+            useful += entry.useful;
+            sum.in += entry.per_rank.in;
+            sum.out += entry.per_rank.out;
         }
         CHECK(useful == 2 * 5 * 3);
         CHECK(sum.in == 2 * 5);
@@ -720,29 +723,30 @@ struct own_attention {
     bool says_how = true;
 
     [[nodiscard]] floptally::cost cost(const layer& where) const {
-        const auto said = [this](const dealing& dealt) { return says_how ? dealt : dealing{}; };
-        const value::set q = value::made(0);
-        const value::set k = value::made(1);
-        const value::set v = value::made(2);
-        const value::set seen = value::made(3);
-        const auto from_stream = [&](std::uint64_t heads, const char* weight, value::set writes, const dealing& dealt) {
+        const auto said = [this](const tensor_sharding& sharding) { return says_how ? sharding : tensor_sharding{}; };
+        const value::set q = value::local(0);
+        const value::set k = value::local(1);
+        const value::set v = value::local(2);
+        const value::set seen = value::local(3);
+        const auto from_stream = [&](std::uint64_t heads, const char* weight, value::set writes,
+                                     const tensor_sharding& sharding) {
             return linear{.in_features = where.hidden_size,
                           .out_features = heads * head_dim,
                           .weight = weight,
                           .reads = value::stream,
                           .writes = writes,
-                          .dealt = said(dealt)};
+                          .sharding = said(sharding)};
         };
         floptally::cost sum;
-        sum.add("mine", from_stream(num_heads, "look", q, dealing::heads(num_heads)));
-        sum.add("mine", from_stream(num_kv_heads, "offer", k, dealing::kv_heads(num_kv_heads)));
-        sum.add("mine", from_stream(num_kv_heads, "give", v, dealing::kv_heads(num_kv_heads)));
+        sum.add("mine", from_stream(num_heads, "look", q, tensor_sharding::heads(num_heads)));
+        sum.add("mine", from_stream(num_kv_heads, "offer", k, tensor_sharding::kv_heads(num_kv_heads)));
+        sum.add("mine", from_stream(num_kv_heads, "give", v, tensor_sharding::kv_heads(num_kv_heads)));
         sum.add("mine", attention_core{num_heads, head_dim, head_dim, q, k, v, seen}, where.attends);
         sum.add("mine", linear{.in_features = num_heads * head_dim,
                                .out_features = where.hidden_size,
                                .weight = "join",
                                .reads = seen,
-                               .dealt = said(dealing::heads(num_heads))});
+                               .sharding = said(tensor_sharding::heads(num_heads))});
         return sum;
     }
 };
@@ -752,23 +756,23 @@ struct own_experts {
     bool says_how = true;
 
     [[nodiscard]] floptally::cost cost(const layer& where) const {
-        const dealing dealt = says_how ? dealing::experts(8, 24) : dealing{};
+        const tensor_sharding sharding = says_how ? tensor_sharding::experts(8, 24) : tensor_sharding{};
         floptally::cost sum;
         sum.add("choice", linear{.in_features = where.hidden_size,
                                  .out_features = 8,
                                  .kind = term::router,
                                  .weight = "gate",
                                  .reads = value::stream,
-                                 .writes = value::made(0),
-                                 .dealt = dealing::replicated()});
+                                 .writes = value::local(0),
+                                 .sharding = tensor_sharding::replicated()});
         add_matrices(sum, "chosen",
                      linear{.in_features = where.hidden_size,
                             .out_features = 24,
                             .applied = 2,
                             .stored = 8,
                             .reads = value::stream,
-                            .writes = value::made(1),
-                            .dealt = dealt},
+                            .writes = value::local(1),
+                            .sharding = sharding},
                      true);
         return sum;
     }
@@ -776,7 +780,7 @@ struct own_experts {
 
 }  // namespace
 
-TEST_CASE("A user's own attention and experts split like the library's, where they say how they are dealt") {
+TEST_CASE("a user's attention and experts are sharded like the library's if they declare their sharding") {
     const auto split = [](const auto& model, std::uint64_t tp, std::uint64_t rank, std::uint64_t ep,
                           const tensor_options& how) {
         const std::vector<model_part> parts = tensor_parts(parts_of(model), tp, rank, ep, how);
@@ -821,8 +825,8 @@ TEST_CASE("A user's own attention and experts split like the library's, where th
         return error_of([&] { return tensor_parts(parts_of(model), tp, 0, ep); });
     };
     const std::string no_split =
-        ": nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or in "
-        "tensor_options::splits";
+        ": tensor parallelism does not know how to split it: set linear::sharding where the entry is made, or name it "
+        "in tensor_options::splits";
     CHECK(problem({8, 8, 8}, {}, 3, 1) == "num_attention_heads: must be a multiple of tp (3), got 8 (mine/look)");
     CHECK(problem({8, 8, 8}, {}, 1, 3) == "num_experts: must be a multiple of ep (3), got 8 (chosen/gate_proj)");
     CHECK(problem({8, 8, 8, false}, {}, 2, 1) == "mine/look" + no_split);
@@ -833,7 +837,7 @@ TEST_CASE("A user's own attention and experts split like the library's, where th
     CHECK(problem({6, 4, 8}, {}, 2, 1) == "no error");
 }
 
-TEST_CASE("What a row says may be wrong, or be said in several ways: a named error") {
+TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that names the entry") {
     const auto split = [](const linear& one, const linear& other, const tensor_options& how = {}) {
         cost own;
         own.add("mine", one);
@@ -841,113 +845,125 @@ TEST_CASE("What a row says may be wrong, or be said in several ways: a named err
         const model_part part{.name = "layer", .cost = own, .first_layer = 0};
         return error_of([&] { return tensor_parts({&part, 1}, 2, 0, 1, how); });
     };
-    const auto matrix = [](const dealing& dealt) {
-        return linear{.in_features = 6, .out_features = 12, .dealt = dealt};
+    const auto matrix = [](const tensor_sharding& sharding) {
+        return linear{.in_features = 6, .out_features = 12, .sharding = sharding};
     };
     const std::string several =
-        "mine: several matrices that are split differently are one row: give them names (linear::weight), or one split "
+        "mine: this entry holds several matrices that are split differently: give them names (linear::weight), or one "
+        "split "
         "in "
         "tensor_options::splits";
-    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated())) == several);
-    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated()),
-                {.splits = {{"mine", tensor_split::even}}}) == "no error");
-    CHECK(split(matrix(dealing::columns()), matrix(dealing::rows())) == "no error");
-    CHECK(split(matrix(dealing::columns()), matrix(dealing::heads(3))) == "mine: must be a multiple of tp (2), got 3");
-    CHECK(split(matrix(dealing::kv_heads(0)), matrix(dealing::kv_heads(0))) ==
-          "mine: its row does not say how many key and value heads it has: its dealt must be dealing::kv_heads of "
-          "their number");
-    CHECK(split(matrix(dealing::fused_qkv(3, 0)), matrix(dealing::fused_qkv(3, 0))) ==
-          "mine: q, k and v are one row that does not say how many heads each has: its dealt must be "
-          "dealing::fused_qkv of both numbers");
-    CHECK(split(matrix({}), matrix({}), {.splits = {{"mine", tensor_split::unsaid}}}) ==
-          "tensor_options::splits: must say how its weights are split");
+    CHECK(split(matrix(tensor_sharding::columns()), matrix(tensor_sharding::replicated())) == several);
+    CHECK(split(matrix(tensor_sharding::columns()), matrix(tensor_sharding::replicated()),
+                {.splits = {{"mine", sharding_kind::even}}}) == "no error");
+    CHECK(split(matrix(tensor_sharding::columns()), matrix(tensor_sharding::rows())) == "no error");
+    CHECK(split(matrix(tensor_sharding::columns()), matrix(tensor_sharding::heads(3))) ==
+          "mine: must be a multiple of tp (2), got 3");
+    CHECK(split(matrix(tensor_sharding::kv_heads(0)), matrix(tensor_sharding::kv_heads(0))) ==
+          "mine: its entry does not say how many key and value heads it has: set its sharding to "
+          "tensor_sharding::kv_heads(number)");
+    CHECK(split(matrix(tensor_sharding::fused_qkv(3, 0)), matrix(tensor_sharding::fused_qkv(3, 0))) ==
+          "mine: q, k and v are one entry that does not say how many heads each has: set its sharding to "
+          "tensor_sharding::fused_qkv(num_heads, num_kv_heads)");
+    CHECK(
+        split(matrix({}), matrix({}), {.splits = {{"mine", sharding_kind::unsaid}}}) ==
+        "tensor_options::splits: must name a way to split its weights, such as columns or rows, got unsaid or several");
 }
 
-TEST_CASE("What a row of one's own does not say, or says of a matrix that is too small, is a named error") {
-    const auto split = [](const cost_row& row, std::uint64_t tp, std::uint64_t ep = 1) {
+TEST_CASE("a user's cost entry without a sharding or with too small a matrix is an error that names it") {
+    const auto split = [](const cost_entry& entry, std::uint64_t tp, std::uint64_t ep = 1) {
         cost own;
-        own.add_row("mine", {}, row);
+        own.add_entry("mine", {}, entry);
         const model_part part{.name = "layer", .cost = own, .first_layer = 0};
         return error_of([&] { return tensor_parts({&part, 1}, tp, 0, ep); });
     };
-    const auto row = [](const dealing& dealt) { return cost_row{.useful = 60, .padded = 60, .dealt = dealt}; };
-    CHECK(split(row({tensor_split::kv_heads, 2, 0}), 2).starts_with("mine: its row does not say how many key"));
-    CHECK(split(row(dealing::fused_qkv(0, 2)), 2).starts_with("mine: q, k and v are one row that does not say"));
-    CHECK(split(row(dealing::fused_qkv(1, 1)), 2) == "num_attention_heads: must be a multiple of tp (2), got 1 (mine)");
-    CHECK(split(row(dealing::vocabulary()), 2) ==
-          "mine: its row does not say how many words it has: its dealt must be dealing::vocabulary of their number");
-    CHECK(split(row(dealing::vocabulary(1)), 2) == "no error");
-    CHECK(split(row(dealing::vocabulary(7)), 2) == "mine: its row does not divide into the 7 words that it says");
+    const auto entry = [](const tensor_sharding& sharding) {
+        return cost_entry{.useful = 60, .padded = 60, .sharding = sharding};
+    };
+    CHECK(split(entry({sharding_kind::kv_heads, 2, 0}), 2).starts_with("mine: its entry does not say how many key"));
+    CHECK(split(entry(tensor_sharding::fused_qkv(0, 2)), 2)
+              .starts_with("mine: q, k and v are one entry that does not say"));
+    CHECK(split(entry(tensor_sharding::fused_qkv(1, 1)), 2) ==
+          "num_attention_heads: must be a multiple of tp (2), got 1 (mine)");
+    CHECK(split(entry(tensor_sharding::vocabulary()), 2) ==
+          "mine: its entry does not say how large its vocabulary is: set its sharding to "
+          "tensor_sharding::vocabulary(size)");
+    CHECK(split(entry(tensor_sharding::vocabulary(1)), 2) == "no error");
+    CHECK(split(entry(tensor_sharding::vocabulary(7)), 2) ==
+          "mine: its FLOPs must be a multiple of 2 x its vocabulary, 7, got 60");
     // Without tensor parallelism it matters where experts are split alone: what is stored and not run, and visits.
-    const std::string unsaid = "mine: nothing says how tensor parallelism splits it";
-    cost_row stored{.useful = 60, .padded = 60, .parameters = 30};
+    const std::string unsaid = "mine: tensor parallelism does not know how to split it";
+    cost_entry stored{.useful = 60, .padded = 60, .parameters = 30};
     CHECK(split(stored, 1, 2) == "no error");
     stored.parameters = 31;
     CHECK(split(stored, 1, 2).starts_with(unsaid));
     CHECK(split(stored, 1, 1) == "no error");
-    stored.dealt = dealing::experts(2, 5);
-    CHECK(split(stored, 1, 2) == "moe_intermediate_size: the experts' 31 weights must be a multiple of ep x tp, 2 x 1");
-    CHECK(split({.what = statistic::routed, .useful = 60, .padded = 60}, 1, 2).starts_with(unsaid));
+    stored.sharding = tensor_sharding::experts(2, 5);
+    CHECK(split(stored, 1, 2) ==
+          "moe_intermediate_size: the experts' 31 weights must be a multiple of ep x etp, 2 x 1");
+    CHECK(split({.what = accumulator::routed, .useful = 60, .padded = 60}, 1, 2).starts_with(unsaid));
     // One input on two ranks: the adapter of the second would have none.
     const model_part narrow{
         .name = "layer",
-        .cost = cost().add("mine", linear{.in_features = 1, .out_features = 4, .dealt = dealing::replicated()}),
+        .cost =
+            cost().add("mine", linear{.in_features = 1, .out_features = 4, .sharding = tensor_sharding::replicated()}),
         .first_layer = 0};
     CHECK(error_of([&] { return tensor_parts({&narrow, 1}, 2, 0); }) == "no error");
     CHECK(error_of([&] {
               return tensor_parts({&narrow, 1}, 2, 1);
-          }) == "tp: is above the width of a weight, so that a rank would have no part of its adapter");
+          }) == "tp: exceeds the width of a weight, so that a rank would have no part of its adapter; lower tp");
 }
 
-TEST_CASE("A vocabulary over one input is split by words, and a sum that does not halve all the same") {
+TEST_CASE("an lm_head with one input feature is sharded by rows, and a replicated gate may have odd size") {
     cost whole;
-    whole.add("lm_head",
-              linear{.in_features = 1, .out_features = 4, .adaptable = false, .dealt = dealing::vocabulary()});
-    whole.add_elementwise("gate", term::gating, 5, {}, dealing::replicated());
+    whole.add(
+        "lm_head",
+        linear{.in_features = 1, .out_features = 4, .adaptable = false, .sharding = tensor_sharding::vocabulary()});
+    whole.add_elementwise("gate", term::gating, 5, {}, tensor_sharding::replicated());
     const model_part part{.name = "layer", .cost = whole, .first_layer = 0};
-    const auto useful = [&](std::uint64_t rank, std::size_t row) {
+    const auto useful = [&](std::uint64_t rank, std::size_t entry) {
         const tensor_options how{.sequence_parallel = true, .make_vocab_size_divisible_by = 1};
-        return tensor_parts({&part, 1}, 2, rank, 1, how).at(0).cost.rows()[row].useful;
+        return tensor_parts({&part, 1}, 2, rank, 1, how).at(0).cost.entries()[entry].useful;
     };
     CHECK((useful(0, 0) == 2 * 2 && useful(1, 0) == 2 * 2));
     CHECK((useful(0, 1) == 3 && useful(1, 1) == 2));
 }
 
-TEST_CASE("A layer of the user's own needs a split, which then holds") {
+TEST_CASE("a user's layer needs a declared sharding under tensor parallelism and is then sharded") {
     cost own;
     own.add("memory", linear{.in_features = hidden, .out_features = 12, .weight = "table"});
     const std::vector<model_part> model{{.name = "layer", .cost = own, .first_layer = 0}};
-    const auto forward = [&model](std::uint64_t tp, tensor_split split) {
+    const auto forward = [&model](std::uint64_t tp, sharding_kind split) {
         const tensor_options how{.splits = {{"memory/table", split}}};
         return evaluate(tensor_parts(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
     };
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
-          "memory/table: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), "
-          "or in tensor_options::splits");
+          "memory/table: tensor parallelism does not know how to split it: set linear::sharding where the entry is "
+          "made, or name it in tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(model, 1, 0); }) == "no error");
-    CHECK(2 * forward(2, tensor_split::columns) == forward(1, tensor_split::columns));
-    CHECK(forward(2, tensor_split::replicated) == forward(1, tensor_split::columns));
-    CHECK(error_of([&] { return forward(8, tensor_split::columns); }) ==
+    CHECK(2 * forward(2, sharding_kind::columns) == forward(1, sharding_kind::columns));
+    CHECK(forward(2, sharding_kind::replicated) == forward(1, sharding_kind::columns));
+    CHECK(error_of([&] { return forward(8, sharding_kind::columns); }) ==
           "memory: must be a multiple of tp (8), got 12");
     // A split by rows is one of inputs, and a name may be that of a weight in any component.
-    CHECK(2 * forward(2, tensor_split::rows) == forward(1, tensor_split::columns));
-    CHECK(error_of([&] { return forward(hidden / 2 + 1, tensor_split::rows); }) ==
+    CHECK(2 * forward(2, sharding_kind::rows) == forward(1, sharding_kind::columns));
+    CHECK(error_of([&] { return forward(hidden / 2 + 1, sharding_kind::rows); }) ==
           "memory: must be a multiple of tp (" + std::to_string(hidden / 2 + 1) + "), got " + std::to_string(hidden));
     // An encoder's layer is named in full, or as it is called in a layer.
     const model_part encoder{.name = "layer", .cost = own.on_encoder(), .first_layer = 0};
     for (const char* name : {"memory", "encoder.memory"}) {
-        const tensor_options how{.splits = {{name, tensor_split::columns}}};
+        const tensor_options how{.splits = {{name, sharding_kind::columns}}};
         CHECK(error_of([&] { return tensor_parts({&encoder, 1}, 2, 0, 1, how); }) == "no error");
     }
     // The last split that names a weight holds, over the library's own too.
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const mask_set masks = cost_of(dense).masks();
-    const tensor_options whole_mlp{.splits = {{"mlp", tensor_split::even}, {"mlp", tensor_split::replicated}}};
+    const tensor_options whole_mlp{.splits = {{"mlp", sharding_kind::even}, {"mlp", sharding_kind::replicated}}};
     CHECK(evaluate(tensor_parts(dense, 2, 1, 1, whole_mlp), mixed_tally(masks, 1))["mlp"].total(view::padded) ==
           evaluate(dense, mixed_tally(masks, 1))["mlp"].total(view::padded));
 }
 
-TEST_CASE("The cost on a rank is that of its own stages") {
+TEST_CASE("the cost of a rank is the sum of the parts on that rank") {
     const std::vector<model_part> model = parts_of(dense_model(2));
     CHECK(num_layers(model) == 6);
     const std::vector<model_part> last = rank_parts(model, {{.pp = 3}, 3, 2});

@@ -14,14 +14,15 @@
 #include <type_traits>
 #include <vector>
 
-#include <floptally/batch/context_share.hpp>
+#include <floptally/batch/context_shard.hpp>
 #include <floptally/conventions/all.hpp>
 #include <floptally/count/flop_counter.hpp>
+#include <floptally/count/padding.hpp>
 #include <floptally/descriptors/latent_attention.hpp>
 #include <floptally/descriptors/presets.hpp>
 #include <floptally/parallel/context_parallel.hpp>
 #include <floptally/parallel/held_tokens.hpp>
-#include <floptally/parallel/packed_row.hpp>
+#include <floptally/parallel/placed_sequences.hpp>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/step/meter.hpp>
@@ -36,6 +37,7 @@
 namespace reduction_test {
 namespace {
 
+using floptally::accumulator;
 using floptally::axis_set;
 using floptally::every_axis;
 using floptally::extremes;
@@ -48,18 +50,17 @@ using floptally::microbatch_visits;
 using floptally::parallel_axis;
 using floptally::parallel_layout;
 using floptally::parallel_sizes;
+using floptally::placement;
 using floptally::ratio;
 using floptally::sequence;
-using floptally::share;
 using floptally::single_rank;
-using floptally::statistic;
 using floptally::statistic_scope;
 using floptally::tally;
 using floptally::tally_reduction;
 using floptally::tally_scope;
 using floptally::view;
 using floptally::conventions::exact;
-using floptally::detail::witnessed_sum;
+using floptally::detail::verified_sum;
 namespace scopes = floptally::scopes;
 
 const flop_counter& mistral() {
@@ -102,10 +103,10 @@ struct global_numbers {
 
     explicit global_numbers(const tally& all) {
         for (const view seen : {view::useful, view::padded}) {
-            counts.push_back(all.get(seen, statistic::tokens));
+            counts.push_back(all.get(seen, accumulator::tokens));
             counts.push_back(all.pairs(seen, mask::causal()));
             counts.push_back(all.pairs(seen, mask::sliding_window(4096)));
-            work.push_back(mistral().total(all, seen));
+            work.push_back(mistral().total_flops(all, seen));
         }
     }
     [[nodiscard]] bool operator==(const global_numbers&) const = default;
@@ -120,18 +121,19 @@ struct counting {
 
 const counting ways[] = {
     {.scope = scopes::microbatch},
-    {.scope = scopes::microbatch.along_virtual_stages(share::replicated), .every_virtual_stage = true},
+    {.scope = scopes::microbatch.along_virtual_stages(placement::replicated), .every_virtual_stage = true},
     {.scope = scopes::context_slice, .zigzag = true},
-    {.scope = scopes::context_slice.along(parallel_axis::pp, share::last).along(parallel_axis::tp, share::first),
+    {.scope =
+         scopes::context_slice.along(parallel_axis::pp, placement::last).along(parallel_axis::tp, placement::first),
      .zigzag = true},
-    {.scope = scopes::microbatch.along(parallel_axis::cp, share::first).along_virtual_stages(share::replicated),
+    {.scope = scopes::microbatch.along(parallel_axis::cp, placement::first).along_virtual_stages(placement::replicated),
      .every_virtual_stage = true}};
 
 /// The counts of a rank in a step: its replica's sequences, microbatch by microbatch, on each virtual stage.
 tally counted_on(const parallel_layout& layout, const counting& way,
                  const std::vector<std::vector<padded_sequence>>& microbatches) {
     tally mine{mistral().masks()};
-    if (!way.scope[statistic::tokens].holds(layout)) {
+    if (!way.scope[accumulator::tokens].holds(layout)) {
         return mine;
     }
     for (std::uint64_t stage = 0; stage < (way.every_virtual_stage ? layout.sizes().vpp : 1); ++stage) {
@@ -149,8 +151,8 @@ tally counted_on(const parallel_layout& layout, const counting& way,
 }
 
 /// Deals the sequences to replicas and microbatches at random; some stay empty.
-std::vector<std::vector<std::vector<padded_sequence>>> dealt(const std::vector<padded_sequence>& batch,
-                                                             std::uint64_t replicas, std::mt19937_64& random) {
+std::vector<std::vector<std::vector<padded_sequence>>> sharded(const std::vector<padded_sequence>& batch,
+                                                               std::uint64_t replicas, std::mt19937_64& random) {
     std::vector<std::vector<std::vector<padded_sequence>>> of_replica(replicas);
     const std::uint64_t microbatches = random() % 4 + 1;
     for (auto& replica : of_replica) {
@@ -195,7 +197,7 @@ concept scales_without_saying = requires(const Reduction& reduction, const tally
 /// indexers or of layers.
 template <bool WithoutWindow, bool OfIndexer>
 void counts_otherwise(floptally::convention& how) {
-    how.pairs = [](const floptally::rule& attends, const floptally::convention& as,
+    how.pairs = [](const floptally::statistic& attends, const floptally::convention& as,
                    const floptally::attention_context& model) {
         return model.has_layer_without_window == WithoutWindow && model.of_indexer == OfIndexer
                    ? floptally::counted_statistics()
@@ -205,7 +207,8 @@ void counts_otherwise(floptally::convention& how) {
 
 }  // namespace
 
-TEST_CASE("A1: tokens, pairs and FLOPs are bit-identical for every layout up to 64 and every split into microbatches") {
+TEST_CASE(
+    "reduced tokens, pairs and FLOPs are bit-identical for every layout up to 64 ranks and every microbatch split") {
     std::mt19937_64 random(1);
     const std::vector<padded_sequence> batch = random_batch(random, 12);
     tally all{mistral().masks()};
@@ -225,27 +228,27 @@ TEST_CASE("A1: tokens, pairs and FLOPs are bit-identical for every layout up to 
             });
             const counting& used = cuts ? way : ways[0];
             const parallel_layout layout(sizes, world_of(sizes), 0);
-            const auto of_replica = dealt(batch, sizes.dp, random);
+            const auto of_replica = sharded(batch, sizes.dp, random);
             const tally empty{mistral().masks()};
             std::vector<std::uint64_t> sums;
             for (std::uint64_t rank = 0; rank < layout.world_size(); ++rank) {
                 const parallel_layout here = layout.at(rank);
                 const tally mine = counted_on(here, used, of_replica[here.coordinates().dp]);
-                const witnessed_sum sum(here, floptally::detail::scoped_words(empty, used.scope));
-                const std::vector<std::uint64_t> sent = sum.message(mine.words());
+                const verified_sum sum(here, floptally::detail::scoped_accumulators(empty, used.scope));
+                const std::vector<std::uint64_t> sent = sum.message(mine.accumulators());
                 sums.resize(sent.size(), 0);
                 std::transform(sent.begin(), sent.end(), sums.begin(), sums.begin(), std::plus<>());
             }
             for (const std::uint64_t rank : {std::uint64_t{0}, layout.world_size() - 1}) {
-                const witnessed_sum sum(layout.at(rank), floptally::detail::scoped_words(empty, used.scope));
-                CHECK((global_numbers(tally::from_words(mistral().masks(), sum.globals(sums))) == expected));
+                const verified_sum sum(layout.at(rank), floptally::detail::scoped_accumulators(empty, used.scope));
+                CHECK((global_numbers(tally::from_accumulators(mistral().masks(), sum.globals(sums))) == expected));
             }
         }
     }
     CHECK(layouts > 3000);
 }
 
-TEST_CASE("A1: ranks that run at once get the same bytes, over all ranks and over the data-parallel group") {
+TEST_CASE("ranks that reduce concurrently get the same bytes, over all ranks and over the data-parallel group") {
     std::mt19937_64 random(11);
     const std::vector<padded_sequence> batch = random_batch(random, 10);
     tally all{mistral().masks()};
@@ -254,7 +257,7 @@ TEST_CASE("A1: ranks that run at once get the same bytes, over all ranks and ove
     }
     for (const parallel_sizes& sizes :
          {parallel_sizes{.dp = 8}, {.dp = 2, .cp = 2, .tp = 2}, {.cp = 3, .tp = 2}, {.dp = 3, .pp = 2, .vpp = 2}, {}}) {
-        const auto of_replica = dealt(batch, sizes.dp, random);
+        const auto of_replica = sharded(batch, sizes.dp, random);
         for (const axis_set group : {every_axis, axis_set(parallel_axis::dp)}) {
             thread_world world;
             const statistic_scope scope =
@@ -278,7 +281,7 @@ TEST_CASE("A1: ranks that run at once get the same bytes, over all ranks and ove
     }
 }
 
-TEST_CASE("F42: ranks that would evaluate the sum in different conventions are found, without being told") {
+TEST_CASE("building a reduction fails on ranks that count by different conventions") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     thread_world world;
     const auto ends = thread_world::run(2, [&](std::uint64_t rank) {
@@ -288,7 +291,7 @@ TEST_CASE("F42: ranks that would evaluate the sum in different conventions are f
         static_cast<void>(tally_reduction(counter, scopes::microbatch, here, over));
     });
     for (const std::string& end : ends) {
-        CHECK(end == "convention: the ranks do not agree on it, so nothing was added up");
+        CHECK(end == "convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike");
     }
     // Where nothing is evaluated, there is none to agree on; and no default that stands for one.
     const parallel_layout layout({}, 1, 0);
@@ -298,41 +301,43 @@ TEST_CASE("F42: ranks that would evaluate the sum in different conventions are f
                                            single_rank&>);
 }
 
-TEST_CASE("F42: a tally is asked for useful or padded amounts, executed ones are an error") {
+TEST_CASE("asking a tally for the executed view is an error") {
     const tally mine = tally_of({5, 200});
-    const std::string problem = "view: must be useful or padded: only FLOPs are executed, a tally has no such amounts";
-    for (const statistic what : {statistic::count, statistic::tokens, statistic::squares, statistic::routed}) {
+    const std::string problem = "view: must be useful or padded: a tally has no executed amounts, only FLOPs have";
+    for (const accumulator what :
+         {accumulator::count, accumulator::tokens, accumulator::squares, accumulator::routed}) {
         CHECK(error_of([&] { return mine.get(view::executed, what); }) == problem);
     }
     for (const mask& m : {mask::causal(), mask::bidirectional(), mask::sliding_window(100), mask::cross_attention()}) {
         CHECK(error_of([&] { return mine.pairs(view::executed, m); }) == problem);
     }
-    CHECK(error_of([&] { return mine.get(view::executed, statistic::tokens, floptally::modality::vision); }) ==
+    CHECK(error_of([&] { return mine.get(view::executed, accumulator::tokens, floptally::modality::vision); }) ==
           problem);
     // FLOPs of that view are counted from the padded amounts, as before.
     const flop_counter counter(floptally::presets::mistral_7b.cost());
     tally batch{counter.masks()};
     batch.add(sequence{10}, sequence{16});
-    CHECK(counter.total(batch, view::executed) == counter.evaluate(batch).total(view::executed));
+    CHECK(counter.total_flops(batch, view::executed) == counter.evaluate(batch).total(view::executed));
 }
 
-TEST_CASE("F3: equal shares of a row that a scope declares replicated are an error on every rank") {
+TEST_CASE(
+    "context-parallel shards that the scope declares replicated are an error on every rank, also if equal in size") {
     // Three slots over three ranks, each sequence cut into equal parts: 822 tokens, of which each rank counts 274.
-    floptally::packed_row row;
+    floptally::placed_sequences row;
     for (const std::uint32_t length : {300U, 222U, 300U}) {
         row.add(sequence{length});
     }
-    const floptally::context_parallel_row parts(
+    const floptally::context_parallel_pack parts(
         row, floptally::token_split::zigzag_of_each(std::vector<std::uint32_t>{0, 300, 522, 822}, 3));
     const parallel_sizes sizes{.dp = 1, .cp = 3, .tp = 2};
-    const auto summed = [&](const tally_scope& scope, auto share_of) {
+    const auto summed = [&](const tally_scope& scope, auto shard_of) {
         thread_world world;
         std::vector<std::uint64_t> tokens(6);
         std::vector<std::string> ends = thread_world::run(6, [&](std::uint64_t rank) {
             const parallel_layout here(sizes, 6, rank);
             const auto over = world.over(here, every_axis);
             const tally_reduction reduction(mistral(), scope, here, over);
-            tokens[rank] = reduction.sum(share_of(here), over).get(view::useful, statistic::tokens);
+            tokens[rank] = reduction.sum(shard_of(here), over).get(view::useful, accumulator::tokens);
         });
         ends.push_back(std::to_string(tokens[0]));
         return ends;
@@ -345,39 +350,40 @@ TEST_CASE("F3: equal shares of a row that a scope declares replicated are an err
           std::vector<std::string>{"no error", "no error", "no error", "no error", "no error", "no error", "822"});
     for (const tally_scope& scope :
          {tally_scope(scopes::microbatch), tally_scope(scopes::microbatch.trusting_replicas()),
-          tally_scope(scopes::microbatch.along(parallel_axis::cp, share::first))}) {
+          tally_scope(scopes::microbatch.along(parallel_axis::cp, placement::first))}) {
         const std::vector<std::string> ends = summed(scope, of_row);
         for (std::uint64_t rank = 0; rank < 6; ++rank) {
-            const std::string problem = "and this tally is the share of cp rank " +
+            const std::string problem = "but this tally is the shard of cp rank " +
                                         std::to_string(parallel_layout(sizes, 6, rank).coordinates().cp) + " of 3";
             CHECK(ends[rank].find(problem) != std::string::npos);
         }
     }
     CHECK(summed(scopes::microbatch, of_row)[2] ==
-          "tokens: is replicated over cp, says its scope, and this tally is the share of cp rank 1 of 3: "
-          "scopes::context_slice is sharded over cp");
+          "tokens: is replicated over cp by its scope, but this tally is the shard of cp rank 1 of 3: use "
+          "scopes::context_slice, which is sharded over cp");
     // One statistic alone that is declared otherwise, and the mask's pairs.
-    for (const statistic what : {statistic::count, statistic::tokens, statistic::squares, statistic::pairs}) {
+    for (const accumulator what : {accumulator::count, accumulator::tokens, accumulator::squares, accumulator::pairs}) {
         CHECK(summed(tally_scope(scopes::context_slice).with(what, scopes::microbatch), of_row)[0].find(
-                  "is replicated over cp, says its scope") != std::string::npos);
+                  "is replicated over cp by its scope") != std::string::npos);
     }
-    // All ranks have the same share, of one and the same rank.
+    // All ranks have the same shard, of one and the same rank.
     const auto ends = summed(scopes::context_slice,
                              [&](const parallel_layout&) { return parts.tally_of(1, mistral().masks()).total(); });
-    CHECK(ends[0] == "cp_rank: this tally is the share of cp rank 1 of 3, and this rank is 0");
+    CHECK(ends[0] ==
+          "cp_rank: this tally is the shard of cp rank 1 of 3, but this rank is 0: add up this rank's own shard");
     CHECK(ends[2] == "sum: 4 ranks refused; their own errors say why");
 
     // A rank's own addition is found where it says so: slots / cp, as AReaL's issue 1242 has it.
     const auto by_hand = [&](const parallel_layout& here) {
         tally mine{mistral().masks()};
         mine.add_lengths(std::vector<int>{100, 74, 100});
-        mine.mark_share({3, here.coordinates().cp});
+        mine.mark_shard({.cp = 3, .rank = here.coordinates().cp});
         return mine;
     };
     CHECK(summed(scopes::context_slice, by_hand)[6] == "822");
     CHECK(summed(scopes::microbatch, by_hand)[0] ==
-          "count: is replicated over cp, says its scope, and this tally is the share of cp rank 0 of 3: "
-          "scopes::context_slice is sharded over cp");
+          "count: is replicated over cp by its scope, but this tally is the shard of cp rank 0 of 3: use "
+          "scopes::context_slice, which is sharded over cp");
 
     // A layout that has fewer parts than the row was cut into; one whose dp are the cp ranks as well.
     single_rank alone;
@@ -388,7 +394,9 @@ TEST_CASE("F3: equal shares of a row that a scope declares replicated are an err
             return tally_reduction(mistral(), scopes::microbatch, layout, alone).scaled(mine, floptally::equal_lengths);
         });
     };
-    CHECK(of_layout({}) == "tokens: is held in 1 parts, says its scope, and this tally is the share of cp rank 2 of 3");
+    CHECK(of_layout({}) ==
+          "tokens: has 1 parts by its scope, but this tally is the shard of cp rank 2 of 3: give the layout this cp "
+          "and shard the scope over it");
     CHECK(of_layout({.dp = 6}) == "no error");
 
     // Tokens that were told show it without any mark.
@@ -402,13 +410,13 @@ TEST_CASE("F3: equal shares of a row that a scope declares replicated are an err
         tally_reduction(mistral(), scopes::microbatch, here, over).require_held(held, over);
     });
     for (const std::string& end : told) {
-        CHECK(end.find("are declared to hold the same and hold different ones") != std::string::npos);
+        CHECK(end.find("are declared replicated and hold different tokens") != std::string::npos);
     }
 }
 
-TEST_CASE("F45: a sum over ranks that is summed again is an error on every rank, by hand, scaled and in a meter") {
+TEST_CASE("reducing an already reduced tally is an error on every rank") {
     const std::string twice =
-        "count: is sharded over dp, says its scope, and this tally was added up over dp before: sum it once";
+        "count: is sharded over dp by its scope, but this tally was added up over dp before: reduce it only once";
     const parallel_sizes sizes{.dp = 2};
     const auto run = [&](auto step) {
         thread_world world;
@@ -458,14 +466,14 @@ TEST_CASE("F45: a sum over ranks that is summed again is an error on every rank,
               declared.begin_step();
               declared.microbatch() += all;
               declared.end_step(1);
-              thread_world::expect(declared.last_step().batch.get(view::useful, statistic::tokens) == 201, "201");
+              thread_world::expect(declared.last_step().batch.get(view::useful, accumulator::tokens) == 201, "201");
           }) == no_error(2));
 }
 
-TEST_CASE("F45: a ratio and extremes that were summed over ranks are not summed over them again") {
-    const auto twice = [](const std::string& word, const std::string& record) {
-        return word + ": is sharded over dp, says its scope, and this " + record +
-               " was added up over dp before: sum it once";
+TEST_CASE("reducing ratios or extremes over the same ranks twice is an error") {
+    const auto twice = [](const std::string& integer, const std::string& record) {
+        return integer + ": is sharded over dp by its scope, but this " + record +
+               " was added up over dp before: reduce it only once";
     };
     const parallel_sizes sizes{.dp = 2, .cp = 2};
     thread_world world;
@@ -490,7 +498,7 @@ TEST_CASE("F45: a ratio and extremes that were summed over ranks are not summed 
         thread_world::expect(problem(both, scopes::microbatch) == twice("ratio.numerator", "ratio"),
                              "a ratio added to");
         thread_world::expect(problem(all, scopes::microbatch) == twice("extremes.count", "count"), "ends added to");
-        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
+        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, placement::replicated);
         thread_world::expect(reduce(accepted, copies, here, over) == accepted, "the same ratio");
         thread_world::expect(reduce(lengths, copies, here, over) == lengths, "the same ends");
         thread_world::expect(problem(reduce(ratio(), scopes::microbatch, here, over), scopes::microbatch) == "no error",
@@ -499,13 +507,13 @@ TEST_CASE("F45: a ratio and extremes that were summed over ranks are not summed 
     CHECK(ends == no_error(4));
 }
 
-TEST_CASE("F45: a sum over one axis may be summed over another, and one over replicas again") {
+TEST_CASE("a tally reduced over one parallel axis may be reduced over another axis") {
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2};
     thread_world world;
     const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
         const parallel_layout here(sizes, 8, rank);
         const auto cp = here.coordinates().cp;
-        // First the slices of a sequence, by a layout of the ranks that share it; then the replicas, which hold it
+        // First the slices of a sequence, by a layout of the ranks that shard it; then the replicas, which hold it
         // whole.
         const parallel_layout slices({.cp = 2}, 2, cp);
         const auto over_cp = world.over(here, parallel_axis::cp);
@@ -517,22 +525,22 @@ TEST_CASE("F45: a sum over one axis may be summed over another, and one over rep
         // As slices they would be added up again.
         const tally_reduction again(some_masks(), scopes::context_slice, here, everyone, exact);
         const std::string problem = error_of([&] { static_cast<void>(again.sum(whole, everyone)); });
-        thread_world::expect(
-            problem ==
-                "count: is sharded over cp, says its scope, and this tally was added up over cp before: sum it once",
-            problem);
+        thread_world::expect(problem ==
+                                 "count: is sharded over cp by its scope, but this tally was added up over cp before: "
+                                 "reduce it only once",
+                             problem);
         // A value that is replicated on all its axes is divided out, however often it is summed.
-        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
+        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, placement::replicated);
         const tally_reduction same(some_masks(), copies, here, everyone, exact);
         thread_world::expect(same.sum(same.sum(all, everyone), everyone) == all, "the same again");
         // A value that is not is found behind those that are.
-        const tally_scope tokens_alone = tally_scope(copies).with(statistic::tokens, scopes::microbatch);
+        const tally_scope tokens_alone = tally_scope(copies).with(accumulator::tokens, scopes::microbatch);
         const tally_reduction tokens(some_masks(), tokens_alone, here, everyone, exact);
         const std::string behind = error_of([&] { static_cast<void>(tokens.sum(all, everyone)); });
-        thread_world::expect(
-            behind ==
-                "tokens: is sharded over dp, says its scope, and this tally was added up over dp before: sum it once",
-            behind);
+        thread_world::expect(behind ==
+                                 "tokens: is sharded over dp by its scope, but this tally was added up over dp before: "
+                                 "reduce it only once",
+                             behind);
         // Two levels by layouts whose axes have one name: the caller says so.
         tally of_node = all;
         of_node.mark_added_up({});
@@ -540,7 +548,7 @@ TEST_CASE("F45: a sum over one axis may be summed over another, and one over rep
         // A cleared one is of one rank again; nothing is added up twice.
         of_node = all;
         of_node.clear();
-        thread_world::expect(!of_node.added_up_over().is_said(), "cleared");
+        thread_world::expect(!of_node.added_up_over().is_marked(), "cleared");
         of_node.mark_added_up(all.added_up_over());
         thread_world::expect(replicas.sum(of_node, everyone) == tally_of({}), "nothing twice");
     });
@@ -548,16 +556,17 @@ TEST_CASE("F45: a sum over one axis may be summed over another, and one over rep
     // Virtual stages are divided out once.
     single_rank alone;
     const parallel_layout interleaved({.vpp = 2}, 1, 0);
-    const statistic_scope every = scopes::microbatch.along_virtual_stages(share::replicated);
+    const statistic_scope every = scopes::microbatch.along_virtual_stages(placement::replicated);
     const tally_reduction stages(some_masks(), every, interleaved, alone, exact);
     const microbatch_visits visits{.ran = 1, .added = 2};
     const tally once = stages.sum(tally_of({8, 8}), alone, visits);
     CHECK(once == tally_of({8}));
-    CHECK(error_of([&] { static_cast<void>(stages.sum(once, alone, visits)); }) ==
-          "count: is replicated over vpp, says its scope, and this tally was added up over vpp before: sum it once");
+    CHECK(
+        error_of([&] { static_cast<void>(stages.sum(once, alone, visits)); }) ==
+        "count: is replicated over vpp by its scope, but this tally was added up over vpp before: reduce it only once");
 }
 
-TEST_CASE("F46: ranks with another convention, plan or model do not agree, whichever of its members differs") {
+TEST_CASE("building a reduction fails if any field of convention, plan or model differs between ranks") {
     using floptally::convention;
     using floptally::training_plan;
     const parallel_sizes sizes{.dp = 2};
@@ -580,8 +589,10 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
             static_cast<void>(tally_reduction(some_masks(), scopes::microbatch, here, over, how));
         });
     };
-    const std::string convention_error = "convention: the ranks do not agree on it, so nothing was added up";
-    const std::string coefficient_error = "coefficients: the ranks do not agree on it, so nothing was added up";
+    const std::string convention_error =
+        "convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike";
+    const std::string coefficient_error =
+        "coefficients: the ranks do not agree on it, so nothing was added up; configure all ranks alike";
     CHECK(by_convention([](convention&) {}) == "no error");
     void (*const changes[])(convention&) = {
         [](convention& how) { how.name = "other"; },
@@ -591,15 +602,19 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
         [](convention& how) { how.backward = floptally::attention_backward::flash; },
         [](convention& how) { how.counted = floptally::products; },
         [](convention& how) { how.delta_rule_flops = 7; },
+        [](convention& how) { how.channel_decay_flops = 7; },
+        [](convention& how) { how.delta_chunk = 7; },
         [](convention& how) { how.scan_flops = 7; },
         [](convention& how) { how.head = floptally::head_rows::one_per_sequence; },
         [](convention& how) { how.parameters = floptally::counted_weights::stored; },
         [](convention& how) { how.indexer = floptally::indexer_backward::as_layers; },
+        [](convention& how) { how.groups = floptally::grouped_gradient::all_channels; },
+        [](convention& how) { how.training = floptally::counted_training::every_weight; },
         [](convention& how) {  // that of the tally's own window, of no other
-            how.pairs = [](const floptally::rule& attends, const convention& as,
+            how.pairs = [](const floptally::statistic& attends, const convention& as,
                            const floptally::attention_context& model) {
                 return attends.name() == "sliding_window(100)"
-                           ? floptally::counted_statistics(floptally::moment_rules::tokens{})
+                           ? floptally::counted_statistics(floptally::moment_statistics::tokens{})
                            : floptally::count_pairs(attends, as, model);
             };
         },
@@ -659,7 +674,7 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
     CHECK(by_counter(named("a"), named("b")) == coefficient_error);
 }
 
-TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch, each with a scope of its own") {
+TEST_CASE("loss tokens and prompt tokens are named statistics with their own scopes") {
     // Prompt tokens are counted from the batch by every rank; loss tokens by the last pipeline stage, where the loss
     // is.
     using floptally::measured;
@@ -667,7 +682,7 @@ TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch
     tally plain{mistral().masks()};
     plain.add(sequence{9});
     plain.add(sequence{4});
-    const flops without = mistral().total(plain);
+    const flops without = mistral().total_flops(plain);
     model.keep(measured("loss_tokens")).keep(measured("prompt_tokens"));
     const flop_counter counter(model);
     const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2};
@@ -684,15 +699,15 @@ TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch
             tally mine{counter.masks()};
             mine.add(sequence{here.coordinates().dp == 0 ? 9U : 4U});
             const std::uint64_t prompt = prompt_of_dp[here.coordinates().dp];
-            mine.add_measured("prompt_tokens", prompt, prompt);
+            mine.add_measured("prompt_tokens", {.useful = prompt});
             if (here.coordinates().pp == 1 || loss_everywhere) {
                 const std::uint64_t loss = loss_of_dp[here.coordinates().dp];
-                mine.add_measured("loss_tokens", loss, loss);
+                mine.add_measured("loss_tokens", {.useful = loss});
             }
             const tally all = reduction.sum(mine, over);
             sums[rank] = {all.pairs(view::useful, measured("loss_tokens")),
-                          all.pairs(view::useful, measured("prompt_tokens")), all.get(view::useful, statistic::tokens),
-                          counter.total(all) == without ? 1U : 0U};
+                          all.pairs(view::useful, measured("prompt_tokens")),
+                          all.get(view::useful, accumulator::tokens), counter.total_flops(all) == without ? 1U : 0U};
         });
         return ends;
     };
@@ -705,22 +720,23 @@ TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch
         }
     }
     CHECK(run(scope, true)[0] ==
-          "measured(loss_tokens): exists on the last rank of pp only, and rank 0 of 2 counted 5");
+          "measured(loss_tokens): exists on the last rank of pp only, but rank 0 of 2 counted 5; count it there only");
     CHECK(run(tally_scope(scopes::microbatch), false)[0].find(
               "measured(loss_tokens): is declared replicated over pp") == 0);
     CHECK(
         scope.with_measured("loss_tokens", scopes::microbatch).of_measured("loss_tokens", floptally::modality::text) ==
         scopes::microbatch);
     CHECK(run(scope.with_measured("los_tokens", scopes::microbatch), false)[0] ==
-          "scope: no word that these tallies keep is measured(los_tokens): cost::keep and masks say which they keep");
+          "scope: measured(los_tokens) is no accumulator of these tallies; correct its name, or add it by cost::keep "
+          "or to the masks");
     // A batch that lacks them is still counted, and one that has more than a counter asks for too.
-    CHECK(counter.total(plain) == without);
+    CHECK(counter.total_flops(plain) == without);
     tally both{counter.masks()};
     both.add(sequence{9});
     both.add(sequence{4});
-    CHECK(mistral().total(both) == without);
+    CHECK(mistral().total_flops(both) == without);
     CHECK(counter.evaluate(both).total() == without);
-    // Experts that are measured are still asked for, beside words that are only kept.
+    // Experts that are measured are still asked for, beside integers that are only kept.
     const floptally::moe experts{.num_experts = 4,
                                  .num_experts_per_tok = 2,
                                  .intermediate_size = 5,
@@ -729,40 +745,127 @@ TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch
     const flop_counter sparse(experts.cost({.hidden_size = 8}).keep(measured("loss_tokens")));
     tally visited{sparse.masks()};
     visited.add(sequence{3});
-    CHECK(error_of([&] { static_cast<void>(sparse.total(visited)); }) ==
-          "measured(visits): this cost counts it, and the tally has none: call add_measured");
-    visited.add_measured("visits", 6, 6);
-    CHECK(sparse.total(visited) == sparse.evaluate(visited).total());
+    CHECK(error_of([&] { static_cast<void>(sparse.total_flops(visited)); }) ==
+          "measured(visits): this cost counts it, and the tally has none: call add_measured with its amount");
+    visited.add_measured("visits", {.useful = 6});
+    CHECK(sparse.total_flops(visited) == sparse.evaluate(visited).total());
 }
 
-TEST_CASE("F3: what is said of a share goes with a tally, and what is said of several is nothing") {
+TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, and a missing one is an error") {
+    using floptally::measured;
+    floptally::cost model = floptally::presets::mistral_7b.cost();
+    model.add("head", floptally::linear{.in_features = 3, .out_features = 7}, measured("logits"));
+    const flop_counter counter(model);
+    const parallel_sizes sizes{.dp = 2, .pp = 2};
+    const tally_scope scope = tally_scope(scopes::microbatch).with_measured("logits", scopes::last_stage);
+    // The amounts of the two data-parallel ranks, on the last stage alone; -1: none is added.
+    const auto run = [&](std::int64_t first, std::int64_t second, std::uint32_t tokens_of_second, bool by_meter) {
+        thread_world world;
+        return thread_world::run(4, [&](std::uint64_t rank) {
+            const parallel_layout here(sizes, 4, rank);
+            const auto over = world.over(here, every_axis);
+            const tally_reduction reduction(counter, scope, here, over);
+            tally mine{counter.masks()};
+            const bool is_second = here.coordinates().dp == 1;
+            if (!is_second || tokens_of_second != 0) {
+                mine.add(sequence{is_second ? tokens_of_second : 9});
+            }
+            const std::int64_t amount = is_second ? second : first;
+            if (here.coordinates().pp == 1 && amount >= 0) {
+                mine.add_measured("logits", {.useful = static_cast<std::uint64_t>(amount)});
+            }
+            const tally all = by_meter ? reduction.by(over).sum([&] { return mine; }) : reduction.sum(mine, over);
+            tally expected{counter.masks()};
+            expected.add(sequence{9});
+            if (tokens_of_second != 0) {
+                expected.add(sequence{tokens_of_second});
+            }
+            const auto amount_of_all = static_cast<std::uint64_t>((first > 0 ? first : 0) + (second > 0 ? second : 0));
+            expected.add_measured("logits", {.useful = amount_of_all});
+            thread_world::expect(counter.total_flops(all) == counter.total_flops(expected), "FLOPs of the whole batch");
+        });
+    };
+    for (const bool by_meter : {false, true}) {
+        CHECK(run(0, 0, 4, by_meter) == std::vector<std::string>(4, "no error"));
+        CHECK(run(0, 5, 4, by_meter) == std::vector<std::string>(4, "no error"));
+        CHECK(run(0, -1, 0, by_meter) == std::vector<std::string>(4, "no error"));  // it has no tokens either
+        const std::vector<std::string> ends = run(5, -1, 4, by_meter);
+        CHECK(std::count_if(ends.begin(), ends.end(), [](const std::string& end) {
+                  return end.find("measured(logits): has no amount on this rank") == 0;
+              }) == 1);
+        CHECK(std::count_if(ends.begin(), ends.end(), [](const std::string& end) {
+                  return end.find("refused; its own error says why") != std::string::npos;
+              }) == 3);
+    }
+    tally mine{counter.masks()};
+    mine.add(sequence{9});
+    const parallel_layout alone({.dp = 4}, 4, 0);
+    floptally::single_rank one;
+    const tally_reduction reduction(counter, scopes::microbatch, alone, one);
+    CHECK(error_of([&] {
+              static_cast<void>(reduction.scaled(mine, floptally::equal_lengths));
+          }).find("measured(logits): has no amount on this rank") == 0);
+    mine.add_measured("logits", {.useful = 0});
+    CHECK(counter.total_flops(reduction.scaled(mine, floptally::equal_lengths)).value() ==
+          4 * counter.total_flops(mine).value());
+    // Without a model the reduction knows no need: the sum has this rank's marks.
+    const tally_reduction of_masks(counter.masks(), scopes::microbatch, parallel_layout({}, 1, 0), one, std::nullopt);
+    CHECK(counter.total_flops(of_masks.sum(mine, one)) == counter.total_flops(mine));
+    CHECK(counter.total_flops(mine.with_accumulators(mine.accumulators())) == counter.total_flops(mine));
+    CHECK(error_of([&] {
+              static_cast<void>(counter.total_flops(tally::from_accumulators(counter.masks(), mine.accumulators())));
+          }) == "measured(logits): this cost counts it, and the tally has none: call add_measured with its amount");
+    // What splits a batch by cause keeps the amount too.
+    CHECK_NOTHROW(floptally::padding_of(counter, {mine, tally{counter.masks()}}));
+}
+
+TEST_CASE("each of more than 64 measured statistics is marked alone") {
+    using floptally::measured;
+    floptally::mask_set masks;
+    std::vector<std::string> names;
+    for (int i = 0; i < 70; ++i) {
+        names.push_back("amount_" + std::to_string(i));
+        masks.find_or_add(measured(names.back()), "masks");
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        tally one{masks};
+        one.add_measured(names[i], {.useful = 0});
+        for (std::size_t other = 0; other < names.size(); ++other) {
+            REQUIRE(one.has_measured(measured(names[other])) == (other == i && i < 64));
+        }
+    }
+}
+
+TEST_CASE("a tally remembers its context-parallel shard until a different shard is added") {
     const auto marked = [](std::uint64_t cp, std::uint64_t rank) {
         tally one = tally_of({5});
-        one.mark_share({cp, rank});
+        one.mark_shard({.cp = cp, .rank = rank});
         return one;
     };
     tally sum{some_masks()};
-    CHECK_FALSE(sum.share_of_context().is_said());
+    CHECK_FALSE(sum.shard_of_context().is_known());
     sum += marked(3, 1);
     sum += marked(3, 1);
-    CHECK(sum.share_of_context() == floptally::context_share(3, 1));
+    CHECK(sum.shard_of_context() == floptally::context_shard({.cp = 3, .rank = 1}));
     sum += tally_of({7});
-    CHECK(sum.share_of_context() == floptally::context_share(3, 1));
+    CHECK(sum.shard_of_context() == floptally::context_shard({.cp = 3, .rank = 1}));
     CHECK(sum == tally_of({5, 5, 7}));
     sum += marked(3, 0);
-    CHECK_FALSE(sum.share_of_context().is_said());
+    CHECK_FALSE(sum.shard_of_context().is_known());
     sum += marked(3, 2);
-    CHECK_FALSE(sum.share_of_context().is_said());
+    CHECK_FALSE(sum.shard_of_context().is_known());
     sum.clear();
     sum += marked(1, 0);
-    CHECK_FALSE(sum.share_of_context().is_said());
+    CHECK_FALSE(sum.shard_of_context().is_known());
     sum += marked(3, 2);
-    CHECK(sum.share_of_context() == floptally::context_share(3, 2));
-    CHECK(error_of([] { return floptally::context_share(2, 2); }) == "cp_rank: must be below cp = 2, got 2");
-    CHECK(error_of([] { return floptally::context_share(0, 0); }) == "cp_rank: must be below cp = 0, got 0");
+    CHECK(sum.shard_of_context() == floptally::context_shard({.cp = 3, .rank = 2}));
+    CHECK(error_of([] { return floptally::context_shard({.cp = 2, .rank = 2}); }) ==
+          "cp_rank: must be below cp = 2, got 2");
+    CHECK(error_of([] { return floptally::context_shard({.cp = 0, .rank = 0}); }) ==
+          "cp_rank: must be below cp = 0, got 0");
 }
 
-TEST_CASE("F45: the mark of a sum names the axes that it was given, and a sum of marks those of both") {
+TEST_CASE("a reduced sum records its axes, and the sum of two records the axes of both") {
     using floptally::added_up;
     for (std::uint32_t one = 0; one < floptally::parallel_axis_count; ++one) {
         for (std::uint32_t other = 0; other < floptally::parallel_axis_count; ++other) {
@@ -773,13 +876,13 @@ TEST_CASE("F45: the mark of a sum names the axes that it was given, and a sum of
         CHECK_FALSE(added_up().over(one));
         CHECK_FALSE(added_up(0, true).over(one));
     }
-    CHECK_FALSE(added_up().is_said());
-    CHECK(added_up(0, true).is_said());
-    CHECK(added_up(1, false).is_said());
+    CHECK_FALSE(added_up().is_marked());
+    CHECK(added_up(0, true).is_marked());
+    CHECK(added_up(1, false).is_marked());
     CHECK((added_up(1, false) += added_up(0, true)).over_visits());
 }
 
-TEST_CASE("M6: visits that are told are compared without virtual stages too") {
+TEST_CASE("a number of microbatches other than declared is an error, also without virtual stages") {
     single_rank alone;
     const tally_reduction one(some_masks(), scopes::microbatch, parallel_layout({}, 1, 0), alone, exact);
     const auto told = [&](std::uint64_t ran, std::uint64_t added) {
@@ -787,11 +890,17 @@ TEST_CASE("M6: visits that are told are compared without virtual stages too") {
     };
     CHECK(told(3, 3) == "no error");
     CHECK(told(0, 0) == "no error");
-    CHECK(told(0, 3) == "count: was added 3 times for 0 microbatches, and its scope says 1 for each (vpp is 1)");
-    CHECK(told(3, 0) == "count: was added 0 times for 3 microbatches, and its scope says 1 for each (vpp is 1)");
+    CHECK(
+        told(0, 3) ==
+        "count: was added 3 times for 0 microbatches, but its scope says 1 for each (vpp is 1): add it that often, or "
+        "correct its scope");
+    CHECK(
+        told(3, 0) ==
+        "count: was added 0 times for 3 microbatches, but its scope says 1 for each (vpp is 1): add it that often, or "
+        "correct its scope");
 }
 
-TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty slice is legal") {
+TEST_CASE("ratios are reduced as two sums, extremes as extremes, and a rank may have no tokens") {
     // Slices of 4 cp ranks: their ratios are 1, 1/2, nothing and 0; a mean of them would be 1/2 or 3/8.
     const std::uint64_t hits[] = {2, 50, 0, 0};
     const std::uint64_t seen[] = {2, 100, 0, 8};
@@ -819,17 +928,21 @@ TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty
         thread_world::expect(reduce(ratio(), scopes::context_slice, here, over).empty(), "no ratio");
         // Over tp only, a part of the values is missing.
         const auto tp = world.over(here, parallel_axis::tp);
-        thread_world::expect(error_of([&] { return reduce(mine, scopes::context_slice, here, tp); }) ==
-                                 "extremes.count: is sharded over cp, and the sum is over tp: it has 1 of 4 parts",
-                             "the error over tp");
+        thread_world::expect(
+            error_of([&] { return reduce(mine, scopes::context_slice, here, tp); }) ==
+                "extremes.count: is sharded over cp, but the sum is over tp: it has 1 of 4 parts; sum over cp too",
+            "the error over tp");
     });
     CHECK(ends == no_error(8));
 
-    CHECK(error_of([] { return ratio(1, 0); }) == "ratio: has 1 over 0");
-    CHECK(error_of([] { return ratio().value(); }) == "ratio: has no value: every slice was empty");
-    CHECK(error_of([] { return extremes().min(); }) == "extremes: have no value: every slice was empty");
-    CHECK(error_of([] { return extremes().max(); }) == "extremes: have no value: every slice was empty");
-    CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum, 5, is above the maximum, 4");
+    CHECK(error_of([] { return ratio(1, 0); }) == "ratio: must have a denominator above 0 for the numerator 1, got 0");
+    CHECK(error_of([] { return ratio().value(); }) ==
+          "ratio: has no value, because every slice was empty; ask empty() first");
+    CHECK(error_of([] { return extremes().min(); }) ==
+          "extremes: have no value, because every slice was empty; ask empty() first");
+    CHECK(error_of([] { return extremes().max(); }) ==
+          "extremes: have no value, because every slice was empty; ask empty() first");
+    CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum must be at most the maximum, 4, got 5");
     CHECK(extremes(0, 5, 9) == extremes());
     ratio sum(1, 2);
     sum += ratio();
@@ -841,7 +954,8 @@ TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty
     CHECK(ends_of_two == extremes(3, 3, 9));
 }
 
-TEST_CASE("M5: one SUM of the statistics is exact; local x dp only where the caller says that lengths are equal") {
+TEST_CASE(
+    "a tally is reduced by one SUM all-reduce, or scaled without one if all ranks are declared to have equal lengths") {
     const parallel_layout layout({.dp = 4, .cp = 2}, 8, 3);
     counting_reducer counted;
     tally_reduction reduction(some_masks(), scopes::microbatch, layout, counted, exact);
@@ -873,16 +987,16 @@ TEST_CASE("M5: one SUM of the statistics is exact; local x dp only where the cal
     const parallel_layout first_stage({.dp = 2, .pp = 2}, 4, 0);
     const tally_reduction of_last(some_masks(), scopes::last_stage, first_stage, alone, exact);
     CHECK(error_of([&] { return of_last.scaled(tally_of({}), floptally::equal_lengths); }) ==
-          "count: does not exist on this rank, so that it cannot be scaled here");
+          "count: is held by other ranks, so that it cannot be scaled here; call sum() instead");
     const tally_reduction on_last(some_masks(), scopes::last_stage, first_stage.at(3), alone, exact);
     CHECK(on_last.scaled(tally_of({9}), floptally::equal_lengths) == tally_of({9, 9}));
     const parallel_layout virtual_stages({.dp = 2, .pp = 2, .vpp = 3}, 4, 0);
-    const tally_reduction each(some_masks(), scopes::microbatch.along_virtual_stages(share::replicated), virtual_stages,
-                               alone, exact);
+    const tally_reduction each(some_masks(), scopes::microbatch.along_virtual_stages(placement::replicated),
+                               virtual_stages, alone, exact);
     CHECK(each.scaled(tally_of({9, 9, 9}), floptally::equal_lengths, {.ran = 1, .added = 3}) == tally_of({9, 9}));
 }
 
-TEST_CASE("M6: a microbatch counts once whatever the number of virtual stages, and twice is an error on every rank") {
+TEST_CASE("a microbatch counts once under any number of virtual stages, and adding it twice is an error") {
     for (std::uint64_t vpp = 1; vpp <= 4; ++vpp) {
         const parallel_sizes sizes{.dp = 2, .pp = 2, .vpp = vpp};
         const std::uint64_t microbatches = 3;
@@ -910,7 +1024,7 @@ TEST_CASE("M6: a microbatch counts once whatever the number of virtual stages, a
         };
         const auto once = [](std::uint64_t stage) { return stage == 0; };
         const auto always = [](std::uint64_t) { return true; };
-        const statistic_scope every = scopes::microbatch.along_virtual_stages(share::replicated);
+        const statistic_scope every = scopes::microbatch.along_virtual_stages(placement::replicated);
         const std::vector<std::string> fine = no_error(4);
         CHECK(run(scopes::microbatch, once) == fine);
         CHECK(run(every, always) == fine);
@@ -921,44 +1035,44 @@ TEST_CASE("M6: a microbatch counts once whatever the number of virtual stages, a
         const std::string v = std::to_string(vpp);
         CHECK(run(scopes::microbatch, always) ==
               std::vector<std::string>(4, "count: was added " + std::to_string(3 * vpp) +
-                                              " times for 3 microbatches, and its scope says 1 for each (vpp is " + v +
-                                              ")"));
-        CHECK(run(every, once) == std::vector<std::string>(4,
-                                                           "count: was added 3 times for 3 microbatches, and its "
-                                                           "scope says " +
-                                                               v + " for each (vpp is " + v + ")"));
+                                              " times for 3 microbatches, but its scope says 1 for each (vpp is " + v +
+                                              "): add it that often, or correct its scope"));
+        CHECK(run(every, once) ==
+              std::vector<std::string>(4, "count: was added 3 times for 3 microbatches, but its scope says " + v +
+                                              " for each (vpp is " + v + "): add it that often, or correct its scope"));
         CHECK(run(scopes::microbatch, always, false) ==
-              std::vector<std::string>(4, "microbatches: must be told, ran and added, where vpp is " + v +
+              std::vector<std::string>(4, "microbatches: must be passed (ran and added) where vpp is " + v +
                                               ": each virtual stage visits a microbatch"));
     }
 }
 
-TEST_CASE("M6: visits to experts are added by every stage for its own layers, beside lengths that are added once") {
+TEST_CASE("each pipeline stage adds the expert visits of its own layers, and lengths are added once") {
     const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2, .vpp = 2};
-    const tally_scope scope = tally_scope(scopes::microbatch).with(statistic::routed, scopes::own_routers);
+    const tally_scope scope = tally_scope(scopes::microbatch).with(accumulator::routed, scopes::own_routers);
     thread_world world;
     const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
         const parallel_layout here(sizes, 8, rank);
         const auto over = world.over(here, every_axis);
         tally mine = tally_of({40, 60});
         for (std::uint64_t stage = 0; stage < 2; ++stage) {
-            mine.add_routed(100 * 2 + here.stage(stage), 256);  // two experts a token, and one dropped less each stage
+            // Two experts a token, and one dropped less each stage.
+            mine.add_routed({.useful = 100 * 2 + stage * sizes.pp + here.coordinate(parallel_axis::pp), .padded = 256});
         }
         const tally all = reduce(mine, scope, here, over, {.ran = 1, .added = 1}, exact);
-        thread_world::expect(all.get(view::useful, statistic::tokens) == 200, "tokens");
-        thread_world::expect(all.get(view::useful, statistic::routed) == 2 * (4 * 200 + 0 + 1 + 2 + 3), "visits");
-        thread_world::expect(all.get(view::padded, statistic::routed) == 2 * 4 * 256, "padded visits");
+        thread_world::expect(all.get(view::useful, accumulator::tokens) == 200, "tokens");
+        thread_world::expect(all.get(view::useful, accumulator::routed) == 2 * (4 * 200 + 0 + 1 + 2 + 3), "visits");
+        thread_world::expect(all.get(view::padded, accumulator::routed) == 2 * 4 * 256, "padded visits");
     });
     CHECK(ends == no_error(8));
 }
 
-TEST_CASE("H6: totals are reduced over the data-parallel group, and the peak is that of all ranks") {
+TEST_CASE("MFU divides the data-parallel total by the peak of all ranks") {
     const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2};
     tally all{mistral().masks()};
     all.add_lengths(std::vector<std::uint32_t>{4096, 8192});
     const double peak = 989;
     const double seconds = 2;
-    const double expected = static_cast<double>(mistral().total(all).value()) / (seconds * 8 * peak * 1e12);
+    const double expected = static_cast<double>(mistral().total_flops(all).value()) / (seconds * 8 * peak * 1e12);
     thread_world world;
     const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
         const parallel_layout here(sizes, 8, rank);
@@ -974,7 +1088,7 @@ TEST_CASE("H6: totals are reduced over the data-parallel group, and the peak is 
     CHECK(ends == no_error(8));
 }
 
-TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no rank waits") {
+TEST_CASE("a rank that reduces other accumulators is an error on every rank and no rank hangs") {
     const parallel_sizes sizes{.dp = 3};
     const auto run = [&](auto mine_of, auto scope_of, auto layout_of, auto how_of) {
         thread_world world;
@@ -991,30 +1105,36 @@ TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no
     CHECK(run(tallies, one_scope, layouts, exactly) == every("no error"));
     for (std::uint64_t odd = 0; odd < 3; ++odd) {
         CHECK(run([&](std::uint64_t rank) { return rank == odd ? tally{} : tally_of({5}); }, one_scope, layouts,
-                  exactly) == every("masks: the ranks do not agree on it, so nothing was added up"));
+                  exactly) ==
+              every("masks: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
         CHECK(run(
                   tallies, [&](std::uint64_t rank) { return rank == odd ? scopes::last_stage : scopes::microbatch; },
-                  layouts, exactly) == every("scope: the ranks do not agree on it, so nothing was added up"));
+                  layouts, exactly) ==
+              every("scope: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
         CHECK(run(
                   tallies, one_scope,
                   [&](std::uint64_t rank) {
                       return rank == odd ? parallel_layout({.tp = 3}, 3, rank) : parallel_layout(sizes, 3, rank);
                   },
-                  exactly) == every("layout: the ranks do not agree on it, so nothing was added up"));
-        CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
-                  return rank == odd ? floptally::conventions::megatron : exact;
-              }) == every("convention: the ranks do not agree on it, so nothing was added up"));
-        // F6: another function for HSTU's pairs under the same name.
-        CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
-                  floptally::convention how = exact;
-                  how.pairs = rank == odd ? floptally::recsys_examples::count_pairs : how.pairs;
-                  return how;
-              }) == every("convention: the ranks do not agree on it, so nothing was added up"));
+                  exactly) ==
+              every("layout: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+        CHECK(run(tallies, one_scope, layouts,
+                  [&](std::uint64_t rank) { return rank == odd ? floptally::conventions::megatron : exact; }) ==
+              every("convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+        // Another function for HSTU's pairs under the same name.
+        CHECK(run(tallies, one_scope, layouts,
+                  [&](std::uint64_t rank) {
+                      floptally::convention how = exact;
+                      how.pairs = rank == odd ? floptally::recsys_examples::count_pairs : how.pairs;
+                      return how;
+                  }) ==
+              every("convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
     }
     // Two ranks that both believe to be rank 1.
     CHECK(run(
               tallies, one_scope, [&](std::uint64_t rank) { return parallel_layout(sizes, 3, rank == 0 ? 1 : rank); },
-              exactly) == every("sum: is of 3 ranks that are no group of this layout (dp 3, cp 1, tp 1, pp 1)"));
+              exactly) == every("sum: covers 3 ranks that form no group of this layout (dp 3, cp 1, tp 1, pp 1); pass "
+                                "a reducer over whole axes"));
     // Same sizes, another order of ranks.
     thread_world world;
     const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
@@ -1022,10 +1142,11 @@ TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no
         const auto over = world.over(parallel_layout({.dp = 4}, 4, rank), every_axis);
         static_cast<void>(reduce(tally_of({5}), scopes::microbatch, here, over, exact));
     });
-    CHECK(ends == std::vector<std::string>(4, "layout: the ranks do not agree on it, so nothing was added up"));
+    CHECK(ends == std::vector<std::string>(
+                      4, "layout: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
 }
 
-TEST_CASE("A rank with an error of its own throws it, and the others throw that there was one") {
+TEST_CASE("a rank with an error throws its own error, and other ranks report that a rank failed") {
     thread_world world;
     const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
         const parallel_layout here({.dp = 3}, 3, rank);
@@ -1033,12 +1154,12 @@ TEST_CASE("A rank with an error of its own throws it, and the others throw that 
         const tally_reduction reduction(some_masks(), scopes::microbatch, here, over, exact);
         static_cast<void>(reduction.sum(rank == 2 ? tally{} : tally_of({5}), over));
     });
-    CHECK(ends == std::vector<std::string>{"sum: rank 2 refused; its own error says why",
-                                           "sum: rank 2 refused; its own error says why",
-                                           "masks: this tally is of other masks than the reduction"});
+    CHECK(ends == std::vector<std::string>{
+                      "sum: rank 2 refused; its own error says why", "sum: rank 2 refused; its own error says why",
+                      "masks: must be those of the reduction: construct the tally with the masks() of the same model"});
 }
 
-TEST_CASE("A rank whose memory is gone throws that, and the others that there was something: none waits") {
+TEST_CASE("a rank out of memory throws, and other ranks report it and do not hang") {
     thread_world world;
     const std::vector<std::string> ends = thread_world::run(3, [&](std::uint64_t rank) {
         const parallel_layout here({.dp = 3}, 3, rank);
@@ -1055,7 +1176,7 @@ TEST_CASE("A rank whose memory is gone throws that, and the others that there wa
                                            "sum: rank 1 refused; its own error says why"});
 }
 
-TEST_CASE("One rank alone needs no communication") {
+TEST_CASE("a reduction over a single rank needs no communication") {
     single_rank alone;
     const parallel_layout layout({}, 1, 0);
     const tally mine = tally_of({5, 6, 200});
@@ -1064,7 +1185,7 @@ TEST_CASE("One rank alone needs no communication") {
     CHECK(reduce(extremes(2, 1, 4), scopes::microbatch, layout, alone) == extremes(2, 1, 4));
 }
 
-TEST_CASE("A tally is marked with the axes of several ranks that it was added up over, and no other") {
+TEST_CASE("a reduced tally records the reduced axes that have several ranks") {
     const parallel_layout layout({.dp = 2, .cp = 2}, 4, 0);
     const auto mark = floptally::detail::added_up_over(parallel_axis::dp | parallel_axis::tp, layout);
     for (const parallel_axis axis : floptally::dense_axes) {
@@ -1072,7 +1193,7 @@ TEST_CASE("A tally is marked with the axes of several ranks that it was added up
     }
 }
 
-TEST_CASE("Texts that are hashed one after the other are told apart, however they are cut") {
+TEST_CASE("the hash of several texts depends on where each text ends") {
     using floptally::detail::schema_hash;
     CHECK((schema_hash() << "ab"
                          << "c")
@@ -1087,16 +1208,16 @@ TEST_CASE("Texts that are hashed one after the other are told apart, however the
     CHECK((schema_hash() << "ab").value() == (schema_hash() << "ab").value());
 }
 
-TEST_CASE("Words that are sums over the text's rows are those of its statistics and masks, in both views") {
+TEST_CASE("a tally tells which accumulators sum over text tokens, in both views") {
     using floptally::modality;
     mask_set masks{mask::sliding_window(4), mask::sliding_window(4).in(modality::vision)};
     masks.find_or_add(floptally::measured("loss_tokens"), "masks");
     const tally batch{masks};
-    const std::size_t stride = batch.words().size() / 2;
-    REQUIRE(stride == 3 * tally::fixed_words + 3);
+    const std::size_t stride = batch.accumulators().size() / 2;
+    REQUIRE(stride == 3 * tally::fixed_accumulators + 3);
     for (std::size_t i = 0; i < 2 * stride; ++i) {
         const std::size_t at = i % stride;
-        const bool of_text = at < tally::fixed_words && static_cast<statistic>(at) != statistic::routed;
+        const bool of_text = at < tally::fixed_accumulators && static_cast<accumulator>(at) != accumulator::routed;
         CHECK(floptally::detail::is_sum_over_text(batch, i) == (of_text || at == stride - 3));
     }
 }

@@ -22,7 +22,7 @@ namespace {
 
 using namespace floptally;
 
-constexpr std::uint64_t text_layers = 2, h = 8, words = 12;
+constexpr std::uint64_t text_layers = 2, h = 8, integers = 12;
 constexpr std::uint64_t tower_layers = 3, width = 4;
 
 cost tower_layer() {
@@ -39,7 +39,7 @@ model_config sees_images() {
                                      .num_layers = text_layers,
                                      .attention = {.num_heads = 2, .num_kv_heads = 2, .head_dim = 4},
                                      .feed_forward = {.intermediate_size = 16},
-                                     .vocab = {.size = words}};
+                                     .vocab = {.size = integers}};
     model_config model;
     for (const model_part& one : parts_of(text)) {
         model.parts.push_back(one);
@@ -62,7 +62,7 @@ struct sample {
 /// The FLOPs that all ranks execute: component, and forward, to data, to weights, recomputed.
 using executed_work = std::map<std::string, std::array<std::uint64_t, 4>>;
 
-/// Every product of every rank. The text is dealt: rows of a sequence over cp, each product's columns over tp. The
+/// Every product of every rank. The text is sharded: rows of a sequence over cp, each product's columns over tp. The
 /// tower runs whole on all of them.
 executed_work run_all(const parallel_sizes& sizes, const std::vector<std::vector<sample>>& of_dp, bool tower_trains,
                       bool recompute_layers) {
@@ -91,14 +91,14 @@ executed_work run_all(const parallel_sizes& sizes, const std::vector<std::vector
                 for (const sample& one : of_dp[dp]) {
                     std::uint64_t rows = 0;
                     std::uint64_t pairs = 0;
-                    for (std::uint64_t row = cp; row < one.length; row += sizes.cp) {
+                    for (std::uint64_t entry = cp; entry < one.length; entry += sizes.cp) {
                         ++rows;
-                        pairs += row + 1;
+                        pairs += entry + 1;
                     }
                     for (std::uint64_t i = 0; i < text_layers; ++i) {
                         layers("", rows, pairs, sizes.tp, h, 16, true);
                     }
-                    product("lm_head", 2 * rows * h * words / sizes.tp, true, 0, true);
+                    product("lm_head", 2 * rows * h * integers / sizes.tp, true, 0, true);
                     const std::uint64_t patches = std::uint64_t{one.image.h} * one.image.w;
                     for (std::uint64_t i = 0; i < tower_layers; ++i) {
                         layers("vision.", one.image.t * patches, one.image.t * patches * patches, 1, width, 6,
@@ -113,7 +113,8 @@ executed_work run_all(const parallel_sizes& sizes, const std::vector<std::vector
 
 }  // namespace
 
-TEST_CASE("a vision tower that every cp and tp rank runs is executed by each, and useful once", "[redundant_work]") {
+TEST_CASE("a vision tower that runs on every cp and tp rank counts as executed on each and as useful once",
+          "[redundant_work]") {
     const model_config model = sees_images();
     const std::vector<std::vector<sample>> batch{{{12, {1, 2, 3}}, {7, {2, 2, 2}}}, {{9, {1, 3, 3}}}};
     for (const std::uint64_t cp : {1U, 2U, 3U}) {
@@ -143,7 +144,7 @@ TEST_CASE("a vision tower that every cp and tp rank runs is executed by each, an
                     const breakdown as_once = once.evaluate(sum);
                     CHECK(work.total(view::useful) == as_once.total(view::useful));
                     CHECK(work.total(view::padded) == as_once.total(view::padded));
-                    CHECK(job.total(sum, view::executed) == work.total(view::executed));
+                    CHECK(job.total_flops(sum, view::executed) == work.total(view::executed));
                     const executed_work all = run_all(sizes, batch, !frozen, again == recompute::full);
                     for (const auto& [name, flops_of] : all) {
                         if (frozen && !name.starts_with("vision.")) {
@@ -165,7 +166,8 @@ TEST_CASE("a vision tower that every cp and tp rank runs is executed by each, an
     }
 }
 
-TEST_CASE("a weight that every tp rank has whole, and names of which the last one holds", "[redundant_work]") {
+TEST_CASE("a weight replicated over tp counts as executed once per tp rank, and the last matching setting applies",
+          "[redundant_work]") {
     const model_config model = sees_images();
     const parallel_layout layout({.cp = 2, .tp = 4}, 8, 0);
     tally batch{model.cost.masks()};
@@ -184,7 +186,7 @@ TEST_CASE("a weight that every tp rank has whole, and names of which the last on
                                         {"attention.qkv/q_proj", parallel_axis::dp}})) == once + flops{2 * 3 * k_proj});
 }
 
-TEST_CASE("redundant work that means nothing is an error", "[redundant_work]") {
+TEST_CASE("an invalid redundant-work setting is an error that names it", "[redundant_work]") {
     const model_config model = sees_images();
     const parallel_layout layout({.cp = 2}, 2, 0);
     const auto refusal = [&](const redundant_work& repeated) {
@@ -192,10 +194,12 @@ TEST_CASE("redundant work that means nothing is an error", "[redundant_work]") {
             static_cast<void>(flop_counter(model, conventions::exact, with_redundant_work({}, layout, {repeated})));
         });
     };
-    CHECK(refusal({"vison.*", parallel_axis::cp}) == R"(plan.repeated[0]: no component or weight is named "vison.*")");
-    CHECK(refusal({"vision.*", {}}) == R"(redundant_work: "vision.*" must name an axis along which it is run again)");
+    CHECK(refusal({"vison.*", parallel_axis::cp}) ==
+          R"(plan.repeated[0]: no component or weight is named "vison.*"; use the names that the breakdown shows)");
+    CHECK(refusal({"vision.*", {}}) ==
+          R"(redundant_work: "vision.*" must name an axis in `over` along which each rank runs it)");
     CHECK(refusal({"vision.*", parallel_axis::ep}) ==
-          "redundant_work: ep is no axis of its own: its ranks are those of dp x cp");
+          "redundant_work: ep rearranges the ranks of dp x cp x tp: name dp, cp or tp");
     training_plan none;
     none.repeated.push_back({"*", 0}, "repeated");
     CHECK(error_of([&] { static_cast<void>(flop_counter(model, conventions::exact, none)); }) ==

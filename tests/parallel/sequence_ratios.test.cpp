@@ -30,11 +30,11 @@ using floptally::number_ratio;
 using floptally::parallel_axis;
 using floptally::parallel_layout;
 using floptally::parallel_sizes;
+using floptally::placement;
 using floptally::ratio;
 using floptally::ratio_scope;
 using floptally::ratio_summary;
 using floptally::reduce_sequences;
-using floptally::share;
 using floptally::single_rank;
 using floptally::statistic_scope;
 namespace scopes = floptally::scopes;
@@ -133,7 +133,7 @@ std::string no_error() { return "no error"; }
 
 }  // namespace
 
-TEST_CASE("F21, A11: perplexity of sequences is the same, bit for bit, for every cp, tp and pp") {
+TEST_CASE("perplexity per sequence is bit-identical for every cp, tp and pp") {
     std::mt19937_64 random(21);
     const std::vector<tokens> all = random_sequences(random, 13);
     for (const parallel_sizes& sizes : {parallel_sizes{},
@@ -160,7 +160,7 @@ TEST_CASE("F21, A11: perplexity of sequences is the same, bit for bit, for every
     }
 }
 
-TEST_CASE("F21: the average of slices, which a data-parallel reduction alone reports, is another number") {
+TEST_CASE("the mean of per-sequence ratios is wrong if cp slices of a sequence are averaged as sequences") {
     std::mt19937_64 random(22);
     const std::vector<tokens> all = random_sequences(random, 12);
     const ratio_summary whole = enumerated(all, 1);
@@ -175,7 +175,7 @@ TEST_CASE("F21: the average of slices, which a data-parallel reduction alone rep
     CHECK(std::abs(slice.mean() / whole.mean() - 1) > 1e-4);
 }
 
-TEST_CASE("F21: floating-point sums are in the order of ranks: the same bits on every rank, each time") {
+TEST_CASE("floating-point sums over ranks run in rank order and have the same bits on every rank") {
     const parallel_sizes sizes{.dp = 3, .cp = 4, .tp = 2};
     const std::size_t sequences = 5;
     const auto value = [](std::uint64_t dp, std::uint64_t cp, std::size_t s) {
@@ -216,7 +216,7 @@ TEST_CASE("F21: floating-point sums are in the order of ranks: the same bits on 
     CHECK(ends == std::vector<std::string>(24, no_error()));
 }
 
-TEST_CASE("F21: a loss is one signed or floating-point sum over another, over all ranks") {
+TEST_CASE("a loss over all ranks is a signed or floating-point sum divided by a count") {
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2};
     thread_world world;
     const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
@@ -232,13 +232,14 @@ TEST_CASE("F21: a loss is one signed or floating-point sum over another, over al
         const auto sum = reduce(negative, scopes::context_slice, here, everyone);
         thread_world::expect(sum.numerator == -10 && sum.denominator == 20 && sum.value() == -0.5, "of integers");
         const auto none = reduce(number_ratio<double>{}, scopes::context_slice, here, everyone);
-        thread_world::expect(error_of([&] { return none.value(); }) == "ratio: has no value: every slice was empty",
+        thread_world::expect(error_of([&] { return none.value(); }) ==
+                                 "ratio: has no value, because every slice was empty; check its denominator first",
                              "none");
     });
     CHECK(ends == std::vector<std::string>(8, no_error()));
 }
 
-TEST_CASE("F45: a loss that was summed over ranks is not summed over them again") {
+TEST_CASE("reducing a loss over the same ranks twice is an error") {
     const parallel_sizes sizes{.dp = 2};
     thread_world world;
     const auto ends = thread_world::run(2, [&](std::uint64_t rank) {
@@ -249,26 +250,25 @@ TEST_CASE("F45: a loss that was summed over ranks is not summed over them again"
         thread_world::expect(all.numerator == -3 && all.denominator == 4, "-3 over 4");
         const std::string problem = error_of([&] { static_cast<void>(reduce(all, scopes::microbatch, here, over)); });
         thread_world::expect(problem ==
-                                 "ratio.numerator: is sharded over dp, says its scope, and this ratio was added "
-                                 "up over dp before: sum it once",
+                                 "ratio.numerator: is sharded over dp by its scope, but this ratio was added "
+                                 "up over dp before: reduce it only once",
                              problem);
-        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
+        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, placement::replicated);
         thread_world::expect(reduce(all, copies, here, over).numerator == -3, "replicas are one");
     });
     CHECK(ends == std::vector<std::string>(2, no_error()));
 }
 
-TEST_CASE("F21, A11: numerator and denominator of different scopes are an error unless the caller says so") {
+TEST_CASE("a numerator and a denominator with different scopes are an error unless allowed") {
     // The loss that was off by tp: its sum over dp, its tokens over dp x tp.
     const statistic_scope over_dp = scopes::microbatch;
-    const statistic_scope over_tp_too = scopes::microbatch.along(parallel_axis::tp, share::sharded);
-    CHECK(
-        error_of([&] { return ratio_scope(over_dp, over_tp_too).numerator(); }) ==
-        "scope: the numerator is replicated over tp, the denominator is sharded over tp: of one sum each, their ratio "
-        "would be off by the size of tp; say different_scopes where it is meant");
+    const statistic_scope over_tp_too = scopes::microbatch.along(parallel_axis::tp, placement::sharded);
+    CHECK(error_of([&] { return ratio_scope(over_dp, over_tp_too).numerator(); }) ==
+          "scope: the numerator is replicated over tp, the denominator is sharded over tp: their ratio would be off by "
+          "the size of tp; declare both alike, or pass different_scopes");
     CHECK(error_of([&] {
-              return ratio_scope(over_dp, over_dp.along_virtual_stages(share::sharded)).numerator();
-          }).rfind("scope: numerator and denominator are not held alike along virtual stages", 0) == 0);
+              return ratio_scope(over_dp, over_dp.along_virtual_stages(placement::sharded)).numerator();
+          }).rfind("scope: numerator and denominator differ along virtual stages", 0) == 0);
     CHECK(ratio_scope(over_dp, over_dp).denominator() == over_dp);
     const ratio_scope meant(over_dp, over_tp_too, different_scopes);
     thread_world world;
@@ -284,7 +284,7 @@ TEST_CASE("F21, A11: numerator and denominator of different scopes are an error 
     CHECK(ends == std::vector<std::string>(4, no_error()));
 }
 
-TEST_CASE("F21: what is wrong on one rank is an error on all of them, and none waits") {
+TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank hangs") {
     const std::vector<tokens> all(6, tokens(24, {-5, true}));
     // Changes what rank 3 of dp 2 x cp 2 brings; the errors of all four.
     const auto errors = [&](auto change, const ratio_scope& scope = scopes::context_slice) {
@@ -310,27 +310,28 @@ TEST_CASE("F21: what is wrong on one rank is an error on all of them, and none w
              mine.denominators.pop_back();
              mine.numerators.pop_back();
          })) {
-        CHECK(
-            (problem == "sequences: the ranks that share them have from 2 to 3" || problem.rfind("sum: rank", 0) == 0));
+        CHECK((problem == "sequences: must be as many on all ranks that share them, got from 2 to 3" ||
+               problem.rfind("sum: rank", 0) == 0));
     }
     CHECK(errors([](sides<double>& mine) {
               mine.denominators = {0, 0, 0};
           })[3] == no_error());  // its slice has no token: legal, if the sum has none either
     CHECK(errors([](sides<double>& mine) { mine.numerators[0] = 1; }, scopes::microbatch)[3] ==
-          "numerators: is declared replicated, and ranks 2 and 3 have different ones");
-    CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::dp, share::replicated))[0] ==
+          "numerators: is declared replicated, but ranks 2 and 3 hold different values; declare it sharded if each "
+          "holds a part");
+    CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::dp, placement::replicated))[0] ==
           "scope: must be sharded over dp, whose ranks have sequences of their own");
-    CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::cp, share::first))[1] ==
-          "numerators: is of other ranks, as its scope says, and rank 1 has some of it");
+    CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::cp, placement::first))[1] ==
+          "numerators: must be 0 on rank 1, because its scope says that other ranks hold it");
 
-    const ratio_scope of_first = scopes::context_slice.along(parallel_axis::tp, share::first);
+    const ratio_scope of_first = scopes::context_slice.along(parallel_axis::tp, placement::first);
     thread_world two;
     for (const std::string& problem : thread_world::run(4, [&](std::uint64_t rank) {
              const parallel_layout here({.dp = 2, .cp = 2}, 4, rank);
              static_cast<void>(
                  perplexities(slices_of<double>(all, here), here, two, rank == 3 ? of_first : scopes::context_slice));
          })) {
-        CHECK(problem == "scope: the ranks do not agree on it, so nothing was added up");
+        CHECK(problem == "scope: the ranks do not agree on it, so nothing was added up; configure all ranks alike");
     }
 
     const parallel_layout alone({}, 1, 0);
@@ -345,8 +346,8 @@ TEST_CASE("F21: what is wrong on one rank is an error on all of them, and none w
         });
     };
     CHECK(one(-3, 2) == no_error());
-    CHECK(one(0, 0) == "ratio: has no value: no sequence has a denominator above 0");
-    CHECK(one(-3, 0).rfind("denominators[0]: must be above 0, or 0 beside a numerator of 0", 0) == 0);
+    CHECK(one(0, 0) == "ratio: has no value: no sequence has a denominator above 0; check that sequences is not 0");
+    CHECK(one(-3, 0).rfind("denominators[0]: must be above 0, or 0 where the numerator is 0", 0) == 0);
     CHECK(one(std::numeric_limits<double>::infinity(), 2).rfind("numerators: must be finite", 0) == 0);
     const number_ratio<std::int64_t> large{std::numeric_limits<std::int64_t>::max(), 1};
     thread_world world;
@@ -359,7 +360,7 @@ TEST_CASE("F21: what is wrong on one rank is an error on all of them, and none w
     }
 }
 
-TEST_CASE("F21: a group that is not the one of the scope is found") {
+TEST_CASE("a ratio reduced over another group of ranks than its scope needs is an error") {
     thread_world world;
     const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
         const parallel_layout here({.dp = 2, .cp = 2}, 4, rank);
@@ -368,7 +369,8 @@ TEST_CASE("F21: a group that is not the one of the scope is found") {
         static_cast<void>(reduce(number_ratio<double>{1, 1}, scopes::context_slice, here, wrong));
     });
     for (const std::string& problem : ends) {
-        CHECK(problem == "sum: is of other ranks than those of dp x cp x tp x pp, which the scope names");
+        CHECK(problem ==
+              "sum: has other ranks than those of dp x cp x tp x pp; pass a reducer over exactly these ranks");
     }
     // Axes that the scopes trust may be left out.
     const auto fine = thread_world::run(4, [&](std::uint64_t rank) {

@@ -12,7 +12,7 @@
 #include <floptally/parallel/held_tokens.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/tally_scope.hpp>
-#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/parallel/verified_sum.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -23,6 +23,7 @@
 namespace statistic_scope_test {
 namespace {
 
+using floptally::accumulator;
 using floptally::axis_set;
 using floptally::dense_axes;
 using floptally::every_axis;
@@ -30,15 +31,15 @@ using floptally::held_tokens;
 using floptally::parallel_axis;
 using floptally::parallel_layout;
 using floptally::parallel_sizes;
+using floptally::placement;
 using floptally::require_held;
-using floptally::share;
-using floptally::statistic;
 using floptally::statistic_scope;
 using floptally::tally_scope;
-using floptally::detail::witnessed_sum;
+using floptally::detail::verified_sum;
 namespace scopes = floptally::scopes;
 
-constexpr share shares[] = {share::replicated, share::sharded, share::first, share::last, share::trusted};
+constexpr placement placements[] = {placement::replicated, placement::sharded, placement::first, placement::last,
+                                    placement::trusted};
 
 /// Every scope over the axes that have more than one rank.
 std::vector<statistic_scope> scopes_of(const parallel_layout& layout) {
@@ -46,8 +47,8 @@ std::vector<statistic_scope> scopes_of(const parallel_layout& layout) {
     for (const parallel_axis axis : dense_axes) {
         std::vector<statistic_scope> more;
         for (const statistic_scope& scope : all) {
-            for (const share how : shares) {
-                more.push_back(scope.along(axis, layout.size(axis) == 1 ? share::trusted : how));
+            for (const placement how : placements) {
+                more.push_back(scope.along(axis, layout.size(axis) == 1 ? placement::trusted : how));
                 if (layout.size(axis) == 1) {
                     break;
                 }
@@ -78,9 +79,9 @@ held_statistic hold(const statistic_scope& scope, const parallel_layout& layout,
         bool holds = true;
         for (const parallel_axis axis : dense_axes) {
             const std::uint64_t at = here.coordinate(axis);
-            part.push_back(scope.along(axis) == share::sharded ? at : 0);
-            holds = holds && (scope.along(axis) != share::first || at == 0);
-            holds = holds && (scope.along(axis) != share::last || at + 1 == layout.size(axis));
+            part.push_back(scope.along(axis) == placement::sharded ? at : 0);
+            holds = holds && (scope.along(axis) != placement::first || at == 0);
+            holds = holds && (scope.along(axis) != placement::last || at + 1 == layout.size(axis));
         }
         if (holds && parts.count(part) == 0) {
             parts[part] = how == drawn::equal ? every : random() % 1'000'000'000 + 1;
@@ -96,7 +97,7 @@ std::vector<std::vector<std::uint64_t>> messages(const statistic_scope& declared
                                                  const std::vector<std::uint64_t>& values) {
     std::vector<std::vector<std::uint64_t>> sent;
     for (std::uint64_t rank = 0; rank < layout.world_size(); ++rank) {
-        const witnessed_sum sum(layout.at(rank), {{"tokens", declared}});
+        const verified_sum sum(layout.at(rank), {{"tokens", declared}});
         try {
             sent.push_back(sum.message(std::span(&values[rank], 1)));
         } catch (const floptally::error&) {
@@ -110,7 +111,7 @@ std::vector<std::vector<std::uint64_t>> messages(const statistic_scope& declared
 std::string seen_by(std::uint64_t rank, const statistic_scope& declared, const parallel_layout& layout,
                     const std::vector<std::uint64_t>& sums) {
     try {
-        const witnessed_sum sum(layout.at(rank), {{"tokens", declared}});
+        const verified_sum sum(layout.at(rank), {{"tokens", declared}});
         return std::to_string(sum.globals(sums).at(0));
     } catch (const floptally::error& problem) {
         return problem.what();
@@ -121,19 +122,19 @@ std::string seen_by(std::uint64_t rank, const statistic_scope& declared, const p
 held_tokens tokens_of(const statistic_scope& real, const parallel_layout& here) {
     std::uint64_t part = 1;
     for (const parallel_axis axis : dense_axes) {
-        part = 100 * part + (real.along(axis) == share::sharded ? here.coordinate(axis) : 0);
+        part = 100 * part + (real.along(axis) == placement::sharded ? here.coordinate(axis) : 0);
     }
     return held_tokens(std::span<const std::uint64_t>(&part, 1));
 }
 
-/// The result of a collective over all ranks, without ranks: the words that all of them send are known.
+/// The result of a collective over all ranks, without ranks: the integers that all of them send are known.
 struct known_sum {
     std::vector<std::uint64_t> sums;
-    void sum(std::span<std::uint64_t> words) const { std::copy(sums.begin(), sums.end(), words.begin()); }
+    void sum(std::span<std::uint64_t> integers) const { std::copy(sums.begin(), sums.end(), integers.begin()); }
 };
 struct recorder {
     std::vector<std::uint64_t> sent;
-    void sum(std::span<std::uint64_t> words) { sent.assign(words.begin(), words.end()); }
+    void sum(std::span<std::uint64_t> integers) { sent.assign(integers.begin(), integers.end()); }
 };
 
 /// The error of `require_held` on a rank of a layout whose ranks hold as `real` says, where `declared` is declared.
@@ -142,7 +143,7 @@ std::string held_error(std::uint64_t rank, const statistic_scope& real, const st
     std::vector<std::vector<std::uint64_t>> sent;
     for (std::uint64_t each = 0; each < layout.world_size(); ++each) {
         recorder own;
-        // Alone with its own words a rank sees a group that is none; what it sent is what counts here.
+        // Alone with its own integers a rank sees a group that is none; what it sent is what counts here.
         static_cast<void>(error_of([&] {
             require_held(declared, tokens_of(real, layout.at(each)), layout.at(each), own);
             return 0;
@@ -160,7 +161,7 @@ bool is_number(const std::string& text) { return text.find_first_not_of("0123456
 
 }  // namespace
 
-TEST_CASE("A2: a sum over any group gives the global value of every scope, or an error on every rank; never a factor") {
+TEST_CASE("a statistic reduced over any group of ranks is the global value or an error on every rank") {
     std::mt19937_64 random(2);
     for (const parallel_sizes& sizes : layouts_up_to(is_sanitized ? 8 : 16)) {
         const parallel_layout layout(sizes, world_of(sizes), 0);
@@ -170,7 +171,7 @@ TEST_CASE("A2: a sum over any group gives the global value of every scope, or an
             for (const axis_set axes : all_groups()) {
                 bool lacks_parts = false;
                 for (const parallel_axis axis : dense_axes) {
-                    lacks_parts = lacks_parts || (scope.along(axis) != share::trusted && layout.size(axis) > 1 &&
+                    lacks_parts = lacks_parts || (scope.along(axis) != placement::trusted && layout.size(axis) > 1 &&
                                                   !axes.contains(axis));
                 }
                 for (const std::uint64_t rank : {std::uint64_t{0}, random() % layout.world_size()}) {
@@ -186,8 +187,7 @@ TEST_CASE("A2: a sum over any group gives the global value of every scope, or an
     }
 }
 
-TEST_CASE(
-    "F3, A2: a wrong declaration of one axis, of equal parts too, is an error or does no harm, or the tokens show it") {
+TEST_CASE("a scope that is wrong on one axis is an error, changes nothing, or is detected by token counts") {
     std::mt19937_64 random(3);
     std::size_t parts_as_replicas = 0;
     std::size_t replicas_as_parts = 0;
@@ -205,7 +205,8 @@ TEST_CASE(
                     if (layout.size(axis) == 1) {
                         continue;
                     }
-                    for (const share how : {share::replicated, share::sharded, share::first, share::last}) {
+                    for (const placement how :
+                         {placement::replicated, placement::sharded, placement::first, placement::last}) {
                         const statistic_scope declared = real.along(axis, how);
                         const auto sent = messages(declared, layout, held.of_rank);
                         bool is_wrong = false;
@@ -218,16 +219,16 @@ TEST_CASE(
                             continue;
                         }
                         // No count can show it: equal parts look like replicas, and replicas like equal parts.
-                        const bool as_parts = real.is_copied(axis) && how == share::sharded;
-                        const bool as_replicas =
-                            real.along(axis) == share::sharded && how == share::replicated && how_drawn == drawn::equal;
+                        const bool as_parts = real.is_copied(axis) && how == placement::sharded;
+                        const bool as_replicas = real.along(axis) == placement::sharded &&
+                                                 how == placement::replicated && how_drawn == drawn::equal;
                         CHECK((as_parts || as_replicas));
                         replicas_as_parts += as_parts ? 1U : 0U;
                         parts_as_replicas += as_replicas ? 1U : 0U;
-                        // The tokens themselves do, and in how many parts the data loader deals them does.
+                        // The tokens themselves do, and in how many parts the data loader shards them does.
                         CHECK(held_error(rank, real, declared, layout) != "no error");
                         CHECK(error_of([&] {
-                                  tally_scope(declared).require_parts(statistic::tokens, layout, real.parts(layout));
+                                  tally_scope(declared).require_parts(accumulator::tokens, layout, real.parts(layout));
                                   return 0;
                               }) != "no error");
                     }
@@ -239,27 +240,25 @@ TEST_CASE(
     CHECK(replicas_as_parts > 0);
 }
 
-TEST_CASE("F3: tokens that are held against the scope are named, with the ranks and their axes") {
+TEST_CASE("a scope that contradicts the tokens of ranks is an error with the ranks and axes") {
     const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, 0);
+    CHECK(held_error(3, scopes::context_slice, scopes::microbatch, layout) ==
+          "tokens: ranks 0 and 2, which differ in cp, are declared replicated and hold different tokens; declare them "
+          "sharded if each holds a part");
+    CHECK(held_error(7, scopes::microbatch, scopes::context_slice, layout) ==
+          "tokens: ranks 0 and 2, which differ in cp, are declared sharded and hold the same tokens; declare them "
+          "replicated if they load the same samples");
     CHECK(
-        held_error(3, scopes::context_slice, scopes::microbatch, layout) ==
-        "tokens: ranks 0 and 2, which differ in cp, are declared to hold the same and hold different ones: each has a "
-        "part, which a scope calls sharded");
-    CHECK(
-        held_error(7, scopes::microbatch, scopes::context_slice, layout) ==
-        "tokens: ranks 0 and 2, which differ in cp, are declared to hold parts of their own and hold the same, which a "
-        "scope calls replicated");
-    CHECK(
-        held_error(0, scopes::microbatch.along(parallel_axis::dp, share::replicated), scopes::microbatch, layout) ==
-        "tokens: ranks 0 and 4, which differ in dp, are declared to hold parts of their own and hold the same, which a "
-        "scope calls replicated");
-    CHECK(held_error(0, scopes::context_slice, scopes::microbatch.along(parallel_axis::cp, share::first), layout) ==
+        held_error(0, scopes::microbatch.along(parallel_axis::dp, placement::replicated), scopes::microbatch, layout) ==
+        "tokens: ranks 0 and 4, which differ in dp, are declared sharded and hold the same tokens; declare them "
+        "replicated if they load the same samples");
+    CHECK(held_error(0, scopes::context_slice, scopes::microbatch.along(parallel_axis::cp, placement::first), layout) ==
           "no error");
     // Without a token there is nothing to compare: an empty slice on one rank is legal, nothing on all is a mistake.
     const parallel_layout alone({}, 1, 0);
     recorder own;
     CHECK(error_of([&] { return require_held(scopes::microbatch, held_tokens(), alone, own), 0; }) ==
-          "tokens: no rank told any, so that nothing was compared");
+          "tokens: no rank holds any, so that nothing was compared; add the token ids of each rank to held_tokens");
     const std::vector<std::int32_t> ids{5, 6, 7};
     CHECK(error_of([&] {
               return require_held(scopes::microbatch, held_tokens(std::span<const std::int32_t>(ids)), alone, own), 0;
@@ -274,7 +273,7 @@ TEST_CASE("F3: tokens that are held against the scope are named, with the ranks 
     CHECK(in_two.count() == 3);
 }
 
-TEST_CASE("A2: ranks that are no group, or a group that is added up twice, are an error") {
+TEST_CASE("summing over ranks that are no group, or twice over one group, is an error") {
     std::mt19937_64 random(4);
     for (const parallel_sizes& sizes : layouts_up_to(12)) {
         const parallel_layout layout(sizes, world_of(sizes), 0);
@@ -305,7 +304,7 @@ TEST_CASE("A2: ranks that are no group, or a group that is added up twice, are a
     }
 }
 
-TEST_CASE("A2: the errors name the statistic and the axes") {
+TEST_CASE("scope errors name the statistic and the axes") {
     const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, 0);
     const std::vector<std::uint64_t> replicas{10, 10, 20, 20, 30, 30, 40, 40};  // along tp
     const auto seen = [&](const statistic_scope& scope, const std::vector<std::uint64_t>& values, axis_set axes) {
@@ -315,50 +314,57 @@ TEST_CASE("A2: the errors name the statistic and the axes") {
     CHECK(seen(scopes::context_slice, replicas, every_axis) == "100");
     CHECK(seen(scopes::context_slice.trusting_replicas(), replicas, dp_cp) == "100");
     CHECK(seen(scopes::context_slice, replicas, dp_cp) ==
-          "tokens: is replicated over tp, and the sum is over dp x cp: that its 2 ranks agree was not seen");
+          "tokens: is replicated over tp, but the sum is over dp x cp: it cannot show that the 2 ranks agree; sum over "
+          "tp too or declare it trusted");
     CHECK(seen(scopes::context_slice.trusting_replicas(), replicas, parallel_axis::dp) ==
-          "tokens: is sharded over cp, and the sum is over dp: it has 1 of 2 parts");
+          "tokens: is sharded over cp, but the sum is over dp: it has 1 of 2 parts; sum over cp too");
     CHECK(seen(scopes::context_slice.trusting_replicas(), replicas, {}) ==
-          "tokens: is sharded over cp, and the sum is over no axis: it has 1 of 2 parts");
+          "tokens: is sharded over cp, but the sum is over no axis: it has 1 of 2 parts; sum over cp too");
     CHECK(seen(scopes::context_slice, {10, 11, 20, 20, 30, 30, 40, 40}, every_axis) ==
-          "tokens: is replicated over tp, and the sum, 201, is no multiple of its 2 replicas");
+          "tokens: is declared replicated over tp, but the sum, 201, is no multiple of its 2 replicas; declare it "
+          "sharded if each holds a part");
     CHECK(seen(scopes::context_slice, {10, 12, 20, 20, 30, 30, 40, 40}, every_axis) ==
-          "tokens: is declared replicated over tp, and its 2 ranks counted differently");
+          "tokens: is declared replicated over tp, but its 2 ranks hold different values; declare it sharded if each "
+          "holds a part");
     // Equal data on every cp rank, and half of it on each tp rank: two mistakes whose factors cancel in the sum.
     CHECK(seen(scopes::context_slice, {10, 20, 10, 20, 30, 40, 30, 40}, every_axis) ==
-          "tokens: is declared replicated over tp, and its 2 ranks counted differently");
-    const statistic_scope last = scopes::context_slice.along(parallel_axis::tp, share::last);
+          "tokens: is declared replicated over tp, but its 2 ranks hold different values; declare it sharded if each "
+          "holds a part");
+    const statistic_scope last = scopes::context_slice.along(parallel_axis::tp, placement::last);
     CHECK(seen(last, replicas, every_axis) == "sum: 4 ranks refused; their own errors say why");
     CHECK(seen(last, {0, 10, 0, 20, 5, 30, 0, 40}, every_axis) == "sum: rank 4 refused; its own error says why");
     CHECK(seen(last, {0, 10, 0, 20, 0, 30, 0, 40}, every_axis) == "100");
     CHECK(seen(last, {0, 10, 0, 20, 0, 30, 0, 40}, dp_cp) ==
-          "tokens: exists on the last rank of tp only, and the sum is over dp x cp: it has 1 of 2 parts");
+          "tokens: exists on the last rank of tp only, but the sum is over dp x cp: it has 1 of 2 parts; sum over tp "
+          "too");
     CHECK(error_of([&] {
               last.require_holder("tokens", 5, layout.at(4));
               return 0;
-          }) == "tokens: exists on the last rank of tp only, and rank 0 of 2 counted 5");
+          }) == "tokens: exists on the last rank of tp only, but rank 0 of 2 counted 5; count it there only");
     const auto sent = messages(scopes::context_slice, layout, replicas);
     CHECK(seen_by(0, scopes::context_slice, layout, added_up(sent, {0, 1, 2})) ==
-          "sum: is of 3 ranks that are no group of this layout (dp 2, cp 2, tp 2, pp 1)");
+          "sum: covers 3 ranks that form no group of this layout (dp 2, cp 2, tp 2, pp 1); pass a reducer over whole "
+          "axes");
     std::vector<std::uint64_t> twice = added_up(sent, members(layout.group(dp_cp)));
     for (std::uint64_t& sum : twice) {
         sum *= 2;
     }
     CHECK(seen_by(0, scopes::context_slice, layout, twice) ==
-          "sum: has every rank of dp x cp 2 times: it was added up before");
+          "sum: contains every rank of dp x cp 2 times: it was reduced before; reduce each message once");
     CHECK(error_of([&] {
-              tally_scope(scopes::context_slice.along(parallel_axis::tp, share::sharded))
-                  .require_parts(statistic::tokens, layout, 4);
+              tally_scope(scopes::context_slice.along(parallel_axis::tp, placement::sharded))
+                  .require_parts(accumulator::tokens, layout, 4);
               return 0;
-          }) == "scope: tokens is declared in 8 parts, and the data loader deals samples to 4");
-    CHECK(error_of([] { return statistic_scope{}.along(parallel_axis::ep, share::sharded); }) ==
-          "scope: ep is no axis of its own: its ranks are those of dp x cp");
-    CHECK(error_of([&] { return witnessed_sum(layout, {}).globals({}); }) ==
-          "sum: must have the 4 words of the message, got 0");
+          }) ==
+          "scope: tokens is declared in 8 parts, but the data loader assigns samples to 4; declare it replicated where "
+          "ranks load the same samples");
+    CHECK(error_of([] { return statistic_scope{}.along(parallel_axis::ep, placement::sharded); }) ==
+          "scope: ep rearranges the ranks of dp x cp x tp: name dp, cp or tp");
+    CHECK(error_of([&] { return verified_sum(layout, {}).globals({}); }) ==
+          "sum: must have the 4 integers of the message, got 0");
 }
 
-TEST_CASE(
-    "A2: a sum over all ranks may pass 64 bits where the global value does not; what does not fit is an overflow") {
+TEST_CASE("intermediate sums over ranks may exceed 64 bits if the global value fits, and are an overflow otherwise") {
     const std::uint64_t max64 = ~std::uint64_t{0};
     const parallel_layout replicas({.tp = 8}, 8, 0);
     const std::vector<std::uint64_t> all(8, max64);
@@ -371,7 +377,7 @@ TEST_CASE(
           "tokens: the sum over all ranks does not fit 64 bits");
 }
 
-TEST_CASE("A7: a statistic of one pipeline stage is summed without a double count") {
+TEST_CASE("a statistic that only one pipeline stage has is summed without double counting") {
     std::mt19937_64 random(7);
     for (const parallel_sizes& sizes : layouts_up_to(24)) {
         const parallel_layout layout(sizes, world_of(sizes), 0);
@@ -400,9 +406,9 @@ TEST_CASE("A7: a statistic of one pipeline stage is summed without a double coun
     }
 }
 
-TEST_CASE("A sum over all ranks that fits 64 bits is the last one that is taken") {
+TEST_CASE("the largest accepted sum over ranks fits exactly in 64 bits") {
     const parallel_layout layout({.dp = 2}, 2, 0);
-    const statistic_scope scope = statistic_scope{}.along(parallel_axis::dp, share::sharded);
+    const statistic_scope scope = statistic_scope{}.along(parallel_axis::dp, placement::sharded);
     const floptally::uint128 beyond = floptally::uint128{1} << 64;
     CHECK(scope.global("tokens", beyond - 1, layout, every_axis) == ~std::uint64_t{0});
     CHECK(error_of([&] { static_cast<void>(scope.global("tokens", beyond, layout, every_axis)); }) ==

@@ -31,7 +31,7 @@ namespace tower_parallel_test {
 namespace {
 
 using namespace floptally;
-using detail::witnessed_sum;
+using detail::verified_sum;
 
 nlohmann::json llava_config() {
     return nlohmann::json::parse(R"({
@@ -99,21 +99,22 @@ void add(tally& to, const sample& one, bool text, bool images) {
     }
 }
 
-/// A way to deal images, beside a text that all ranks of a replica have.
-struct image_dealing {
+/// A way to shard images, beside a text that all ranks of a replica have.
+struct image_sharding {
     statistic_scope scope;
     bool over_cp = false;
     bool on_first_stage = false;
 };
 
-const image_dealing dealings[] = {
-    {.scope = scopes::microbatch},
-    {.scope = scopes::first_stage, .on_first_stage = true},
-    {.scope = scopes::context_slice, .over_cp = true},
-    {.scope = scopes::first_stage.along(parallel_axis::cp, share::sharded), .over_cp = true, .on_first_stage = true}};
+const image_sharding dealings[] = {{.scope = scopes::microbatch},
+                                   {.scope = scopes::first_stage, .on_first_stage = true},
+                                   {.scope = scopes::context_slice, .over_cp = true},
+                                   {.scope = scopes::first_stage.along(parallel_axis::cp, placement::sharded),
+                                    .over_cp = true,
+                                    .on_first_stage = true}};
 
-/// The counts of a rank: samples are dealt to dp in turn, and those images to cp whose number says so.
-tally counted_on(const parallel_layout& layout, const image_dealing& how, const std::vector<sample>& batch) {
+/// The counts of a rank: samples are sharded to dp in turn, and those images to cp whose number says so.
+tally counted_on(const parallel_layout& layout, const image_sharding& how, const std::vector<sample>& batch) {
     const parallel_coordinates where = layout.coordinates();
     tally mine{qwen().cost.masks()};
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -134,8 +135,8 @@ tally whole_of(const mask_set& masks, const std::vector<sample>& batch) {
     return all;
 }
 
-/// Each rank's end where the images are dealt one way and declared another.
-std::vector<std::string> ends_of(const parallel_sizes& sizes, const tally_scope& declared, const image_dealing& real,
+/// Each rank's end where the images are sharded one way and declared another.
+std::vector<std::string> ends_of(const parallel_sizes& sizes, const tally_scope& declared, const image_sharding& real,
                                  axis_set group = every_axis) {
     std::mt19937_64 random(5);
     const std::vector<sample> batch = random_batch(random, 9);
@@ -155,7 +156,7 @@ bool all_are(const std::vector<std::string>& ends, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A1: text and images are bit-identical for every layout, each under a scope of its own") {
+TEST_CASE("text and image counts are bit-identical for every layout with separate scopes") {
     std::mt19937_64 random(3);
     const mask_set masks = qwen().cost.masks();
     CHECK(masks.size() != 0);
@@ -163,44 +164,48 @@ TEST_CASE("A1: text and images are bit-identical for every layout, each under a 
     for (const parallel_sizes& sizes : layouts_up_to(16)) {
         const std::vector<sample> batch = random_batch(random, 7);
         const tally all = whole_of(masks, batch);
-        for (const image_dealing& how : dealings) {
+        for (const image_sharding& how : dealings) {
             const tally_scope scope = tally_scope(scopes::microbatch).with(modality::vision, how.scope);
             const parallel_layout layout(sizes, world_of(sizes), 0);
             std::vector<std::uint64_t> sums;
             for (std::uint64_t rank = 0; rank < layout.world_size(); ++rank) {
                 const tally mine = counted_on(layout.at(rank), how, batch);
-                without_images = without_images || mine.get(view::useful, statistic::count, modality::vision) == 0;
-                const witnessed_sum sum(layout.at(rank), detail::scoped_words(tally{masks}, scope));
-                const std::vector<std::uint64_t> sent = sum.message(mine.words());
+                without_images = without_images || mine.get(view::useful, accumulator::count, modality::vision) == 0;
+                const verified_sum sum(layout.at(rank), detail::scoped_accumulators(tally{masks}, scope));
+                const std::vector<std::uint64_t> sent = sum.message(mine.accumulators());
                 sums.resize(sent.size(), 0);
                 std::transform(sent.begin(), sent.end(), sums.begin(), sums.begin(), std::plus<>());
             }
-            const witnessed_sum sum(layout, detail::scoped_words(tally{masks}, scope));
-            REQUIRE(tally::from_words(masks, sum.globals(sums)) == all);
+            const verified_sum sum(layout, detail::scoped_accumulators(tally{masks}, scope));
+            REQUIRE(tally::from_accumulators(masks, sum.globals(sums)) == all);
         }
     }
     CHECK(without_images);
 }
 
-TEST_CASE("A2: a mistake in the scope of the images alone is an error on every rank, which names them") {
+TEST_CASE("a wrong scope of images alone is an error that names images on every rank") {
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 2};
     const auto declared = [](const statistic_scope& images) {
         return tally_scope(scopes::microbatch).with(modality::vision, images);
     };
-    for (const image_dealing& how : dealings) {
+    for (const image_sharding& how : dealings) {
         CHECK(all_are(ends_of(sizes, declared(how.scope), how), "no error"));
     }
     // Images that are sharded over cp, declared as the text is.
     const std::vector<std::string> sharded = ends_of(sizes, scopes::microbatch, dealings[2]);
     CHECK(all_are(sharded, sharded[0]));
-    CHECK(sharded[0] == "vision.count: is replicated over pp, and the sum, 9, is no multiple of its 2 replicas");
+    CHECK(sharded[0] ==
+          "vision.count: is declared replicated over pp, but the sum, 9, is no multiple of its 2 replicas; declare it "
+          "sharded if each holds a part");
     // On the first stage only, declared on all: a stage has nothing where another one counted.
     const std::vector<std::string> first = ends_of(sizes, scopes::microbatch, dealings[1]);
     CHECK(all_are(first, first[0]));
-    CHECK(first[0] == "vision.count: is replicated over pp, and the sum, 9, is no multiple of its 2 replicas");
+    CHECK(first[0] ==
+          "vision.count: is declared replicated over pp, but the sum, 9, is no multiple of its 2 replicas; declare it "
+          "sharded if each holds a part");
     // On all stages, declared on the first: the others refuse with what they counted.
     const std::vector<std::string> all = ends_of(sizes, declared(scopes::first_stage), dealings[0]);
-    const std::string refusal = "vision.count: exists on the first rank of pp only, and rank 1 of 2 counted ";
+    const std::string refusal = "vision.count: exists on the first rank of pp only, but rank 1 of 2 counted ";
     const auto refuses = [&refusal](const std::string& end) { return end.substr(0, refusal.size()) == refusal; };
     CHECK(std::count_if(all.begin(), all.end(), refuses) == 4);  // one of two replicas has no image
     CHECK(std::count(all.begin(), all.end(), "sum: 4 ranks refused; their own errors say why") == 12);
@@ -208,23 +213,27 @@ TEST_CASE("A2: a mistake in the scope of the images alone is an error on every r
     const tally_scope trusting = tally_scope(scopes::microbatch.trusting_replicas())
                                      .with(modality::vision, scopes::context_slice.trusting_replicas());
     CHECK(all_are(ends_of(sizes, trusting, dealings[2], parallel_axis::dp),
-                  "vision.count: is sharded over cp, and the sum is over dp: it has 1 of 2 parts"));
+                  "vision.count: is sharded over cp, but the sum is over dp: it has 1 of 2 parts; sum over cp too"));
     CHECK(all_are(ends_of(sizes, trusting, dealings[2], parallel_axis::dp | parallel_axis::cp), "no error"));
     // The pairs of a mask, and one fixed statistic.
-    const tally_scope pairs = declared(scopes::context_slice).with(statistic::pairs, {}, modality::vision);
-    CHECK(all_are(ends_of(sizes, pairs, dealings[2]),
-                  "pairs " + qwen().cost.masks()[0].name() +
-                      ": is declared replicated over cp, and its 2 ranks counted differently"));
+    const tally_scope pairs = declared(scopes::context_slice).with(accumulator::pairs, {}, modality::vision);
+    CHECK(all_are(ends_of(sizes, pairs, dealings[2]), "pairs " + qwen().cost.masks()[0].name() +
+                                                          ": is declared replicated over cp, but its 2 ranks hold "
+                                                          "different values; declare it sharded if each holds a part"));
     CHECK(qwen().cost.masks()[0].name().substr(0, 7) == "vision.");
-    const tally_scope tokens = declared(scopes::context_slice).with(statistic::tokens, {}, modality::vision);
+    const tally_scope tokens = declared(scopes::context_slice).with(accumulator::tokens, {}, modality::vision);
     CHECK(all_are(ends_of(sizes, tokens, dealings[2]),
-                  "vision.tokens: is declared replicated over cp, and its 2 ranks counted differently"));
+                  "vision.tokens: is declared replicated over cp, but its 2 ranks hold different values; declare it "
+                  "sharded if each holds a part"));
     // No sum can show it, so that it is found before the first step: every rank of cp loads the same images.
     const parallel_layout layout(sizes, 16, 0);
     CHECK(error_of([&] {
-              declared(scopes::context_slice).require_parts(statistic::count, layout, 2, modality::vision);
-          }) == "scope: vision.count is declared in 4 parts, and the data loader deals samples to 2");
-    CHECK(error_of([&] { declared(scopes::context_slice).require_parts(statistic::count, layout, 2); }) == "no error");
+              declared(scopes::context_slice).require_parts(accumulator::count, layout, 2, modality::vision);
+          }) ==
+          "scope: vision.count is declared in 4 parts, but the data loader assigns samples to 2; declare it replicated "
+          "where ranks load the same samples");
+    CHECK(error_of([&] { declared(scopes::context_slice).require_parts(accumulator::count, layout, 2); }) ==
+          "no error");
     // Ranks that disagree on the images' scope alone.
     thread_world world;
     CHECK(all_are(thread_world::run(2,
@@ -236,10 +245,10 @@ TEST_CASE("A2: a mistake in the scope of the images alone is an error on every r
                                         static_cast<void>(tally_reduction(qwen().cost.masks(), declared(images), here,
                                                                           over, std::nullopt));
                                     }),
-                  "scope: the ranks do not agree on it, so nothing was added up"));
+                  "scope: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
 }
 
-TEST_CASE("The scope of a tower that a model does not have says nothing") {
+TEST_CASE("a scope for a tower that the model does not have is ignored") {
     // A model of images alone: no text of which a part could be missing.
     const mask_set masks = vit().cost.masks();
     const tally_scope scope =
@@ -265,7 +274,7 @@ TEST_CASE("The scope of a tower that a model does not have says nothing") {
     tally mine{masks};
     mine.add(grid{1, 3, 3});
     const tally_reduction reduction(masks, scope, layout, alone, std::nullopt);
-    CHECK(reduction.scaled(mine, equal_lengths).get(view::useful, statistic::tokens, modality::vision) == 27);
+    CHECK(reduction.scaled(mine, equal_lengths).get(view::useful, accumulator::tokens, modality::vision) == 27);
 }
 
 namespace {
@@ -364,7 +373,7 @@ constexpr training_plan forward_only{.counted = counted_passes::forward};
 
 }  // namespace
 
-TEST_CASE("A tower stands whole on the first pipeline rank, or where it is told, and its layers are not counted") {
+TEST_CASE("a tower runs whole on the first or a chosen pipeline rank and does not count as layers of the split") {
     const std::vector<model_part>& model = llava().parts;
     CHECK(num_layers(model) == 4);
     CHECK(num_layers(vit().parts) == 4);
@@ -398,7 +407,7 @@ TEST_CASE("A tower stands whole on the first pipeline rank, or where it is told,
     CHECK(of(half, "mlp").value() * 2 == of(evaluate(vit().parts, images), "mlp").value());
 }
 
-TEST_CASE("Useful FLOPs of all ranks are those of a model with towers, under every convention and plan") {
+TEST_CASE("useful FLOPs of all ranks add up to a multimodal model in every convention and plan") {
     training_plan again;
     again.recomputed = recompute::full;
     for (const model_config* model : {&llava(), &qwen(), &vit()}) {
@@ -425,9 +434,9 @@ TEST_CASE("Useful FLOPs of all ranks are those of a model with towers, under eve
     }
 }
 
-TEST_CASE("Ranks of a tower run the matmuls of their split shapes") {
+TEST_CASE("tp ranks of a tower run the matmuls of their sharded shapes") {
     const tally batch = images_of(llava().cost.masks(), 3);
-    const auto frames = batch.get(view::padded, statistic::count, modality::vision);
+    const auto frames = batch.get(view::padded, accumulator::count, modality::vision);
     CHECK(frames == 3 + 4 + 5);
     for (const std::uint64_t tp : {1U, 2U, 4U}) {
         const tower_work expected = one_frame(tp);
@@ -440,19 +449,19 @@ TEST_CASE("Ranks of a tower run the matmuls of their split shapes") {
         }
     }
     // A tower that a framework does not split, beside a text that it does.
-    const tensor_options whole_tower{.splits = {{"vision.*", tensor_split::replicated}}};
+    const tensor_options whole_tower{.splits = {{"vision.*", sharding_kind::replicated}}};
     const breakdown work =
         evaluate(tensor_parts(llava().parts, 4, 3, 1, whole_tower), batch, conventions::exact, forward_only);
     CHECK(of(work, "vision.blocks") == flops{frames * one_frame(1).blocks});
     CHECK(of(work, "vision.projector") == flops{frames * one_frame(1).projector});
     CHECK(of(work, "mlp").value() * 4 == of(evaluate(llava().parts, batch), "mlp").value());
     // A split of a text's component is none of the tower's.
-    const tensor_options whole_mlp{.splits = {{"mlp", tensor_split::replicated}}};
+    const tensor_options whole_mlp{.splits = {{"mlp", sharding_kind::replicated}}};
     CHECK(of(evaluate(tensor_parts(llava().parts, 4, 3, 1, whole_mlp), batch), "vision.blocks") ==
           flops{frames * one_frame(4).blocks});
 }
 
-TEST_CASE("What a tower cannot split is an error with the tower's name") {
+TEST_CASE("a tower that tensor parallelism cannot divide is an error with the tower's name") {
     const auto split = [](const char* key, std::uint64_t value, std::uint64_t tp) {
         nlohmann::json config = llava_config();
         config["vision_config"][key] = value;
@@ -469,15 +478,14 @@ TEST_CASE("What a tower cannot split is an error with the tower's name") {
     own.add("vision.resampler", linear{.in_features = 8, .out_features = 8, .weight = "query"});
     const std::vector<model_part> model{{.name = "vision", .role = part_role::tower, .cost = own.in(modality::vision)}};
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
-          "vision.resampler/query: nothing says how tensor parallelism splits it: say it where the row is made "
-          "(linear::dealt), or in "
-          "tensor_options::splits");
+          "vision.resampler/query: tensor parallelism does not know how to split it: set linear::sharding where the "
+          "entry is made, or name it in tensor_options::splits");
     CHECK(error_of([&] {
-              return tensor_parts(model, 2, 0, 1, {.splits = {{"vision.resampler/query", tensor_split::columns}}});
+              return tensor_parts(model, 2, 0, 1, {.splits = {{"vision.resampler/query", sharding_kind::columns}}});
           }) == "no error");
 }
 
-TEST_CASE("Prefix tokens of a tower are split as the patches beside them, however many they are") {
+TEST_CASE("any number of prefix tokens of a tower is sharded like its patches") {
     const gqa attention{.num_heads = 4, .num_kv_heads = 4, .head_dim = 8, .fused_qkv = true};
     const cost layer = attention.cost({.hidden_size = 32, .attends = mask::bidirectional()});
     for (const std::uint64_t prefix : {1U, 4U, 5U}) {
@@ -497,7 +505,7 @@ TEST_CASE("Prefix tokens of a tower are split as the patches beside them, howeve
     }
 }
 
-TEST_CASE("HSTU layers are split by heads, and the MLPs around them run whole on every rank") {
+TEST_CASE("HSTU layers are sharded by heads, and their MLPs are replicated") {
     hstu model{.hidden_size = 12,
                .num_layers = 4,
                .layer = {.num_heads = 4, .attention_dim = 6, .linear_dim = 10, .output_blocks = 3}};
@@ -520,7 +528,7 @@ TEST_CASE("HSTU layers are split by heads, and the MLPs around them run whole on
             CHECK(of(work, "hstu.qk") == total(pairs, heads, 6));
             CHECK(of(work, "hstu.pv") == total(pairs, heads, 10));
             CHECK(of(work, "hstu.output") == total(30, 3 * heads * 10, 12));
-            const bool first = layout.is_first_pipeline_rank();
+            const bool first = layout.coordinates().pp == 0;
             CHECK(of(work, "hstu.preprocessing") == (first ? total(30, 18, 14 + 12) : flops{}));
             CHECK(of(work, "hstu.prediction") == (first ? flops{} : total(5, 10, 12 + 3)));
             sum += work;
@@ -535,7 +543,7 @@ TEST_CASE("HSTU layers are split by heads, and the MLPs around them run whole on
           "num_attention_heads: must be a multiple of tp (7), got 4 (hstu.uvqk/uvqk_proj)");
 }
 
-TEST_CASE("T10: a tower and a text of one config are modules that add up to the model") {
+TEST_CASE("the tower and the text model of one config, counted as separate modules, add up to the model") {
     const tally batch = images_of(llava().cost.masks(), 3);
     const std::vector<model_part>& model = llava().parts;
     for (const training_plan& plan :
@@ -598,7 +606,7 @@ TEST_CASE("T10: a tower and a text of one config are modules that add up to the 
           }).substr(0, 40) == "modules[0].frozen: \"vision\" is frozen, a");
 }
 
-TEST_CASE("T10: modules with layouts of their own are cut by them, and the sizes of one bind no other") {
+TEST_CASE("modules with separate parallel layouts are split independently") {
     const tally batch = images_of(llava().cost.masks(), 3);
     const std::vector<model_part>& model = llava().parts;
     breakdown sum;
@@ -612,10 +620,10 @@ TEST_CASE("T10: modules with layouts of their own are cut by them, and the sizes
     CHECK(of(sum, "vision.blocks", view::useful) == of(evaluate(model, batch), "vision.blocks", view::useful));
 }
 
-TEST_CASE("Context parallelism splits the text; images are added by who has them") {
+TEST_CASE("context parallelism splits the text, and images are added by the ranks that process them") {
     mask_set masks = qwen().cost.masks();
     masks.find_or_add(mask::sliding_window(4).in(modality::vision), "masks");  // one that rows of a text have as well
-    packed_row row;
+    placed_sequences row;
     const std::vector<std::int32_t> cu_seqlens{0, 16, 64, 72};
     row.add_cu_seqlens(cu_seqlens, cu_seqlens);
     tally all{masks};
@@ -624,15 +632,15 @@ TEST_CASE("Context parallelism splits the text; images are added by who has them
     for (const grid& image : images) {
         all.add(image);
     }
-    const context_parallel_row ranks(row, token_split::zigzag(72, 4));
+    const context_parallel_pack ranks(row, token_split::zigzag(72, 4));
     tally sum{masks};
     for (std::uint64_t rank = 0; rank < 4; ++rank) {
         tally own = ranks.tally_of(rank, masks).total();
         for (const view seen : {view::useful, view::padded}) {
-            for (const statistic what : {statistic::count, statistic::tokens, statistic::squares}) {
+            for (const accumulator what : {accumulator::count, accumulator::tokens, accumulator::squares}) {
                 CHECK(own.get(seen, what, modality::vision) == 0);
             }
-            for (const rule& m : masks) {
+            for (const statistic& m : masks) {
                 CHECK((m.in() == modality::text || own.pairs(seen, m) == 0));
             }
         }

@@ -16,7 +16,7 @@ from formulas import (
     within,
     within_window,
 )
-from solver import LONGEST, PARAMETER, I64, Scene, U64, product_of, prove_count, prove_rule, value_of, variable
+from solver import LONGEST, PARAMETER, I64, Scene, U64, product_of, prove_count, prove_statistic, value_of, variable
 
 
 def least(a, b):
@@ -29,13 +29,13 @@ def positive(parameter):
 
 def prove_limits():
     # Which keys are best is the data's choice, how many is not: j is a key's rank among those before the query.
-    prove_rule("top_k", top_k, positive, lambda i, j, k: z3.And(j <= i, j + 1 <= k),
+    prove_statistic("top_k", top_k, positive, lambda i, j, k: z3.And(j <= i, j + 1 <= k),
                row=lambda i, k: (z3.IntVal(0), least(i + 1, k)), names="k")
     # A box has no positions: j is a number.
-    prove_rule("box", box, positive, lambda i, j, tokens: j + 1 <= tokens,
+    prove_statistic("box", box, positive, lambda i, j, tokens: j + 1 <= tokens,
                row=lambda i, tokens: (z3.IntVal(0), least(i + 1, tokens)),
                column=lambda i, past, tokens: (z3.If(i + 1 <= tokens, past, i), i), names="tokens")
-    prove_rule("prefix_lm", prefix_lm, lambda tokens: within(0, tokens, PARAMETER),
+    prove_statistic("prefix_lm", prefix_lm, lambda tokens: within(0, tokens, PARAMETER),
                lambda i, j, tokens: z3.Or(j <= i, j < tokens),
                row=lambda i, tokens: (z3.IntVal(0), i + 1),
                column=lambda i, past, tokens: (z3.If(i < tokens, past, i), i), names="tokens")
@@ -46,14 +46,14 @@ def prove_squares():
     in_window = lambda i, j, tokens: z3.And(j <= i, i - j + 1 <= tokens)
     of_window = lambda i, tokens: (z3.If(i < tokens, 0, i - tokens + 1), i + 1)
     window_square_rows.prove()
-    prove_rule("window_squares", window_squares, positive, in_window, row=of_window, names="tokens",
+    prove_statistic("window_squares", window_squares, positive, in_window, row=of_window, names="tokens",
                weigh=lambda i, seen, tokens: 2 * seen - z3.If(i < tokens, 1, 0))
-    prove_rule("within_window, of a sequence within it", within_window, positive, lambda i, j, tokens: j <= i,
+    prove_statistic("within_window, of a sequence within it", within_window, positive, lambda i, j, tokens: j <= i,
                row=lambda i, tokens: (z3.IntVal(0), i + 1), names="tokens",
                weigh=lambda i, seen, tokens: 2 * seen - 1, when_fits=lambda end, tokens: end <= tokens)
     n, past, tokens = z3.Ints("length past tokens")
     with Scene(0 <= n, 0 <= past, n + past <= LONGEST, positive(tokens)) as scene:
-        of = lambda rule: value_of(rule(variable("length"), variable("past"), variable("tokens", I64)))
+        of = lambda statistic: value_of(statistic(variable("length"), variable("past"), variable("tokens", I64)))
         longer = n + past > tokens
         scene.prove("within_window: nothing of a longer sequence", z3.Implies(longer, of(within_window) == 0))
         scene.prove("limited_by_window: a sliding window where the sequence is longer, else nothing",

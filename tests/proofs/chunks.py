@@ -4,7 +4,7 @@
 import z3
 
 from formulas import chunk_square_rows, chunk_squares, chunked, chunked_rows, compressed_keys, compressed_rows, within
-from solver import PARAMETER, prove_rule, quotient
+from solver import PARAMETER, prove_statistic, quotient
 
 
 def positive(parameter):
@@ -21,12 +21,12 @@ def from_its_chunk(i, chunk):
 
 def prove():
     chunked_rows.prove()
-    prove_rule("chunked", chunked, positive, same_chunk, row=from_its_chunk, names="chunk")
+    prove_statistic("chunked", chunked, positive, same_chunk, row=from_its_chunk, names="chunk")
     # In halves: a pair is two, one on the diagonal is one.
     chunk_square_rows.prove()
-    prove_rule("chunk_squares", chunk_squares, positive, same_chunk, row=from_its_chunk, names="chunk",
+    prove_statistic("chunk_squares", chunk_squares, positive, same_chunk, row=from_its_chunk, names="chunk",
                weigh=lambda i, seen, chunk: 2 * seen - 1)
     # Key j is the block of tokens j·ratio … j·ratio + ratio - 1, all of which must be there.
     compressed_rows.prove()
-    prove_rule("compressed_keys", compressed_keys, positive, lambda i, j, ratio: j * ratio + ratio - 1 <= i,
+    prove_statistic("compressed_keys", compressed_keys, positive, lambda i, j, ratio: j * ratio + ratio - 1 <= i,
                row=lambda i, ratio: (z3.IntVal(0), quotient(i + 1, ratio)), names="ratio")

@@ -37,7 +37,7 @@ def window_start(cell, window, shift):
     return z3.If(cell < shift, 0, shift + quotient(cell - shift, window) * window)
 
 
-# ---- rules/detail/pair_rows.hpp ----
+# ---- statistics/detail/pair_rows.hpp ----
 
 
 def triangle(n):
@@ -61,6 +61,18 @@ def capped_ramp(rows, cap):
         return triangle(last) - when(reached, lambda: triangle(last - U64(cap)), lambda: U64(0))
 
     return when(rows == 0, lambda: U64(0), positive)
+
+
+LONGEST_OF_BLOCK, MOST_OF_BLOCK = 0x3F_FFFF, 512  # length_block::longest, length_block::most
+
+
+def pairs_beyond(length, reach):
+    """statistics/sequence_masks.hpp, pairs_beyond: what one length of a block adds"""
+    if reach < 0:
+        return 0
+    difference = (length - (reach + 1)) % 2**32
+    excess = 0 if difference >> 31 else difference
+    return (length * length - length) // 2 if reach == 0 else (excess * excess + excess) // 2
 
 
 @running_sum(
@@ -196,7 +208,7 @@ def prefix_lm(length, past, tokens):
     return triangle(end) - triangle(past) + later_keys(past, end, U64(tokens))
 
 
-# ---- rules/detail/hstu_pairs.hpp ----
+# ---- statistics/detail/hstu_pairs.hpp ----
 
 
 class Layout:
@@ -320,7 +332,7 @@ def difference(before, sequence):
     return before(sequence.past + sequence.length) - before(sequence.past)
 
 
-# ---- rules/detail/pair_rows.hpp and detail/mask_pairs.hpp: grids ----
+# ---- statistics/detail/pair_rows.hpp and detail/mask_pairs.hpp: grids ----
 
 
 @running_sum(
@@ -363,7 +375,7 @@ def merged_patches(height, width, side, line_ends):
 
 
 def reduced_pairs(height, width, field, stride, keys_field, keys_stride):
-    """mask_rules::reduced_pairs, of a frame"""
+    """mask_statistics::reduced_pairs, of a frame"""
     queries = strided(height, field, stride) * strided(width, field, stride)
     return queries * (strided(height, keys_field, keys_stride) * strided(width, keys_field, keys_stride))
 
@@ -385,22 +397,22 @@ def whole_line(cells):
 
 
 def window_lines(height, width, rows, columns):
-    """mask_rules::window_lines, of a frame; `rows` and `columns` are the squares of its axes"""
+    """mask_statistics::window_lines, of a frame; `rows` and `columns` are the squares of its axes"""
     return width * rows + height * columns
 
 
 def across_frames(frames, frame_patches):
-    """mask_rules::across_frames, of 128 bits"""
+    """mask_statistics::across_frames, of 128 bits"""
     return frames * frames * frame_patches
 
 
 def merged_pairs(frames, frame_units):
-    """unit_rules::merged_pairs"""
+    """unit_statistics::merged_pairs"""
     return frame_units * when(frames > 1, lambda: frames // 2, lambda: U64(frames))
 
 
 def merged_squares(frame_units):
-    """unit_rules::merged_squares, of a frame"""
+    """unit_statistics::merged_squares, of a frame"""
     return frame_units * frame_units
 
 
@@ -424,7 +436,7 @@ def clip_squares(frames, frame_patches, prefix):
     return tokens * tokens
 
 
-# ---- rules/detail/pair_rows.hpp and detail/mask_pairs.hpp: sound ----
+# ---- statistics/detail/pair_rows.hpp and detail/mask_pairs.hpp: sound ----
 
 
 def strided_chunks(cells, field, stride, chunk):
@@ -438,7 +450,7 @@ def windowed_sound(frames, window):
 
 
 def strided_band(cells, field, stride, left, right):
-    """mask_rules::strided_band where up is 1, of up to LONGEST frames that are left: 64 bits hold it, and the code has 128"""
+    """mask_statistics::strided_band where up is 1, of up to LONGEST frames that are left: 64 bits hold it, and the code has 128"""
     frames = strided(cells, field, stride)
     return frames + capped_ramp(frames, left) + capped_ramp(frames, right)
 
@@ -447,7 +459,7 @@ def strided_band(cells, field, stride, left, right):
 
 
 def compressed_box(length, past, ratio, keys):
-    """mask_rules::compressed_box"""
+    """mask_statistics::compressed_box"""
     return length * smaller((past + length) // ratio, U64(keys))
 
 

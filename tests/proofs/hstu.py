@@ -106,7 +106,7 @@ def bounds(part, reach, full, bidirectional, windowed_targets, shared_place=Fals
 
 
 LIMITS = [within(1, REACH, PARAMETER), within(0, FULL, PARAMETER)]
-RULES = {
+STATISTICS = {
     "hstu": (None, 0, False, False),
     "hstu, bidirectional": (None, 0, True, False),
     "hstu, limited": (REACH, FULL, False, True),
@@ -115,11 +115,11 @@ RULES = {
 }
 
 
-def prove_rows(name, part, *rule):
+def prove_rows(name, part, *statistic):
     """What one row of a part sees, counted."""
     with Scene(*SEQUENCE, *LIMITS, *rows_of(part)) as scene:
         prove_count(f"{name}: keys of a row of {part}", scene,
-                    lambda j, _: sees(N, j, *rule), (0, C + H + T), *bounds(part, *rule))
+                    lambda j, _: sees(N, j, *statistic), (0, C + H + T), *bounds(part, *statistic))
 
 
 def prove_sum_of_part(name, part, start, of, seen, cases):
@@ -207,9 +207,9 @@ def prove_units():
 
 def prove():
     own_groups.prove()
-    for name, rule in RULES.items():
+    for name, statistic in STATISTICS.items():
         for part in ("context", "history", "targets"):
-            prove_rows(name, part, *rule)
+            prove_rows(name, part, *statistic)
     prove_history()
     prove_targets()
     prove_layout()

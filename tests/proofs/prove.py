@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-FAMILIES = ("hstu", "chunks", "blocks", "sparse", "grids", "choices", "bands", "evaluation", "sound")
+FAMILIES = ("hstu", "chunks", "sparse", "grids", "choices", "bands", "evaluation", "sound")
 
 
 def prove(family):

@@ -376,7 +376,7 @@ def smaller(a, b):
 
 
 def larger(a, b):
-    """detail/length_block.hpp: larger"""
+    """integer/checked.hpp: larger"""
     return when(a < b, lambda: U64(b), lambda: U64(a))
 
 
@@ -498,7 +498,7 @@ def _number(i, seen, *parameters):
     return seen
 
 
-def prove_rule(name, formula, given, sees, row, column=None, weigh=_number, names="", when_fits=None):
+def prove_statistic(name, formula, given, sees, row, column=None, weigh=_number, names="", when_fits=None):
     """formula(length, past, …) is the number of pairs (query, key) with `sees`, for all lengths, pasts, parameters.
 
     By induction on the length: no token has no pairs; one token more, at position i = past + length, adds the keys that

@@ -3,45 +3,36 @@
 
 import subprocess
 
-from block_formulas import LONGEST_OF, LengthBlock
-from rules import Random, questions
+from formulas import LONGEST_OF_BLOCK, pairs_beyond
+from named_statistics import SEQUENCES, Random, Sample, questions
+from solver import value_of
 
-# Rules that have a form of their own over a block of lengths: how the C++ is asked, and the form.
-BLOCKS = {
-    "sliding_window": lambda b, p: _band(b, b.capped_ramps(p - 1) if p - 1 < b.longest else b.uncapped_ramps()),
-    "top_k": lambda b, p: _band(b, b.capped_ramps(p - 1) if p - 1 < b.longest else b.uncapped_ramps()),
-    "chunked": lambda b, p: b.chunked_rows(p),
-    "compressed_keys": lambda b, p: b.compressed_rows(p),
-    "box": lambda b, p: b.boxes(p),
-    "window_squares": lambda b, p: b.window_squares(p),
-    "chunk_squares": lambda b, p: b.chunk_squares(p),
-    "within_window": lambda b, p: b.within_window(p, True),
-    "limited_by_window": lambda b, p: b.limited_by_window(p),
-    "prefix_lm": lambda b, p: b.prefixed_rows(p),
+# A tally adds up lengths in blocks: by `over` of a band, and one by one of any other statistic.
+BANDS = {
+    "sliding_window": lambda p, q: (p - 1, 0),
+    "top_k": lambda p, q: (p - 1, 0),
+    "window": lambda p, q: (p, q),
 }
+ONE_BY_ONE = ("chunked", "compressed_keys", "box", "window_squares", "chunk_squares", "within_window",
+              "limited_by_window", "prefix_lm")
 
 
-def _band(block, ramps):
-    numerator, divisor = ramps
-    return divisor * block.tokens + numerator, divisor
+def _pairs_of_lengths(name, p, q, lengths):
+    formula, _ = SEQUENCES[name]
+    if name in BANDS:
+        left, right = BANDS[name](p, q)
+        return sum(n * n - pairs_beyond(n, left) - pairs_beyond(n, right) for n in lengths)
+    return sum(value_of(formula(Sample(n, 0, 0, 0, 0, 0), p, q, 0)) for n in lengths)
 
 
 def block_questions(rounds):
     draw = Random()
     for number in range(rounds):
-        longest = LONGEST_OF[32 if number % 2 else 16]
-        lengths = [draw.upto(longest) for _ in range(draw.upto(700, 8))]
-        for name, form in BLOCKS.items():
-            p = draw.upto(LONGEST_OF[16], 1)
-            parts = [form(LengthBlock(n, longest, lambda x, d: x % d), p) for n in lengths]
-            expected, rest = divmod(sum(numerator for numerator, _ in parts), parts[0][1])
-            assert rest == 0, f"{name}({p}) of a block leaves a rest"
-            yield f"block {name} {p} 0 0 0 {len(lengths)} {' '.join(map(str, lengths))}", expected
-        for bits in LONGEST_OF:
-            x, d = draw.upto(LONGEST_OF[bits]), draw.upto(LONGEST_OF[bits], 1)
-            yield f"mod{bits} {d} {x}", x % d
-        a, b = ([draw.upto(LONGEST_OF[16]) for _ in range(512)] for _ in range(2))
-        yield f"products16 512 {' '.join(map(str, a + b))}", sum(x * y for x, y in zip(a, b))
+        lengths = [draw.upto(LONGEST_OF_BLOCK) for _ in range(draw.upto(700, 8))]
+        for name in (*BANDS, *ONE_BY_ONE):
+            p, q = draw.upto(LONGEST_OF_BLOCK, 1), draw.upto(LONGEST_OF_BLOCK) if number % 2 else 0
+            expected = _pairs_of_lengths(name, p, q, lengths)
+            yield f"block {name} {p} {q} 0 0 {len(lengths)} {' '.join(map(str, lengths))}", expected
 
 
 def differences(program, rounds=300):

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values that the library computes, for the proofs to compare their formulas with: a line in, a number out.
 //
-//     pairs RULE A B C D LENGTH PAST KEYS CONTEXT TARGETS GROUP      of a sequence; A … D are the rule's parameters
-//     patches RULE A B C D T H W                                     of a grid
-//     frames RULE A B C D FRAMES                                     of a clip of sound
-//     block RULE A B C D N LENGTH…                                   of N lengths, which a tally adds up in blocks
-//     mod16 D X, mod32 D X                                           of detail::modulus
-//     products16 N A… B…                                             of detail::product_sum<std::int16_t>
+//     pairs STATISTIC A B C D LENGTH PAST KEYS CONTEXT TARGETS GROUP
+//         of a sequence; A … D are the statistic's parameters
+//     patches STATISTIC A B C D T H W       of a grid
+//     frames STATISTIC A B C D FRAMES       of a clip of sound
+//     block STATISTIC A B C D N LENGTH…     of N lengths, which a tally adds up in blocks
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,8 +15,7 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/conventions/all.hpp>
-#include <floptally/rules/length_block.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 
 namespace {
 
@@ -42,8 +40,8 @@ mask hstu_of(const parameters& p) {
                        .targets_share_place = p.c / 8 % 2 != 0});
 }
 
-/// The rules, by the names that the table of tests/proofs/rules.py has for them.
-mask rule_of(const std::string& name, const parameters& p) {
+/// The statistics, by the names that the table of tests/proofs/statistics.py has for them.
+mask statistic_of(const std::string& name, const parameters& p) {
     if (name == "causal")
         return mask::causal();
     if (name == "bidirectional")
@@ -71,27 +69,27 @@ mask rule_of(const std::string& name, const parameters& p) {
     if (name == "encoder_window")
         return mask::encoder_window(p.a, p.b);
     if (name == "compressed_box")
-        return floptally::make_rule<floptally::mask_rules::compressed_box>(p.a, p.b);
+        return floptally::make_statistic<floptally::mask_statistics::compressed_box>(p.a, p.b);
     if (name == "best_compressed_squares")
-        return floptally::make_rule<floptally::maxtext::best_compressed_squares>(p.a, p.b);
+        return floptally::make_statistic<floptally::maxtext::best_compressed_squares>(p.a, p.b);
     if (name == "prefix_lm")
         return mask::prefix_lm(p.a);
     if (name == "box")
         return mask::box(p.a);
     if (name == "window_squares")
-        return floptally::make_rule<floptally::maxtext::window_squares>(p.a);
+        return floptally::make_statistic<floptally::maxtext::window_squares>(p.a);
     if (name == "chunk_squares")
-        return floptally::make_rule<floptally::maxtext::chunk_squares>(p.a);
+        return floptally::make_statistic<floptally::maxtext::chunk_squares>(p.a);
     if (name == "within_window")
-        return floptally::make_rule<floptally::megatron_bridge::within_window>(p.a);
+        return floptally::make_statistic<floptally::megatron_bridge::within_window>(p.a);
     if (name == "limited_by_window")
-        return floptally::make_rule<floptally::megatron_bridge::limited_by_window>(p.a);
+        return floptally::make_statistic<floptally::megatron_bridge::limited_by_window>(p.a);
     if (name == "hstu")
         return hstu_of(p);
     if (name == "hstu_history_squares")
-        return floptally::recsys_examples::history_squares{hstu_of(p).as<floptally::mask_rules::hstu>().flags & 3};
+        return floptally::recsys_examples::history_squares{hstu_of(p).as<floptally::mask_statistics::hstu>().flags & 3};
     if (name == "hstu_others")
-        return floptally::recsys_examples::other_pairs{hstu_of(p).as<floptally::mask_rules::hstu>().flags & 3};
+        return floptally::recsys_examples::other_pairs{hstu_of(p).as<floptally::mask_statistics::hstu>().flags & 3};
     if (name == "hstu_part")
         return unit::hstu_part(static_cast<hstu_rows>(p.a), p.b);
     if (name == "grid_windows")
@@ -126,16 +124,16 @@ mask rule_of(const std::string& name, const parameters& p) {
         return mask::strided_squares(p.a, p.b, p.c, p.d);
     if (name == "strided_band")
         return mask::strided_band(p.a, p.b, p.c, p.d);
-    std::cerr << "no rule has the name " << name << '\n';
+    std::cerr << "no statistic has the name " << name << '\n';
     std::exit(2);
 }
 
-std::uint64_t of_block(const mask& rule, const std::vector<std::uint32_t>& lengths) {
+std::uint64_t of_block(const mask& statistic, const std::vector<std::uint32_t>& lengths) {
     floptally::mask_set masks;
-    masks.find_or_add(rule, "masks");
+    masks.find_or_add(statistic, "masks");
     floptally::tally sum{masks};
     sum.add_lengths(lengths);
-    return sum.pairs(floptally::view::useful, rule);
+    return sum.pairs(floptally::view::useful, statistic);
 }
 
 template <class T>
@@ -146,47 +144,28 @@ T next() {
 }
 
 std::uint64_t value_of(const std::string& what) {
-    if (what == "mod16") {
-        const floptally::detail::modulus<std::int16_t> remainder(next<std::int16_t>());
-        return static_cast<std::uint64_t>(remainder(next<std::int16_t>()));
-    }
-    if (what == "mod32") {
-        const floptally::detail::modulus<std::int32_t> remainder(next<std::int32_t>());
-        return static_cast<std::uint64_t>(remainder(next<std::int32_t>()));
-    }
-    if (what == "products16") {
-        std::vector<std::int16_t> factors(2 * next<std::size_t>());
-        for (std::int16_t& one : factors) {
-            one = next<std::int16_t>();
-        }
-        floptally::detail::product_sum<std::int16_t> sum;
-        for (std::size_t i = 0; i < factors.size() / 2; ++i) {
-            sum.add(factors[i], factors[factors.size() / 2 + i]);
-        }
-        return sum.total();
-    }
     const auto name = next<std::string>();
     parameters p;
     std::cin >> p.a >> p.b >> p.c >> p.d;
-    const mask rule = rule_of(name, p);
+    const mask statistic = statistic_of(name, p);
     if (what == "patches") {
         floptally::grid g;
         std::cin >> g.t >> g.h >> g.w;
-        return static_cast<std::uint64_t>(rule.amount_of_countable(g));  // modulo 2^64, as the formulas
+        return static_cast<std::uint64_t>(statistic.amount_of_countable(g));  // modulo 2^64, as the formulas
     }
     if (what == "frames") {
-        return static_cast<std::uint64_t>(rule.amount_of_countable(floptally::audio_clip{next<std::uint32_t>()}));
+        return static_cast<std::uint64_t>(statistic.amount_of_countable(floptally::audio_clip{next<std::uint32_t>()}));
     }
     if (what == "block") {
         std::vector<std::uint32_t> lengths(next<std::size_t>());
         for (std::uint32_t& one : lengths) {
             one = next<std::uint32_t>();
         }
-        return of_block(rule, lengths);
+        return of_block(statistic, lengths);
     }
     floptally::sequence s;
     std::cin >> s.length >> s.past >> s.keys >> s.context >> s.targets >> s.target_group;
-    return static_cast<std::uint64_t>(rule.amount_of_countable(s));
+    return static_cast<std::uint64_t>(statistic.amount_of_countable(s));
 }
 
 }  // namespace

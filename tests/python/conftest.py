@@ -3,9 +3,15 @@
 
 from __future__ import annotations
 
+import functools
+import gc
+import importlib.util
 import json
 import os
 import pathlib
+import random
+import sys
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -16,6 +22,35 @@ import floptally
 from floptally import selftest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+#: Packages that some tests need and a small machine may lack.
+OPTIONAL = ("torch", "transformers", "accelerate", "lightning", "matplotlib", "peft", "trl", "datasets", "diffusers")
+
+
+def _skip_without(missing: ModuleNotFoundError) -> None:
+    """Skips a test that needs a package which is not installed. A package that is installed and broken fails it."""
+    package = (missing.name or "").partition(".")[0]
+    if package in OPTIONAL and importlib.util.find_spec(package) is None:
+        pytest.skip(f"needs {package}, which is not installed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    try:
+        return (yield)
+    except ModuleNotFoundError as missing:
+        _skip_without(missing)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    try:
+        return (yield)
+    except ModuleNotFoundError as missing:
+        _skip_without(missing)
+        raise
+
 
 LLAMA_3_8B = {**selftest.LLAMA_3_8B, "architectures": ["LlamaForCausalLM"]}
 
@@ -48,3 +83,76 @@ def program() -> str:
     if not path:
         pytest.skip("FLOPTALLY_PROGRAM does not name the executable floptally")
     return path
+
+
+def process_state(model: Any) -> dict[str, Any]:
+    """What a count must leave as it was: the model, random states and settings, by names."""
+    import torch
+    from torch.nn.modules import module as modules
+    from torch.utils import _device
+
+    cuda = torch.backends.cuda
+    found: dict[str, Any] = {
+        "random": random.getstate(),
+        "torch.random": torch.get_rng_state().tolist(),
+        "dtype": torch.get_default_dtype(),
+        "device": _device.CURRENT_DEVICE,
+        "gradients": (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "autocast": [(torch.is_autocast_enabled(one), torch.get_autocast_dtype(one)) for one in ("cpu", "cuda")],
+        "attention": (cuda.flash_sdp_enabled(), cuda.mem_efficient_sdp_enabled(), cuda.math_sdp_enabled()),
+        "fast paths": (torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()),
+        "hooks of all modules": {key: len(value) for key, value in vars(modules).items() if key.startswith("_global_") and isinstance(value, dict)},
+    }
+    if "numpy" in sys.modules:
+        kind, keys, *rest = sys.modules["numpy"].random.get_state()
+        found["numpy.random"] = (kind, keys.tolist(), rest)
+    if isinstance(model, torch.nn.Module):
+        for name, one in model.named_modules():
+            hooks = (one._forward_hooks, one._forward_pre_hooks, one._backward_hooks, one._backward_pre_hooks)
+            found[f"module {name}"] = (type(one), one.training, [list(each) for each in hooks])
+        for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+            found[f"tensor {name}"] = (id(tensor), tensor.data_ptr() if not tensor.is_meta else 0, tensor.requires_grad, id(tensor.grad))
+    return found
+
+
+def fake_tensors() -> int:
+    """How many fake tensors are alive."""
+    kind = sys.modules["torch"]._subclasses.fake_tensor.FakeTensor
+    if not any(type(one) is kind for one in gc.get_objects()):
+        return 0
+    gc.collect()
+    return sum(type(one) is kind for one in gc.get_objects())
+
+
+@pytest.fixture(autouse=True)
+def counts_leave_the_process_as_it_was(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Any:
+    """Around every call of from_torch and verify: no state, hook or setting differs afterwards, no fake tensor is left,
+    and no traceback is printed."""
+    if "torch" not in sys.modules:
+        yield
+        return
+    capture = request.getfixturevalue("capsys" if "capsys" in request.fixturenames else "capfd")
+    calls = 0
+
+    def watched(function: Any) -> Any:
+        @functools.wraps(function)
+        def call(model: Any = None, *args: Any, **kwargs: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            before, fakes = process_state(model), fake_tensors()
+            try:
+                return function(model, *args, **kwargs)
+            finally:
+                after = process_state(model)
+                assert {key for key in before if before[key] != after.get(key)} == set()
+                assert fake_tensors() <= fakes
+
+        return call
+
+    for name in ("from_torch", "verify"):
+        monkeypatch.setattr(floptally, name, watched(getattr(floptally, name)))
+    yield
+    # A handler of another library may log to the captured stream of an earlier test, which is closed: no matter of a count.
+    printed = [text.replace("--- Logging error ---\nTraceback", "") for text in capture.readouterr()]
+    assert calls == 0 or not any("Traceback (most recent call last)" in text for text in printed)

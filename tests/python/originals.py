@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-#: What each was compared with last. The patches of examples/python/patches are against these.
+#: What each was compared with last.
 COMMITS = {
     "Megatron-LM": "d98e8a64ddf34856e74b24714e3bedb2f5a39553",
     "Megatron-Bridge": "067f987df03b8355b03192d88d70f1709fedf51a",

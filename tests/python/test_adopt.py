@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import types
+import warnings
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the package itself ----
 
 
-def test_no_trainer_is_imported_by_its_module() -> None:
+def test_no_adopt_module_imports_the_trainer_that_it_replaces() -> None:
     trainers = "deepspeed lightning maxtext megatron nemo_automodel torch torchtitan transformers verl"
     code = (
         "import sys, floptally.adopt\n"
@@ -65,7 +66,7 @@ def test_no_trainer_is_imported_by_its_module() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_a_name_that_is_no_trainer() -> None:
+def test_an_unknown_adopted_trainer_is_an_attribute_error() -> None:
     assert set(adopt.__all__) <= set(dir(adopt))
     with pytest.raises(AttributeError, match="axolotl"):
         adopt.axolotl  # noqa: B018
@@ -75,14 +76,14 @@ def test_a_name_that_is_no_trainer() -> None:
 
 
 @pytest.mark.parametrize("case", cases("megatron"))
-def test_megatron(case: dict[str, Any]) -> None:
+def test_megatron_drop_in_gives_its_golden_numbers(case: dict[str, Any]) -> None:
     args = arguments("megatron", case)
     assert megatron.num_floating_point_operations(args, **case["call"]) == case["expected"]
     if "lengths" in case:
         assert megatron.num_floating_point_operations(args, 0, lengths=case["lengths"]) == case["expected"]
 
 
-def test_sums_of_a_batch_and_its_lengths_are_one_exact_count() -> None:
+def test_megatron_drop_in_counts_the_same_from_lengths_and_from_sums_of_lengths() -> None:
     args = arguments("megatron", named("megatron", "deepseek-v3, mtp 1/packed"))
     exact = functools.partial(megatron.num_floating_point_operations, args, convention="exact")
     packed = [7, 500, 129, 1000]
@@ -92,7 +93,7 @@ def test_sums_of_a_batch_and_its_lengths_are_one_exact_count() -> None:
     assert exact(3) == exact(0, lengths=[args.seq_length] * 3)
 
 
-def test_megatron_arguments_are_a_model_that_its_config_describes(llama: floptally.Cost) -> None:
+def test_megatron_arguments_count_like_the_config_of_the_same_model(llama: floptally.Cost) -> None:
     args = arguments("megatron", named("megatron", "llama-3-8b/bshd"))
     for lengths in ([8192], [512, 1024, 9000]):
         found = megatron.num_floating_point_operations(args, 1, convention="exact", lengths=lengths)
@@ -104,7 +105,7 @@ def test_megatron_arguments_are_a_model_that_its_config_describes(llama: floptal
     assert found < 0.8 * megatron.num_floating_point_operations(args, 1, convention="exact")
 
 
-def test_the_exact_count_has_the_real_vocabulary_and_routers() -> None:
+def test_exact_megatron_count_uses_the_real_vocabulary_and_counts_routers() -> None:
     args = arguments("megatron", named("megatron", "mixtral/bshd"))
     own = megatron.num_floating_point_operations(args, 1)
     exact = megatron.num_floating_point_operations(args, 1, convention="exact")
@@ -115,7 +116,7 @@ def test_the_exact_count_has_the_real_vocabulary_and_routers() -> None:
     assert exact - own == routers + diagonal - padding
 
 
-def test_windows_ask_for_the_lengths() -> None:
+def test_exact_megatron_count_with_windows_needs_the_lengths() -> None:
     args = arguments("megatron", named("megatron", "windows/packed"))
     packed = [7, 500, 129, 1000]
     sums = dict(seqlen_squared_sum_in_batch=sum(n * n for n in packed), total_real_tokens_in_batch=sum(packed))
@@ -136,25 +137,25 @@ def test_windows_ask_for_the_lengths() -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "text"),
     [
-        ({"hidden_size": None}, "hidden_size", "must be given: SimpleNamespace has none"),
+        ({"hidden_size": None}, "hidden_size", "must be set: SimpleNamespace has none"),
         ({"num_layers": 2.5}, "num_layers", "must be a whole number from 1, got 2.5"),
         ({"swiglu": "yes"}, "swiglu", "must be True or False, got 'yes'"),
-        ({"num_experts": 4, "moe_layer_freq": [1]}, "moe_layer_freq", r"must be 2 of 0 and 1, got \[1\]"),
-        ({"hybrid_layer_pattern": "MD"}, "hybrid_layer_pattern", "must be of the letters .* got 'MD'"),
-        ({"hybrid_layer_pattern": "M/M/E"}, "hybrid_layer_pattern", "must repeat one pattern after each /"),
-        ({"experimental_attention_variant": "dsa"}, "experimental_attention_variant", "is not read: 'dsa'"),
-        ({"window_size": [1, 2, 3]}, "window_size", "must be tokens to the left and to the right"),
+        ({"num_experts": 4, "moe_layer_freq": [1]}, "moe_layer_freq", r"must be 2 numbers that are 0 or 1, got \[1\]"),
+        ({"hybrid_layer_pattern": "MD"}, "hybrid_layer_pattern", "must consist of the letters .* got 'MD'"),
+        ({"hybrid_layer_pattern": "M/M/E"}, "hybrid_layer_pattern", "must have the same pattern after each /"),
+        ({"experimental_attention_variant": "dsa"}, "experimental_attention_variant", "has no formula here, got 'dsa'; count"),
+        ({"window_size": [1, 2, 3]}, "window_size", "must be two numbers of tokens, to the left and to the right"),
         ({"num_query_groups": 3, "group_query_attention": True}, "layers", "num_kv_heads"),
     ],
 )
-def test_megatron_arguments_that_cannot_be_counted(changes: dict[str, Any], field: str, text: str) -> None:
+def test_uncountable_megatron_arguments_are_errors_with_the_field(changes: dict[str, Any], field: str, text: str) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), **changes)
     with pytest.raises(floptally.Error, match=text) as caught:
         megatron.num_floating_point_operations(args, 1, convention="exact")
     assert field in caught.value.field
 
 
-def test_sums_that_no_lengths_have() -> None:
+def test_sums_that_no_sequence_lengths_add_up_to_are_an_error_in_megatron() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     for squares, text in (
         (99, "must be a sum of squares of lengths that add up to 100"),
@@ -176,7 +177,7 @@ def container(case: dict[str, Any], **changes: Any) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("case", cases("megatron_bridge"))
-def test_megatron_bridge(case: dict[str, Any]) -> None:
+def test_megatron_bridge_drop_in_gives_its_golden_numbers(case: dict[str, Any]) -> None:
     cfg = container(case)
     found = megatron_bridge.num_floating_point_operations(cfg, **case["call"])
     assert found == round(case["expected"])  # its windows are a mean, and a float
@@ -184,7 +185,7 @@ def test_megatron_bridge(case: dict[str, Any]) -> None:
         assert megatron_bridge.num_floating_point_operations(cfg, lengths=case["lengths"]) == case["expected"]
 
 
-def test_megatron_bridge_refuses_what_sums_do_not_say() -> None:
+def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_lengths() -> None:
     count = megatron_bridge.num_floating_point_operations
     cfg = container(named("megatron_bridge", "windows/equal"))
     for given, field in (
@@ -197,10 +198,11 @@ def test_megatron_bridge_refuses_what_sums_do_not_say() -> None:
         assert caught.value.field == field
     cfg.peft = object()
     assert count(cfg, 2) == count(container(named("megatron_bridge", "windows/equal")), 2)
-    with pytest.raises(floptally.Error, match="cfg.peft: does not train everything: say what trains by plan="):
+    with pytest.raises(floptally.Error, match="cfg.peft: does not train everything: pass plan= to say what trains"):
         count(cfg, 2, convention="exact")
     cfg.model._get_num_floating_point_operations = lambda batch_size: 5
-    with pytest.raises(floptally.Error, match="counts this model"):
+    text = "is set, so that the config does not describe all FLOPs: call that function to count this model"
+    with pytest.raises(floptally.Error, match=text):
         count(cfg, 2)
     cfg = container(named("megatron_bridge", "gpt/equal"), hidden_size=0)
     with pytest.raises(floptally.Error, match="cfg.model.hidden_size: must be a whole number from 1, got 0"):
@@ -211,14 +213,14 @@ def test_megatron_bridge_refuses_what_sums_do_not_say() -> None:
 
 
 @pytest.mark.parametrize("case", cases("maxtext"))
-def test_maxtext(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_maxtext_drop_in_gives_its_golden_numbers(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     found = maxtext.calculate_tflops_training_per_device(arguments("maxtext", case), log=False)
     assert capsys.readouterr().out == ""
     total, weights, attention = (round(value * 10**12) for value in found)
     assert [total, weights, attention] == case["expected"]
 
 
-def test_maxtext_exactly(llama: floptally.Cost, capsys: pytest.CaptureFixture[str]) -> None:
+def test_maxtext_drop_in_can_count_exactly(llama: floptally.Cost, capsys: pytest.CaptureFixture[str]) -> None:
     config = arguments("maxtext", named("maxtext", "llama-3-8b"))
     count = maxtext.calculate_tflops_training_per_device
     assert round(count(config, convention="exact")[0] * 10**12) == llama.flops(lengths=[8192]).total
@@ -226,10 +228,10 @@ def test_maxtext_exactly(llama: floptally.Cost, capsys: pytest.CaptureFixture[st
     for changes, text in (
         ({"decoder_block": "envy"}, "decoder_block: must be one of .* got 'envy'"),
         ({"per_device_batch_size": 0}, "per_device_batch_size: must be a number of sequences above 0, got 0"),
-        ({"mlp_activations": []}, "mlp_activations: must be one, or two"),
-        ({"use_multimodal": True}, "use_multimodal: is not read, got True"),
+        ({"mlp_activations": []}, "mlp_activations: must be one activation, or the two"),
+        ({"use_multimodal": True}, "use_multimodal: has no formula here, got True; count"),
         ({"attention_type": "full"}, "attention_type: must be global"),
-        ({"emb_dim": None}, "emb_dim: must be given"),
+        ({"emb_dim": None}, "emb_dim: must be set"),
     ):
         with pytest.raises(floptally.Error, match=text):
             count(arguments("maxtext", named("maxtext", "llama"), **changes), convention="exact")
@@ -243,11 +245,11 @@ def gpt(case: dict[str, Any]) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("case", cases("nanogpt"))
-def test_nanogpt(case: dict[str, Any]) -> None:
+def test_nanogpt_drop_in_gives_its_golden_numbers(case: dict[str, Any]) -> None:
     assert nanogpt.estimate_mfu(gpt(case), **case["call"]) == case["expected"]
 
 
-def test_nanogpt_as_a_method_and_exactly() -> None:
+def test_nanogpt_estimate_mfu_works_as_a_method_and_can_count_exactly() -> None:
     class GPT:
         config = types.SimpleNamespace(**named("nanogpt", "gpt2")["arguments"])
         estimate_mfu = nanogpt.estimate_mfu
@@ -274,7 +276,7 @@ def peer_config(case: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", [name for name in PEERS if name.startswith("verl/") and "vl" not in name])
-def test_verl_by_its_goldens(name: str) -> None:
+def test_verl_drop_in_gives_its_golden_numbers(name: str) -> None:
     case = PEERS[name]
     achieved, promised = verl.FlopsCounter(peer_config(case), accelerator=H100).estimate_flops(
         case["batch"]["seqlens"], 2.0
@@ -336,7 +338,7 @@ def real_verl(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("model_type", VERL_MODELS)
-def test_verl_beside_the_original(real_verl: Any, model_type: str) -> None:
+def test_verl_drop_in_counts_like_the_installed_verl(real_verl: Any, model_type: str) -> None:
     from transformers import AutoConfig
 
     if model_type not in real_verl.ESTIMATE_FUNC:
@@ -352,7 +354,7 @@ IMAGES = [16, 64, 4]
 
 
 @pytest.mark.parametrize("model_type", ["qwen3_vl", "qwen3_vl_moe", "qwen3_5"])
-def test_verl_images_beside_the_original(real_verl: Any, model_type: str) -> None:
+def test_verl_drop_in_counts_images_like_the_installed_verl(real_verl: Any, model_type: str) -> None:
     from transformers import AutoConfig
 
     config = AutoConfig.for_model(model_type, **VERL_MODELS[model_type])
@@ -361,7 +363,7 @@ def test_verl_images_beside_the_original(real_verl: Any, model_type: str) -> Non
     assert round(theirs * 1e12) == round(ours * 1e12)
 
 
-def test_verl_images_are_grids_of_any_shape() -> None:
+def test_verl_drop_in_takes_images_as_grids_of_any_shape() -> None:
     config = {"model_type": "qwen3_vl", **VERL_MODELS["qwen3_vl"]}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
     from_sums = counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)
@@ -376,7 +378,7 @@ def test_verl_images_are_grids_of_any_shape() -> None:
         counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=[4, 6])
 
 
-def test_verl_towers_with_windows_ask_for_grids() -> None:
+def test_verl_drop_in_needs_grids_for_towers_with_windows() -> None:
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     config = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
@@ -404,7 +406,7 @@ def test_verl_towers_with_windows_ask_for_grids() -> None:
         if n.startswith("automodel/") and isinstance(PEERS[n]["model"], str) and PEERS[n]["model"] in MODELS
     ],
 )
-def test_automodel_by_its_goldens(name: str) -> None:
+def test_automodel_drop_in_gives_its_golden_numbers(name: str) -> None:
     case = PEERS[name]
     config = peer_config(case)
     found = automodel.get_flops_formula_for_hf_config(config)(config, gbs=1, seq_len=case["batch"]["seqlens"][0])
@@ -431,7 +433,7 @@ AUTOMODEL_MODELS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("model_type", AUTOMODEL_MODELS)
-def test_automodel_beside_the_original(model_type: str) -> None:
+def test_automodel_drop_in_counts_like_the_installed_original(model_type: str) -> None:
     original = pytest.importorskip(
         "nemo_automodel.components.utils.flops_utils", reason="nemo_automodel is not installed"
     )
@@ -442,7 +444,7 @@ def test_automodel_beside_the_original(model_type: str) -> None:
     assert automodel.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200) == theirs
 
 
-def test_automodel_formulas_take_lengths_and_defaults() -> None:
+def test_automodel_formulas_take_lengths_and_default_to_one_full_sequence() -> None:
     config = {"model_type": "llama", **TINY, "max_position_embeddings": 512}
     formula = automodel.get_flops_formula_for_hf_config(config, convention="exact")
     assert formula(config) == formula(config, gbs=1, seq_len=512) == floptally.flops(config, lengths=[512]).total
@@ -466,7 +468,7 @@ def flavors() -> list[Any]:
 
 
 @pytest.mark.parametrize("make", flavors())
-def test_torchtitan_beside_the_original(make: Any) -> None:
+def test_torchtitan_drop_in_counts_like_the_installed_torchtitan(make: Any) -> None:
     import inspect
 
     import torch
@@ -490,7 +492,7 @@ def linear(outputs: int) -> types.SimpleNamespace:
     return types.SimpleNamespace(out_features=outputs)
 
 
-def test_torchtitan_without_it(llama: floptally.Cost) -> None:
+def test_torchtitan_drop_in_counts_without_torchtitan_installed(llama: floptally.Cost) -> None:
     attention = types.SimpleNamespace(n_heads=32, n_kv_heads=8, head_dim=None)
     layer = types.SimpleNamespace(attention=attention, feed_forward=types.SimpleNamespace(w1=linear(14336)), moe=None)
     config = types.SimpleNamespace(dim=4096, vocab_size=128256, layers=[layer] * 32, enable_weight_tying=False)
@@ -501,13 +503,13 @@ def test_torchtitan_without_it(llama: floptally.Cost) -> None:
     )
     assert isinstance(torchtitan.flops_per_token(config, [3, 4], convention="exact"), float)
     for changes, text in (
-        ({"layers": []}, "config.layers: must have a layer"),
+        ({"layers": []}, "config.layers: must have at least one layer"),
         ({"dim": "4096"}, "config.dim: must be a whole number from 1, got '4096'"),
-        ({"layers": [types.SimpleNamespace(attention=None)]}, r"config.layers\[0\].attention: must be given"),
+        ({"layers": [types.SimpleNamespace(attention=None)]}, r"config.layers\[0\].attention: must be set"),
     ):
         with pytest.raises(floptally.Error, match=text):
             torchtitan.read(types.SimpleNamespace(**{**vars(config), **changes}))
-    with pytest.raises(floptally.Error, match="lengths: must have a token"):
+    with pytest.raises(floptally.Error, match="lengths: must have at least one token"):
         torchtitan.flops_per_token(config, [])
 
 
@@ -522,7 +524,7 @@ def test_torchtitan_without_it(llama: floptally.Cost) -> None:
         ("mixtral", dict(TINY, num_local_experts=4, num_experts_per_tok=2)), ("deepseek_v3", TINY_MLA),
     ],
 )  # fmt: skip
-def test_transformers_beside_the_original(model_type: str, given: dict[str, Any]) -> None:
+def test_transformers_drop_in_counts_like_the_installed_trainer(model_type: str, given: dict[str, Any]) -> None:
     transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
     original = pytest.importorskip("transformers.trainer").Trainer.floating_point_ops
@@ -541,7 +543,27 @@ def test_transformers_beside_the_original(model_type: str, given: dict[str, Any]
         floating_point_ops(trainer, {"labels": 1})
 
 
-def test_the_trainer_adds_it_up(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transformers_drop_in_counts_an_image_model_like_the_trainer_and_exactly() -> None:
+    """The Trainer multiplies by pixels: 6 x parameters x 3 x 32 x 32 an image, frozen or not."""
+    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
+    original = pytest.importorskip("transformers.trainer").Trainer.floating_point_ops
+    from floptally.adopt.transformers import floating_point_ops
+
+    config = transformers.ViTConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, image_size=32, patch_size=8
+    )
+    model = transformers.ViTForImageClassification(config)
+    inputs = {"pixel_values": torch.zeros(3, 3, 32, 32), "labels": torch.zeros(3, dtype=torch.long)}
+    trainer = types.SimpleNamespace(model=model)
+    own = 6 * 3 * 3 * 32 * 32 * sum(weight.numel() for weight in model.parameters())
+    assert floating_point_ops(trainer, inputs) == original(trainer, inputs) == own
+    exact = floptally.flops(model, images=3).total
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert floating_point_ops(trainer, inputs, convention="exact") == exact < own / 10
+
+
+def test_transformers_trainer_accumulates_the_floating_point_ops_that_floptally_counts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("accelerate")
@@ -572,7 +594,7 @@ def small_llama(torch: Any, device: str = "meta") -> tuple[Any, Any]:
 @pytest.mark.parametrize(
     ("device", "convention"), [("cpu", "torch_flop_counter"), ("meta", "torch_flop_counter_eager")]
 )
-def test_measure_flops_beside_the_original(device: str, convention: str) -> None:
+def test_measure_flops_drop_in_counts_like_the_installed_lightning(device: str, convention: str) -> None:
     torch = pytest.importorskip("torch")
     throughput = pytest.importorskip("lightning.fabric.utilities.throughput", reason="lightning is not installed")
     model, tokens = small_llama(torch, device)  # attention is one fused operator on a CPU, and none on meta
@@ -584,7 +606,7 @@ def test_measure_flops_beside_the_original(device: str, convention: str) -> None
         assert lightning.measure_flops(*given, convention=convention) == throughput.measure_flops(*given)
 
 
-def test_measure_flops_exactly() -> None:
+def test_measure_flops_drop_in_can_count_exactly() -> None:
     torch = pytest.importorskip("torch")
     model, tokens = small_llama(torch)
     forward, step = lambda: model(input_ids=tokens).logits, floptally.flops(model, lengths=[24, 24])
@@ -597,14 +619,14 @@ def test_measure_flops_exactly() -> None:
     assert lightning.measure_flops(plain, lambda: plain(x), torch.sum, convention="exact") == 6 * (
         4 * 32 * 64 + 6 * 64 * 8
     )
-    own = floptally.Cost.from_rows([("x", "count", "linear", 10, 5)])
+    own = floptally.Cost.from_entries([("x", "count", "linear", 10, 5)])
     assert lightning.measure_flops(plain, lambda: plain(x), convention="exact", cost=own) == 60
     with pytest.raises(floptally.Error, match="model: was not run"):
         lightning.measure_flops(plain, lambda: x, convention="exact")
     assert not plain._forward_pre_hooks
 
 
-def test_deepspeed_beside_the_original(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deepspeed_drop_in_counts_like_the_installed_profiler(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     torch = pytest.importorskip("torch")
     profiler = pytest.importorskip("deepspeed.profiling.flops_profiler.profiler", reason="deepspeed is not installed")
     transformers = pytest.importorskip("transformers")
@@ -630,8 +652,8 @@ def test_deepspeed_beside_the_original(monkeypatch: pytest.MonkeyPatch, capsys: 
     plain = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
     found = profiler.get_model_profile(plain, args=[torch.ones(6, 32)], print_profile=False, as_string=False)
     assert found[0] == 6 * 2 * (32 * 64 + 64 * 8)
-    with pytest.raises(floptally.Error, match="cost: is not used without a convention"):
-        FlopsProfiler(plain, cost=floptally.Cost.from_rows([("x", "count", "linear", 10, 5)]))
+    with pytest.raises(floptally.Error, match="cost: has no effect without a convention: pass convention= too, or leave it out"):
+        FlopsProfiler(plain, cost=floptally.Cost.from_entries([("x", "count", "linear", 10, 5)]))
 
 
 # ---- docs/python.md ----
@@ -707,7 +729,7 @@ def gpt2_sentence() -> str:
     )
 
 
-def test_the_tables_of_the_page() -> None:
+def test_adopt_tables_of_docs_python_show_the_counted_numbers() -> None:
     shown = re.findall(
         r"^\| ([A-Z]?\w[\w -]*) \| ([\d.]+) \| ([\d.]+%) \| ([\d.]+) \| ([\d.]+%) \| ([+-][\d.]+%) \|$",
         PAGE,
@@ -718,7 +740,7 @@ def test_the_tables_of_the_page() -> None:
     assert len(whole) == 9 and gpt2_sentence() in PAGE
 
 
-def test_what_deepspeed_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deepspeed_profile_of_llama_has_its_documented_forward_flops(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     profiler = pytest.importorskip("deepspeed.profiling.flops_profiler.profiler", reason="deepspeed is not installed")
     transformers = pytest.importorskip("transformers")
@@ -742,7 +764,7 @@ def diffs() -> list[Any]:
 
 
 @pytest.mark.parametrize("blocks", diffs())
-def test_a_diff_has_six_lines_at_most_and_its_names_are_there(blocks: list[str]) -> None:
+def test_patch_of_each_trainer_has_at_most_six_lines_and_uses_only_existing_names(blocks: list[str]) -> None:
     assert len(blocks) == 1 and len(blocks[0].splitlines()) <= 6
     added = [line[1:] for line in blocks[0].splitlines() if line.startswith("+")]
     imports = [line for line in added if line.startswith("from floptally.")]
@@ -751,7 +773,7 @@ def test_a_diff_has_six_lines_at_most_and_its_names_are_there(blocks: list[str])
     assert any('convention="exact"' in line for line in added)
 
 
-def test_every_trainer_has_its_diff() -> None:
+def test_docs_have_a_patch_for_every_adopted_trainer() -> None:
     assert len(diffs()) == len(adopt.__all__)
     for name in adopt.__all__:
         assert f"from floptally.adopt.{name} import" in PAGE

@@ -6,13 +6,8 @@ Numbers without a name are what the trainers' own functions return, at the commi
 
 from __future__ import annotations
 
-import ast
 import functools
-import inspect
 import logging
-import re
-import shutil
-import subprocess
 import sys
 import types
 import warnings
@@ -21,7 +16,6 @@ from typing import Any
 import floptally
 import originals
 import pytest
-from conftest import SOURCE
 from floptally.adopt import automodel, maxtext, megatron, megatron_bridge, torchtitan, verl
 from test_adopt import H100, TINY, TINY_VISION, VERL_MODELS, arguments, container, named
 
@@ -38,20 +32,20 @@ def hybrid(**changes: Any) -> types.SimpleNamespace:
     return arguments("megatron", named("megatron", "hybrid/bshd"), **changes)
 
 
-# ---- F73 ----
+# ---- layers that a spec replaces ----
 
 
 @pytest.mark.parametrize(
     ("householders", "expected"), [(1, 301_889_224_704), (2, 370_365_431_808), (4, 507_317_846_016)]
 )
-def test_f73_a_spec_makes_gated_delta_products_of_mamba_layers(householders: int, expected: int) -> None:
+def test_megatron_spec_counts_mamba_layers_as_gated_delta_products(householders: int, expected: int) -> None:
     args = hybrid(**GDP, gdp_num_householder=householders)
     assert megatron.num_floating_point_operations(args, 2) == expected
     plain = hybrid(gdp_num_householder=householders, spec=["a", "hybrid_stack_spec"])
     assert megatron.num_floating_point_operations(plain, 2) == 300_983_255_040
 
 
-def test_f73_exactly_a_gated_delta_product_is_its_products() -> None:
+def test_exact_gated_delta_product_counts_its_matmuls() -> None:
     one, three = (
         megatron.num_floating_point_operations(hybrid(**GDP, gdp_num_householder=n), 1, convention="exact")
         for n in (1, 3)
@@ -69,7 +63,7 @@ def lora() -> floptally.Plan:
     return floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("*/q_proj", "lora", rank=8)])
 
 
-def test_f73_forward_only_passes_with_lora_are_a_third_of_what_verl_is_told() -> None:
+def test_a_forward_only_pass_with_lora_is_reported_times_three_by_the_exact_verl_drop_in() -> None:
     config = {"model_type": "llama", **TINY}
     counter = verl.FlopsCounter(config, convention="exact", plan=lora(), accelerator=H100)
     forward = floptally.flops(config, lengths=[100, 30], plan=lora()).useful.forward
@@ -79,17 +73,18 @@ def test_f73_forward_only_passes_with_lora_are_a_third_of_what_verl_is_told() ->
     assert round(counter.estimate_flops([100, 30], 1.0, forward_only=False)[0] * 1e12) == step < 3 * forward
 
 
-def test_f73_a_plan_without_forward_only_is_one_warning() -> None:
-    counter = verl.FlopsCounter({"model_type": "llama", **TINY}, convention="exact", plan=lora(), accelerator=H100)
+def test_exact_verl_drop_in_warns_once_about_a_plan_without_forward_only() -> None:
+    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **TINY}
+    counter = verl.FlopsCounter(config, convention="exact", plan=lora(), accelerator=H100)
     with pytest.warns(RuntimeWarning, match="forward-only passes by 3.*pass forward_only="):
         counter.estimate_flops([100], 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         counter.estimate_flops([100], 1.0)
-        verl.FlopsCounter({"model_type": "llama", **TINY}, accelerator=H100).estimate_flops([100], 1.0)
+        verl.FlopsCounter(config, accelerator=H100).estimate_flops([100], 1.0)
 
 
-# ---- F74 ----
+# ---- changed arguments ----
 
 
 @pytest.mark.parametrize(
@@ -102,12 +97,12 @@ def test_f73_a_plan_without_forward_only_is_one_warning() -> None:
         ("hybrid/bshd", {"mamba_num_heads": 3, "mamba_head_dim": 16}, 300_435_898_368),
     ],
 )
-def test_f74_megatron(name: str, changes: dict[str, Any], expected: int) -> None:
+def test_megatron_drop_in_with_random_arguments_counts_like_the_original(name: str, changes: dict[str, Any], expected: int) -> None:
     args = arguments("megatron", named("megatron", name), **changes)
     assert megatron.num_floating_point_operations(args, 2) == expected
 
 
-def test_f78_linear_attention_of_multi_token_prediction_is_that_of_the_last_layer() -> None:
+def test_megatron_mtp_layer_has_the_linear_attention_of_the_last_layer() -> None:
     args = functools.partial(arguments, "megatron", named("megatron", "qwen3-next/bshd"), mtp_num_layers=1)
     exact = functools.partial(megatron.num_floating_point_operations, batch_size=1, convention="exact")
     last_is_full = [1, 1, 1, 0, 1, 1, 1, 0]
@@ -133,13 +128,13 @@ def test_f78_linear_attention_of_multi_token_prediction_is_that_of_the_last_laye
         ),
     ],
 )
-def test_f74_maxtext(name: str, changes: dict[str, Any], expected: list[int]) -> None:
+def test_maxtext_drop_in_with_random_arguments_counts_like_the_original(name: str, changes: dict[str, Any], expected: list[int]) -> None:
     config = arguments("maxtext", named("maxtext", name), **changes)
     found = maxtext.calculate_tflops_training_per_device(config, log=False)
     assert [round(tflops * 10**12) for tflops in found] == expected
 
 
-def test_f74_exactly_maxtexts_local_sliding_is_a_window() -> None:
+def test_exact_maxtext_drop_in_counts_local_sliding_attention_as_a_window() -> None:
     local = arguments("maxtext", named("maxtext", "llama"), attention_type="local_sliding")
     count = functools.partial(maxtext.calculate_tflops_training_per_device, log=False, convention="exact")
     whole = arguments("maxtext", named("maxtext", "llama"))
@@ -151,7 +146,7 @@ def test_f74_exactly_maxtexts_local_sliding_is_a_window() -> None:
 
 
 @pytest.mark.parametrize("model_type", ["gemma2", "phi3", "granite", "mistral", "stablelm"])
-def test_f74_automodels_fallback_has_two_matrices(model_type: str) -> None:
+def test_automodel_fallback_formula_counts_two_mlp_matrices(model_type: str) -> None:
     config = {"model_type": model_type, **TINY, "head_dim": 24}  # which the fallback does not read
     tokens, h, layers = 600, 64, 4
     weights = layers * (h * h * 2 + 2 * h * 32 + 2 * h * 96) + h * 1000
@@ -162,10 +157,10 @@ def test_f74_automodels_fallback_has_two_matrices(model_type: str) -> None:
     )
 
 
-# ---- F75 ----
+# ---- arguments of any shape ----
 
 
-def test_f75_images_seqlens_never_raises() -> None:
+def test_verl_drop_in_counts_any_images_seqlens_without_an_exception() -> None:
     """What verl passes to every type: without a tower, with windows in one, with patches that are no whole cells."""
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     windows = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
@@ -187,7 +182,7 @@ def vision_model() -> types.SimpleNamespace:
     return container(named("megatron_bridge", "gpt/configured"), vision_config=tower)
 
 
-def test_f75_num_vision_patches_never_raises() -> None:
+def test_verl_drop_in_counts_any_num_vision_patches_without_an_exception() -> None:
     cfg = vision_model()
     assert megatron_bridge.num_floating_point_operations(cfg, 2) == 1_409_286_144
     assert megatron_bridge.num_floating_point_operations(cfg, 2, num_vision_patches=128) == 1_439_956_992
@@ -232,27 +227,30 @@ def trainer(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> types.ModuleType:
     return module(monkeypatch, "megatron.training.training", TRAINING, tmp_path)
 
 
-def test_by_its_own_convention_the_originals_number_after_one_warning(trainer: types.ModuleType) -> None:
+def test_trainers_own_count_is_returned_and_compared_with_one_warning_if_floptally_differs(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # by its own convention the trainer counts, and nothing else
+        assert megatron.num_floating_point_operations(args, 2) == 14.0
     with pytest.warns(RuntimeWarning, match="the original counts 14, floptally .*docs/python.md") as caught:
-        assert [megatron.num_floating_point_operations(args, 2) for _ in range(3)] == [14.0] * 3
+        assert [megatron.num_floating_point_operations(args, 2, compare=True) for _ in range(3)] == [14.0] * 3
     assert len(caught) == 1
     assert megatron.num_floating_point_operations(args, 2, convention="exact") > 14
     assert megatron.num_floating_point_operations(args, 2, plan=lora()) > 14
 
 
 @pytest.mark.parametrize("convention", ["megatron", "exact"])
-def test_what_cannot_be_counted_is_the_originals_after_one_warning(trainer: types.ModuleType, convention: str) -> None:
+def test_uncountable_arguments_return_the_trainers_own_count_with_one_warning(trainer: types.ModuleType, convention: str) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
     with pytest.warns(RuntimeWarning, match="num_layers: must be a whole number.*Its own count is returned") as caught:
         for _ in range(3):
-            assert megatron.num_floating_point_operations(args, 3, convention=convention) == 21.0
+            assert megatron.num_floating_point_operations(args, 3, convention=convention, compare=convention == "megatron") == 21.0
     assert len(caught) == 1
     with pytest.raises(floptally.Error, match="no such"):
         megatron.num_floating_point_operations(args_of_gpt(), 3, convention="no such")
 
 
-def test_the_original_is_found_where_ours_stands_in_its_place(trainer: types.ModuleType) -> None:
+def test_trainers_own_function_is_found_after_floptally_has_replaced_it(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
     ours = functools.partial(megatron.num_floating_point_operations, convention="exact")
     trainer.num_floating_point_operations = ours  # type: ignore[attr-defined]
@@ -260,7 +258,7 @@ def test_the_original_is_found_where_ours_stands_in_its_place(trainer: types.Mod
         assert ours(args, 3) == 21.0
 
 
-def test_compare_logs_both_where_one_is_new(trainer: types.ModuleType, caplog: pytest.LogCaptureFixture) -> None:
+def test_option_compare_logs_both_counts_once_per_new_input(trainer: types.ModuleType, caplog: pytest.LogCaptureFixture) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     exact = functools.partial(megatron.num_floating_point_operations, args, convention="exact", compare=True)
     with caplog.at_level(logging.INFO, "floptally.adopt"):
@@ -273,7 +271,7 @@ def test_compare_logs_both_where_one_is_new(trainer: types.ModuleType, caplog: p
     assert f"floptally's {found[0]:.12g}" in caplog.text
 
 
-def test_compare_without_the_trainer_is_one_warning() -> None:
+def test_option_compare_warns_once_if_the_trainer_is_not_installed() -> None:
     if "maxtext" in sys.modules:
         pytest.skip("maxtext is installed")
     config = arguments("maxtext", named("maxtext", "llama"))
@@ -281,7 +279,7 @@ def test_compare_without_the_trainer_is_one_warning() -> None:
         maxtext.calculate_tflops_training_per_device(config, log=False, compare=True)
 
 
-def test_an_original_that_raises_ends_nothing(trainer: types.ModuleType) -> None:
+def test_exception_in_the_trainers_own_count_does_not_stop_training(trainer: types.ModuleType) -> None:
     trainer.num_floating_point_operations = lambda *given, **more: 1 // 0  # type: ignore[attr-defined]
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     with pytest.warns(RuntimeWarning, match="the original raises ZeroDivisionError"):
@@ -299,113 +297,31 @@ def get_device_flops():
 """
 
 
-def test_verl_counts_a_type_that_only_verl_knows(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_verl_drop_in_returns_the_count_of_verl_for_a_model_type_that_only_verl_knows(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     module(monkeypatch, "verl.utils.flops_counter", COUNTER, tmp_path)
     config = types.SimpleNamespace(model_type="minicpmo", to_dict=lambda: {"model_type": "minicpmo"})
-    counter = verl.FlopsCounter(config)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert verl.FlopsCounter(config).estimate_flops([3, 4], 1.0) == (7.0, 989.0)
+    counter = verl.FlopsCounter(config, convention="exact")
     with pytest.warns(RuntimeWarning, match="Its own count is returned"):
         assert counter.estimate_flops([3, 4], 1.0) == (7.0, 989.0)
         assert counter.estimate_flops([3, 4], 1.0, images_seqlens=[4]) == (14.0, 989.0)
 
 
-def test_torchtitans_method_counts_what_its_config_does_not_describe() -> None:
+def test_torchtitan_drop_in_returns_the_count_of_torchtitan_for_a_model_without_a_spec() -> None:
     torch = pytest.importorskip("torch")
 
     class Config:
         def get_nparams_and_flops(self, model: Any, seq_len: int) -> tuple[int, int]:
             return 17, 6 * seq_len
 
-    with pytest.warns(RuntimeWarning, match="config.dim: must be given.*Its own count is returned"):
+    with pytest.warns(RuntimeWarning, match="config.dim: must be set.*Its own count is returned"):
         assert torchtitan.get_nparams_and_flops(Config(), torch.nn.Linear(16, 1), 10, convention="exact") == (17, 60)
 
 
-def test_where_neither_can_count_the_error_is_ours(trainer: types.ModuleType) -> None:
+def test_floptally_error_is_raised_if_the_trainer_cannot_count_either(trainer: types.ModuleType) -> None:
     trainer.num_floating_point_operations = lambda *given, **more: 1 // 0  # type: ignore[attr-defined]
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
     with pytest.raises(floptally.Error, match="num_layers: must be a whole number"):
         megatron.num_floating_point_operations(args, 1)
-
-
-# ---- patches ----
-
-PATCHES = SOURCE / "examples" / "python" / "patches"
-
-
-@pytest.mark.parametrize("trainer_name", ["Megatron-LM", "verl", "torchtitan"])
-def test_a_patch_says_the_commit_that_the_functions_were_read_at(trainer_name: str) -> None:
-    text = (PATCHES / f"{trainer_name}.patch").read_text()
-    assert f"Against {originals.COMMITS[trainer_name]} of " in text
-    page = (SOURCE / "docs" / "python.md").read_text()
-    assert f"examples/python/patches/{trainer_name}.patch" in page
-
-
-def patched(trainer_name: str, folder: Any) -> Any:
-    """A copy of the files that a trainer's patch changes, with it applied."""
-    root = originals.tree(trainer_name)
-    patch = PATCHES / f"{trainer_name}.patch"
-    files = re.findall(r"^--- a/(.*)$", patch.read_text(), re.MULTILINE)
-    for name in files:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(root / name, folder / name)
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    subprocess.run(["git", "apply", str(patch)], cwd=folder, check=True)
-    for name in files:
-        compile((folder / name).read_text(), name, "exec")
-    return folder
-
-
-def test_megatron_lm_patched(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    folder = patched("Megatron-LM", tmp_path)
-    monkeypatch.setenv("FLOPTALLY_TRAINERS", str(tmp_path.parent))
-    text = (folder / "megatron/training/training.py").read_text()
-    assert text.count("= counted_floating_point_operations(\n") == 2  # the log's throughput and the sum of a run
-    given = {"functools": functools, "floptally_operations": megatron.num_floating_point_operations}
-    wanted = originals.one_of("counted_floating_point_operations")
-    count = originals.taken(folder / "megatron/training/training.py", wanted, given)[
-        "counted_floating_point_operations"
-    ]
-    args = args_of_gpt()
-    exact = megatron.num_floating_point_operations(args, 3, convention="exact")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert count(args, 3, seqlen_squared_sum_in_batch=None, total_real_tokens_in_batch=None) == exact
-
-
-def test_verl_patched(tmp_path: Any) -> None:
-    folder = patched("verl", tmp_path)
-    tree = ast.parse((folder / "verl/workers/engine_workers.py").read_text())
-    imports = {
-        alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
-    assert imports["FlopsCounter"] == "floptally.adopt.verl"
-    calls = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("estimate_flops")
-    ]
-    assert len(calls) == 1
-    call = calls[0]
-    names = {
-        "self": types.SimpleNamespace(
-            flops_counter=verl.FlopsCounter(
-                {"model_type": "llama", **TINY}, convention="exact", plan=lora(), accelerator=H100
-            )
-        )
-    }
-    forward = floptally.flops({"model_type": "llama", **TINY}, lengths=[5, 6], plan=lora()).useful.forward
-    names |= {"global_token_num": [5, 6], "delta_time": 1.0, "images_seqlens": None, "forward_only": True}
-    assert round(eval(ast.unparse(call), {}, names)[0] * 1e12) == 3 * forward
-
-
-def test_torchtitan_patched(tmp_path: Any) -> None:
-    folder = patched("torchtitan", tmp_path)
-    tree = ast.parse((folder / "torchtitan/trainer.py").read_text())
-    calls = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("get_nparams_and_flops")
-    ]
-    assert [ast.unparse(call.func) for call in calls] == ["get_nparams_and_flops"]
-    assert inspect.signature(torchtitan.get_nparams_and_flops).bind(
-        *calls[0].args, **{str(word.arg): word.value for word in calls[0].keywords}
-    )

@@ -86,7 +86,7 @@ def equal(rows: list[tuple[Any, float, float]]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "mistral"])
-def test_trl_is_as_its_package_counts(kind: str) -> None:
+def test_trl_convention_counts_like_the_trl_package(kind: str) -> None:
     theirs = pytest.importorskip("trl.trainer.utils")
     rows = []
     for seed in range(20):
@@ -97,7 +97,7 @@ def test_trl_is_as_its_package_counts(kind: str) -> None:
     equal(rows)
 
 
-def test_trl_experts_by_its_period(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trl_convention_counts_experts_in_the_layers_that_trl_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
     """TRL has experts where i % step is 0; transformers' Qwen-MoE where (i + 1) % step is."""
     theirs = pytest.importorskip("trl.trainer.utils")
     for seed in range(10):
@@ -106,7 +106,7 @@ def test_trl_experts_by_its_period(monkeypatch: pytest.MonkeyPatch) -> None:
         equal([(seed, theirs.compute_flops_per_token(config, 50), trl.compute_flops_per_token(config, 50))])
 
 
-def test_trl_exactly() -> None:
+def test_trl_drop_in_can_count_exactly() -> None:
     config = config_of("qwen2")
     assert trl.compute_flops_per_token(config, 100, convention="exact") * 100 == exact(config, lengths=[100])
     mean = trl.compute_flops_per_token(config, 7, convention="exact", lengths=LENGTHS)
@@ -120,7 +120,7 @@ def test_trl_exactly() -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "seed_oss", "qwen3_moe", "gpt_oss", "deepseek_v3"])
-def test_veomni_is_as_its_file_counts(kind: str) -> None:
+def test_veomni_drop_in_counts_like_the_original_source_file(kind: str) -> None:
     theirs = originals.veomni()
     rows = []
     for seed in range(20):
@@ -144,7 +144,7 @@ def vision_config() -> Any:
     return transformers.AutoConfig.for_model("qwen3_vl", text_config=text, vision_config=vision)
 
 
-def test_veomni_images() -> None:
+def test_veomni_drop_in_counts_images_like_the_original_source_file() -> None:
     config = vision_config()
     counter = veomni.VeomniFlopsCounter(config, accelerator=H100)
     theirs = originals.veomni()(config)
@@ -153,7 +153,7 @@ def test_veomni_images() -> None:
         equal([(frozen, wanted, counter.estimate_flops([50, 9], 2.0, images_seqlens=[16, 64], freeze_vit=frozen)[0])])
 
 
-def test_veomni_exactly_a_lora_is_its_plan() -> None:
+def test_exact_veomni_count_with_lora_equals_the_count_by_a_plan() -> None:
     config = config_of("qwen2")
     counter = veomni.VeomniFlopsCounter(config, convention="exact", accelerator=H100)
     lora = types.SimpleNamespace(r=8, target_modules=["q_proj", "down_proj"], target_parameters=None)
@@ -168,7 +168,7 @@ def test_veomni_exactly_a_lora_is_its_plan() -> None:
     frozen = floptally.Plan(weights=[floptally.WeightSetting("vision.*", "frozen")])
     found = counter.estimate_flops([50, 9], 1.0, images_seqlens=[16, 64], freeze_vit=True)[0]
     assert round(found * 1e12) == floptally.flops(vision, lengths=[50, 9], grid_thw=[(1, 4, 4), (1, 8, 8)], plan=frozen).total
-    with pytest.raises(floptally.Error, match="lora_config: is counted by VeOmni's own"):
+    with pytest.raises(floptally.Error, match="lora_config: has no formula here: install VeOmni"):
         veomni.VeomniFlopsCounter(config, accelerator=H100).estimate_flops([5], 1.0, lora)
 
 
@@ -176,7 +176,7 @@ def test_veomni_exactly_a_lora_is_its_plan() -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3"])
-def test_nemo_rl_is_as_its_file_counts(kind: str) -> None:
+def test_nemo_rl_drop_in_counts_like_the_original_source_file(kind: str) -> None:
     theirs = originals.nemo_rl()
     rows = []
     for seed in range(20):
@@ -189,7 +189,7 @@ def test_nemo_rl_is_as_its_file_counts(kind: str) -> None:
     equal(rows)
 
 
-def test_nemo_rl_exactly() -> None:
+def test_nemo_rl_drop_in_can_count_exactly() -> None:
     config = config_of("llama")
     tracker = nemo_rl.FLOPTracker.from_config("a model", config, convention="exact")
     tracker.track_batch(LENGTHS)
@@ -226,20 +226,20 @@ def megatron_arguments(seed: int, **changes: Any) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("name", ["slime", "miles"])
-def test_slime_and_miles_are_as_their_files_count(name: str) -> None:
+def test_slime_and_miles_drop_ins_count_like_the_original_source_files(name: str) -> None:
     original: Callable[..., float] = originals.slime() if name == "slime" else originals.miles().calculate_fwd_flops
     ours = slime.calculate_fwd_flops if name == "slime" else miles.calculate_fwd_flops
     equal([(seed, original(LENGTHS, megatron_arguments(seed)), ours(LENGTHS, megatron_arguments(seed))) for seed in range(60)])
 
 
-def test_slime_exactly_is_one_forward() -> None:
+def test_exact_slime_count_is_that_of_one_forward_pass() -> None:
     args = megatron_arguments(0, num_attention_heads=4, num_query_groups=2, kv_channels=16)
     config = config_of("llama", num_hidden_layers=5)
     forward = floptally.Plan(phase="forward")
     assert slime.calculate_fwd_flops(LENGTHS, args, convention="exact") == floptally.flops(config, lengths=LENGTHS, plan=forward).total
 
 
-def test_miles_reads_the_configuration_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_miles_drop_in_also_reads_the_hugging_face_config(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = originals.miles()
     monkeypatch.setattr(Original, "find", lambda self, *, load: getattr(theirs, self.name))
     config = config_of("qwen2")
@@ -260,7 +260,7 @@ def holder(config: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "qwen3_moe", "mixtral", "deepseek_v3"])
-def test_prime_rl_is_as_its_file_counts(kind: str) -> None:
+def test_prime_rl_drop_in_counts_like_the_original_source_file(kind: str) -> None:
     theirs = originals.prime_rl()
     rows = []
     for seed in range(20):
@@ -275,7 +275,7 @@ def test_prime_rl_is_as_its_file_counts(kind: str) -> None:
     equal(rows)
 
 
-def test_prime_rl_exactly() -> None:
+def test_prime_rl_drop_in_can_count_exactly() -> None:
     config = config_of("llama")
     counter = prime_rl.PerfCounter(holder(config), 100, convention="exact", accelerator=H100, world_size=2)
     assert counter.num_flop_per_token * 100 == exact(config, lengths=[100])
@@ -291,7 +291,7 @@ def test_prime_rl_exactly() -> None:
 # ---- open-instruct ----
 
 
-def test_open_instruct_is_as_its_file_counts(tmp_path: Any) -> None:
+def test_open_instruct_drop_in_counts_like_the_original_source_file(tmp_path: Any) -> None:
     theirs = originals.open_instruct()
     prompts, responses = [7, 30], [4, 1, 9, 12]
     rows = []
@@ -310,7 +310,7 @@ def test_open_instruct_is_as_its_file_counts(tmp_path: Any) -> None:
     equal(rows)
 
 
-def test_open_instruct_exactly(llama: floptally.Cost) -> None:
+def test_open_instruct_drop_in_can_count_exactly(llama: floptally.Cost) -> None:
     dims = open_instruct.ModelDims(llama, convention="exact", accelerator=H100)
     forward = floptally.Plan(phase="forward")
     wanted = llama.flops(lengths=[2000], plan=forward).total + sum(
@@ -318,9 +318,9 @@ def test_open_instruct_exactly(llama: floptally.Cost) -> None:
     )
     assert dims.flops([2000], [38]) == wanted == 31_662_244_626_432  # R1
     assert dims.flops([7, 30], [4, 1, 9, 12], 2, is_training=True) == exact(llama, lengths=[11, 8, 39, 42])
-    with pytest.raises(floptally.Error, match="response_lengths: must be 2 of each of 2 prompts, got 3"):
+    with pytest.raises(floptally.Error, match="response_lengths: must have 2 lengths for each of the 2 prompts, got 3"):
         dims.flops([7, 30], [4, 1, 9], 2)
-    with pytest.raises(AttributeError, match="memory_bytes is open-instruct's own, which is not installed"):
+    with pytest.raises(AttributeError, match="memory_bytes needs open-instruct: install it"):
         dims.memory_bytes([7], 1, 1)
 
 
@@ -336,7 +336,7 @@ def olmo_models() -> list[Any]:
     return made
 
 
-def test_olmo_core_is_as_its_package_counts() -> None:
+def test_olmo_core_drop_in_counts_like_the_olmo_core_package() -> None:
     rows = []
     for number, model in enumerate(olmo_models()):
         for tokens in (1, 60, 4096):
@@ -344,7 +344,7 @@ def test_olmo_core_is_as_its_package_counts() -> None:
     equal(rows)
 
 
-def test_olmo_core_exactly_is_the_model_that_its_config_describes() -> None:
+def test_exact_olmo_core_drop_in_counts_what_the_config_of_its_model_counts() -> None:
     for model in olmo_models():
         block = model.blocks["0"]
         config = {
@@ -368,14 +368,14 @@ NV_LLAMA = {"model_type": "llama", "architectures": ["NVLlamaForCausalLM"], **BA
 
 
 @pytest.mark.parametrize("config", [ESM2, CODONFM, NV_LLAMA])
-def test_bionemo_is_as_its_file_counts(config: dict[str, Any]) -> None:
+def test_bionemo_drop_in_counts_like_the_original_source_file(config: dict[str, Any]) -> None:
     theirs = originals.bionemo()
     for padded in (False, True):
         assert bionemo._compute_non_attn_per_token_flops(config, padded) == theirs._compute_non_attn_per_token_flops(config, padded)
     assert bionemo._compute_attn_flop_coeff(config) == theirs._compute_attn_flop_coeff(config)
 
 
-def test_bionemo_work_of_a_batch_is_as_its_file_counts() -> None:
+def test_bionemo_work_of_a_batch_counts_like_the_original_source_file() -> None:
     torch = pytest.importorskip("torch")
     theirs = originals.bionemo()
     ids = torch.zeros(2, 8, dtype=torch.int64)
@@ -396,25 +396,25 @@ def test_bionemo_work_of_a_batch_is_as_its_file_counts() -> None:
 
 
 @pytest.mark.parametrize("config", [ESM2, CODONFM, NV_LLAMA])
-def test_bionemo_exactly(config: dict[str, Any]) -> None:
+def test_bionemo_drop_in_can_count_exactly(config: dict[str, Any]) -> None:
     token = bionemo._compute_non_attn_per_token_flops(config, convention="exact")
     square = bionemo._compute_attn_flop_coeff(config, convention="exact")
     assert token * sum(LENGTHS) + square * sum(n * n for n in LENGTHS) == exact(config, lengths=LENGTHS)
     padded = bionemo._compute_non_attn_per_token_flops(config, True, convention="exact")
     assert padded - token == 6 * config["hidden_size"] * (config.get("padded_vocab_size", config["vocab_size"]) - config["vocab_size"])
-    with pytest.raises(floptally.Error, match="limits the pairs"):
+    with pytest.raises(floptally.Error, match="limits the attended pairs"):
         bionemo._compute_attn_flop_coeff({**NV_LLAMA, "model_type": "mistral", "architectures": None, "sliding_window": 8}, convention="exact")
 
 
-def test_configurations_of_the_recipes_are_the_models_that_they_run() -> None:
+def test_bionemo_recipe_configs_count_like_the_models_that_they_build() -> None:
     """nv_esm is ESM-2 with a padded lm_head, CodonFM the model of the golden file, NVLlama is Llama."""
     plain = {**ESM2, "model_type": "esm", "architectures": ["EsmForMaskedLM"]}
     del plain["padded_vocab_size"]
     mine, theirs = floptally.cost(ESM2), floptally.cost(plain, padded_vocab_size=64)
     for view in ("useful", "padded"):
-        assert mine.total(lengths=LENGTHS, view=view) == theirs.total(lengths=LENGTHS, view=view)  # type: ignore[arg-type]
+        assert mine.total_flops(lengths=LENGTHS, view=view) == theirs.total_flops(lengths=LENGTHS, view=view)  # type: ignore[arg-type]
     unpadded = floptally.cost({**ESM2, "padded_vocab_size": None})
-    assert unpadded.total(lengths=LENGTHS, view="padded") == mine.total(lengths=LENGTHS)
+    assert unpadded.total_flops(lengths=LENGTHS, view="padded") == mine.total_flops(lengths=LENGTHS)
     encodon = next(one["config"] for one in golden("bionemo_models.json") if one["id"] == "codonfm-encodon-1b")
     sizes = {"hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 16, "num_hidden_layers": 18}
     assert exact({**CODONFM, **sizes}, lengths=LENGTHS) == exact(encodon, lengths=LENGTHS)

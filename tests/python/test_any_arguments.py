@@ -104,7 +104,7 @@ class Things:
         self.layout = floptally.ParallelLayout(rank=1, dp=2, tp=2)
 
     def state(self) -> Any:
-        return (self.tally.words().tolist(), self.meter.run.useful, self.meter.run.steps, self.meter.in_step, pickle.dumps(self.cost),
+        return (self.tally.accumulators().tolist(), self.meter.run.useful, self.meter.run.steps, self.meter.in_step, pickle.dumps(self.cost),
                 self.work.total, self.work.to_dict())  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def calls(things: Things) -> dict[str, Callable[..., Any]]:
     """Every public callable by its name, those of an object with its kind before."""
     found: dict[str, Callable[..., Any]] = {}
     # The first two run modules of PyTorch, which the caller trusts; the others are what calls give back.
-    left_out = {"from_torch", "verify", "Bytes", "Comparison", "ComponentWaterfall", "Fit", "Mbu", "StepPasses", "TimedPass",
+    left_out = {"from_torch", "verify", "Bytes", "Comparison", "ComponentWaterfall", "Expectation", "Fit", "Mbu", "StepPasses", "TimedPass",
                 "Verification", "Waterfall"}  # fmt: skip
     for name in floptally.__all__:
         made = getattr(floptally, name)
@@ -147,7 +147,7 @@ def well_meant(name: str, r: random.Random, things: Things) -> Any:
     return known[name]() if name in known and r.random() < 0.8 else any_value(r)
 
 
-def test_any_arguments_give_a_result_or_an_error_that_changes_nothing() -> None:
+def test_calls_with_random_arguments_return_a_result_or_raise_an_error_and_change_nothing() -> None:
     r = random.Random(SEED)
     names = list(calls(Things()))
     assert len(names) > 120, names
@@ -189,13 +189,13 @@ def test_any_arguments_give_a_result_or_an_error_that_changes_nothing() -> None:
     assert results > CALLS // 20 and refused > CALLS // 3, (results, refused)
 
 
-def test_a_list_that_is_none_or_lies_about_its_length_is_an_error_that_names_it() -> None:
+def test_a_list_that_raises_or_reports_a_wrong_length_is_an_error_that_names_the_argument() -> None:
     things = Things()
     cost, tally, meter = things.cost, things.tally, things.meter
     wrong: list[tuple[Callable[[Any], Any], Any, str]] = [
-        (lambda rows: floptally.Cost.from_rows(rows), 3, "rows: must be a list of floptally.Row or tuples, got 3"),
-        (lambda rows: floptally.Cost.from_rows(rows), [Lies()], "rows[0].row: must be a floptally.Row or (component,"),
-        (lambda rows: floptally.Cost.from_rows(rows), [(1, "tokens", "linear", 2)], "rows[0].component: must be a str, got 1"),
+        (lambda rows: floptally.Cost.from_entries(rows), 3, "entries: must be a list of floptally.Entry or tuples, got 3"),
+        (lambda rows: floptally.Cost.from_entries(rows), [Lies()], "entries[0].row: must be a floptally.Entry or (component,"),
+        (lambda rows: floptally.Cost.from_entries(rows), [(1, "tokens", "linear", 2)], "entries[0].component: must be a str, got 1"),
         (lambda loads: cost.sample_loads([tally], loads), 0.5, "loads: must be a list of (components, load[, weight]), got 0.5"),
         (lambda loads: cost.sample_loads([tally], loads), [Lies()], "loads[0]: must be (components, load)"),
         (lambda steps: tally.add_speculative(9, steps), np.array(4), "steps: must be a list of (drafted, accepted), got array(4)"),
@@ -209,8 +209,8 @@ def test_a_list_that_is_none_or_lies_about_its_length_is_an_error_that_names_it(
         (lambda span: meter.passes(span), [], "span: must be one of step, interval, run, got []"),
         (lambda other: meter.timed("a", cost=other), [1], "cost: must be a floptally.Cost, got [1]"),
         (lambda parts: floptally.cost(SMALL, parts=parts), 7, "parts: must be a list of names, got 7"),
-        (lambda page: floptally.cost(SMALL, page=page), "\0", 'page: cannot read "'),
-        (lambda name: cost.total(lengths=[3], convention=name), "\ud800", "convention: must have whole characters"),
+        (lambda spec: floptally.cost(SMALL, spec=spec), "\0", 'spec: cannot read "'),
+        (lambda name: cost.total_flops(lengths=[3], convention=name), "\ud800", "convention: must be valid Unicode"),
         (lambda clock: meter.begin_run(clock=clock), lambda: None, "clock: must be a number, got None"),
     ]  # fmt: skip
     before = things.state()

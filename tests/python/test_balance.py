@@ -13,7 +13,7 @@ import floptally
 LENGTHS = [100, 9000, 512, 512, 40, 8192, 3000, 7]
 
 
-def test_t1_the_flops_of_samples_add_up_to_those_of_the_batch(mistral: floptally.Cost) -> None:
+def test_flops_of_samples_add_up_to_the_batch(mistral: floptally.Cost) -> None:
     costs = mistral.sample_flops(LENGTHS)
     assert costs == [mistral.flops(lengths=[length]).total for length in LENGTHS]
     assert sum(costs) == mistral.flops(lengths=LENGTHS).total
@@ -43,13 +43,13 @@ def test_every_sample_is_on_one_rank_and_loads_are_exact(mistral: floptally.Cost
     assert "Assignment of 8 samples to 4 ranks" in repr(found)
 
 
-def test_costs_beyond_64_bits_are_exact() -> None:
+def test_costs_above_64_bits_are_balanced_exactly() -> None:
     found = floptally.balance([2**100, 2**100 + 1, 1, 0], 2)
     assert sorted(found.loads) == [2**100 + 1, 2**100 + 1]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64])
-def test_arrays_and_lists_give_the_same(dtype: Any) -> None:
+def test_numpy_arrays_and_lists_give_the_same_assignment(dtype: Any) -> None:
     by_list = floptally.balance(LENGTHS, 2)
     by_array = floptally.balance(np.array(LENGTHS, dtype), 2)
     assert by_list == by_array and by_list.loads == by_array.loads
@@ -57,7 +57,7 @@ def test_arrays_and_lists_give_the_same(dtype: Any) -> None:
     assert sum(with_fractions.loads) == sum(LENGTHS) + 4
 
 
-def test_several_loads_capacities_and_groups() -> None:
+def test_balance_respects_capacities_and_groups_with_several_loads() -> None:
     rows = [[10, 0], [0, 10], [10, 0], [0, 10]]
     for costs in (rows, np.array(rows)):
         assert floptally.balance(costs, 2).loads == [(10, 10), (10, 10)]
@@ -68,7 +68,7 @@ def test_several_loads_capacities_and_groups() -> None:
     assert floptally.balance(LENGTHS, 2, seed="longest_first", budget=0).ranks != []
 
 
-def test_f17_few_samples_end_at_the_optimum_and_say_so() -> None:
+def test_few_samples_get_the_optimal_assignment_and_are_marked_optimal() -> None:
     # 16 numbers whose sum is even, and can be halved.
     costs = [8294, 2823, 5056, 4479, 2815, 6598, 6923, 8122, 4753, 1513, 1689, 2611, 8746, 3983, 3723, 2473]
     found = floptally.balance(costs, 2)
@@ -82,7 +82,7 @@ def test_f17_few_samples_end_at_the_optimum_and_say_so() -> None:
         floptally.balance(costs, 2, fineness=-1)
 
 
-def test_f25_the_published_example_of_megatron_mimo() -> None:
+def test_published_example_of_megatron_mimo_is_reproduced() -> None:
     # As in tests/balance/balance.test.cpp: receipts of four sizes, in patches.
     sizes = {"a": 5848, "b": 1564, "c": 2976, "d": 2016}
     patches = [sizes[kind] for kind in "aabccccccaadcacccdbacdabaabddaad"]
@@ -97,10 +97,10 @@ def test_f25_the_published_example_of_megatron_mimo() -> None:
     assert list(nothing.rank_of) == [sample // 8 for sample in range(32)]
 
 
-def test_f25_weights_of_the_user_by_component() -> None:
-    cost = floptally.Cost.from_rows(
+def test_user_weights_scale_the_costs_of_components() -> None:
+    cost = floptally.Cost.from_entries(
         [
-            floptally.Row("vision.mlp", "tokens", "linear", 7, 1, tower="vision"),
+            floptally.Entry("vision.mlp", "tokens", "linear", 7, 1, tower="vision"),
             ("mlp", "tokens", "linear", 5, 1),
             ("lm_head", "tokens", "lm_head", 3, 1),
         ]
@@ -121,7 +121,7 @@ def test_f25_weights_of_the_user_by_component() -> None:
     assert both == [[t, v] for t, v in zip(text, vision, strict=True)]
     assert floptally.balance(both, 2).loads
     assert cost.sample_loads(samples, [("*", 0, 0), ("vision.*", 0)]) == [[v] for v in vision]
-    with pytest.raises(floptally.Error, match='^loads: none matches "mlp"'):
+    with pytest.raises(floptally.Error, match='^loads: must match every component, none matches "mlp"'):
         cost.sample_loads(samples, [("vision.*", 0)])
     wrong: list[Any] = [5, ("*",), ("*", -1), (5, 0), ("*", 0, 1, 2)]
     for load in wrong:
@@ -148,7 +148,7 @@ def test_f25_weights_of_the_user_by_component() -> None:
         (([1, 2], 2), {"groups": [0, -1]}, "groups[1]: must not be negative nor above 4294967295, got -1"),
     ],
 )
-def test_what_cannot_be_balanced_is_an_error(arguments: Any, options: Any, message: str) -> None:
+def test_impossible_balance_is_an_error_that_names_the_field(arguments: Any, options: Any, message: str) -> None:
     with pytest.raises(floptally.Error) as raised:
         floptally.balance(*arguments, **options)
     assert str(raised.value).startswith(message)

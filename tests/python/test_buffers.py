@@ -26,7 +26,7 @@ def tokens(lengths: Any) -> int:
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
-def test_numpy_arrays_are_read_where_they_stand(dtype: Any) -> None:
+def test_numpy_arrays_are_read_without_a_copy(dtype: Any) -> None:
     lengths = np.array(LENGTHS, dtype)
     assert address_of(lengths) == lengths.ctypes.data
     assert address_of(lengths[1:3]) == lengths.ctypes.data + lengths.itemsize
@@ -35,7 +35,7 @@ def test_numpy_arrays_are_read_where_they_stand(dtype: Any) -> None:
     assert address_of(lengths) == lengths.ctypes.data
 
 
-def test_any_buffer_is_read_where_it_stands() -> None:
+def test_any_object_with_the_buffer_protocol_is_read_without_a_copy() -> None:
     lengths = array.array("q", LENGTHS)
     assert address_of(lengths) == lengths.buffer_info()[0]
     assert address_of(memoryview(lengths)) == lengths.buffer_info()[0]
@@ -58,7 +58,7 @@ class Exported:
         return self.values.__dlpack_device__()
 
 
-def test_a_dlpack_capsule_is_read_where_it_stands_and_given_back() -> None:
+def test_a_dlpack_capsule_is_read_without_a_copy_and_released() -> None:
     lengths = np.array(LENGTHS, np.int64)
     exported = Exported(lengths)
     assert address_of(exported) == lengths.ctypes.data
@@ -74,7 +74,7 @@ def test_a_dlpack_capsule_is_read_where_it_stands_and_given_back() -> None:
         tokens(Exported(lengths[::2]))
 
 
-def test_torch_tensors_are_read_where_they_stand() -> None:
+def test_torch_tensors_are_read_without_a_copy() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for dtype in (torch.int32, torch.int64):
         lengths = torch.tensor(LENGTHS, dtype=dtype)
@@ -102,7 +102,7 @@ class OnAccelerator(Exported):
         return (8, 0)
 
 
-def test_a_tensor_elsewhere_is_an_error() -> None:
+def test_a_tensor_on_another_device_is_an_error() -> None:
     with pytest.raises(floptally.Error, match="must be in host memory, got a tensor on DLPack's device type 8"):
         tokens(OnAccelerator(np.array(LENGTHS)))
 
@@ -133,9 +133,9 @@ class CudaArray:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (OnDevice(), "got a tensor on CUDA device 3: Meter.add counts it a step later and a DeviceTally on the device"),
-        (np.zeros(3, "M8[s]").view(LentOnAHostAlone), "got a tensor on CUDA device 3: Meter.add counts it a step later"),
-        (CudaArray(), "got a CUDA array: Meter.add counts it a step later and a DeviceTally on the device"),
+        (OnDevice(), "got a tensor on CUDA device 3: pass it to Meter.add, which counts it a step later, or to a DeviceTally"),
+        (np.zeros(3, "M8[s]").view(LentOnAHostAlone), "got a tensor on CUDA device 3: pass it to Meter.add, which counts it a step later"),
+        (CudaArray(), "got a CUDA array: pass it to Meter.add, which counts it a step later, or to a DeviceTally"),
         (np.zeros(3), "must be int32, int64, uint32 or uint64, got float64"),
         (np.zeros(3, np.int16), "must be int32, int64, uint32 or uint64, got int16"),
         (np.zeros(3, bool), "must be int32, int64, uint32 or uint64, got bool"),
@@ -155,7 +155,7 @@ class CudaArray:
         ([512, None], "[1]: must be a 64-bit integer, got None"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_that_says_why(value: Any, message: str) -> None:
+def test_an_unreadable_input_object_is_an_error_with_the_reason(value: Any, message: str) -> None:
     tally = floptally.Tally()
     tally.add_lengths([7])
     with pytest.raises(floptally.Error) as raised:
@@ -165,7 +165,7 @@ def test_what_cannot_be_read_is_an_error_that_says_why(value: Any, message: str)
     assert tally.tokens == 7
 
 
-def test_lists_tuples_ranges_and_numpys_integers_are_lists() -> None:
+def test_lists_tuples_ranges_and_numpy_integers_are_accepted_as_lists() -> None:
     assert tokens(LENGTHS) == tokens(tuple(LENGTHS)) == sum(LENGTHS)
     assert tokens(range(5)) == 10
     assert tokens([np.int32(3), np.uint64(4), 1]) == 8
@@ -193,7 +193,7 @@ def test_grids_and_masks_may_have_two_dimensions() -> None:
         floptally.Tally().add_attention_mask(flags[0])
 
 
-def test_long_work_lets_other_threads_run() -> None:
+def test_long_counting_calls_release_the_gil() -> None:
     """Another thread counts while one call is at work on a long array: with the GIL held it could not."""
     lengths = np.full(20_000_000, 700, np.int32)
     window = floptally.Tally([floptally.Mask.sliding_window(400)])
@@ -221,7 +221,7 @@ def test_long_work_lets_other_threads_run() -> None:
     assert during >= took / 0.02 - 1, (during, took)
 
 
-def test_threads_add_to_one_tally_and_nothing_is_lost() -> None:
+def test_threads_add_to_one_tally_without_losing_counts() -> None:
     lengths = np.arange(1, 20_001, dtype=np.int64)
     shared = floptally.Tally([floptally.Mask.sliding_window(400)])
 
@@ -242,7 +242,7 @@ def test_threads_add_to_one_tally_and_nothing_is_lost() -> None:
     assert shared == alone
 
 
-def test_an_error_keeps_no_hold_of_a_buffer() -> None:
+def test_an_error_releases_its_input_buffers() -> None:
     numbers = bytearray(32)
     for format, says in (("B", "C-contiguous"), ("f", "C-contiguous")):
         strided = memoryview(numbers).cast(format)[::2]  # type: ignore[call-overload]

@@ -38,7 +38,7 @@ def by_step(made: floptally.Waterfall) -> dict[str, floptally.WaterfallLine]:
 # ---- bytes ----
 
 
-def test_a_decode_step_by_hand() -> None:
+def test_bytes_of_a_decode_step_match_a_hand_calculation() -> None:
     """Three layers of 8: two sequences, a token each, that see 10 and 20 keys of their own past."""
     cost = floptally.cost(SMALL)
     moved = cost.bytes(new_tokens=[(1, 10), (1, 20)], plan=DECODE, weight_bits=4, cache_bits=8, activation_bits=32)
@@ -62,7 +62,7 @@ def test_a_decode_step_by_hand() -> None:
     assert repr(moved) == f"<Bytes of llama: {moved.total}>"
 
 
-def test_a_step_reads_weights_for_each_batch_and_pass() -> None:
+def test_weight_bytes_are_read_once_for_each_batch_and_pass() -> None:
     cost = floptally.cost(SMALL)
     once, more = cost.bytes(lengths=[5, 6]), cost.bytes(lengths=[5, 6], batches=4, gradient_bits=32)
     weights = 3 * 3 * 8 * 12
@@ -86,7 +86,7 @@ def test_a_step_reads_weights_for_each_batch_and_pass() -> None:
          "--activation-bits 64 --repeated lm_head=2"),
     ],
 )  # fmt: skip
-def test_bytes_are_those_of_the_program(mistral: floptally.Cost, batch: dict[str, Any], options: str) -> None:
+def test_bytes_equal_those_that_the_program_prints(mistral: floptally.Cost, batch: dict[str, Any], options: str) -> None:
     moved = mistral.bytes(**batch)
     command = ["bytes", "--config", CONFIG, *options.split()]
     assert json.loads(printed(*command, "--format", "json")) == moved.to_dict() == json.loads(moved.to_json())
@@ -97,7 +97,7 @@ def test_bytes_are_those_of_the_program(mistral: floptally.Cost, batch: dict[str
     assert f'title="{moved.total}"' in html and html.count("<tr>") == 2 + len(moved.components)
 
 
-def test_work_of_any_kind_moves_the_bytes_of_its_batch(mistral: floptally.Cost) -> None:
+def test_every_form_of_input_moves_the_same_bytes(mistral: floptally.Cost) -> None:
     batch: dict[str, Any] = {"lengths": [900, 5000], "row_length": 5000}
     moved = mistral.bytes(**batch)
     assert mistral.flops(**batch).bytes().to_json() == moved.to_json()
@@ -110,7 +110,7 @@ def test_work_of_any_kind_moves_the_bytes_of_its_batch(mistral: floptally.Cost) 
     with meter.step(100.0) as step:
         step.add(**batch)
     assert meter.breakdown("run").bytes().total == moved.total
-    with pytest.raises(floptally.Error, match="^tally: was counted before, as a tally or by a meter, so that the past"):
+    with pytest.raises(floptally.Error, match="^tally: was counted before, as a tally or by a meter, so the cached past"):
         mistral.bytes(tally=tally, plan=DECODE)
     kept = pickle.loads(pickle.dumps(mistral.flops(new_tokens=[(1, 77)], plan=DECODE)))
     assert kept.bytes().kinds["cache"] == 77 * 32 * 2 * 1024 * 2
@@ -121,20 +121,20 @@ def test_work_of_any_kind_moves_the_bytes_of_its_batch(mistral: floptally.Cost) 
     assert moved.components["hstu.output"].kinds["weights"] == 2 * 2 * 2 * 32 * 32  # two passes of two layers, 16 bits each
 
 
-def test_wrong_bytes_are_errors_that_name_the_field(mistral: floptally.Cost) -> None:
+def test_invalid_byte_options_are_errors_that_name_the_field(mistral: floptally.Cost) -> None:
     forward = mistral.flops(lengths=[5], plan=DECODE)
     wrong: list[tuple[Any, str]] = [
         (lambda: forward.bytes(weight_bits=0), "weight_bits: must be an integer from 1 to 64, got 0"),
         (lambda: forward.bytes(cache_bits=65), "cache_bits: must be an integer from 1 to 64, got 65"),
         (lambda: forward.bytes(batches=0), "batches: must be an integer from 1 to 4294967296, got 0"),
-        (lambda: forward.bytes().mbu(1, gpus=1), "accelerator: is missing, and no memory_tbps is given either"),
+        (lambda: forward.bytes().mbu(1, gpus=1), "accelerator: is missing: pass accelerator= or memory_tbps="),
         (lambda: forward.bytes().mbu(1, gpus=1, accelerator="A100 SXM"), "memory_tbps: A100 SXM has memories of several"),
         (lambda: forward.bytes().mbu(0, gpus=1, memory_tbps=3), "seconds: must be a finite number above 0"),
         (lambda: forward.bytes().mbu(1, gpus=0, memory_tbps=3), "gpus: must be an integer from 1 to "),
         (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),
-        (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be of the forward alone"),
-        (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, whose products"),
-        (lambda: floptally.Cost.from_rows([("a", "tokens", "linear", 2)]).bytes(lengths=[5]), "parts: are missing"),
+        (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be a forward"),
+        (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, since bytes are counted only"),
+        (lambda: floptally.Cost.from_entries([("a", "tokens", "linear", 2)]).bytes(lengths=[5]), "parts: are missing"),
     ]  # fmt: skip
     for call, text in wrong:
         with pytest.raises(floptally.Error) as raised:
@@ -147,7 +147,7 @@ def test_wrong_bytes_are_errors_that_name_the_field(mistral: floptally.Cost) -> 
 # ---- the waterfall's line ----
 
 
-def test_what_is_bound_by_memory_by_hand() -> None:
+def test_memory_bound_time_matches_a_hand_calculation() -> None:
     """At a bandwidth where every byte takes longer than its FLOPs, the line is all bytes less all FLOPs."""
     work = floptally.cost(SMALL).flops(lengths=[5, 6])
     moved, peak, tbps = work.bytes(batches=2), 1000.0, 1e-6
@@ -171,7 +171,7 @@ def test_what_is_bound_by_memory_by_hand() -> None:
          "--accelerator H100\x20SXM --memory-tbps 1 --precisions mlp=fp8"),
     ],
 )  # fmt: skip
-def test_the_line_is_that_of_the_program(mistral: floptally.Cost, account: dict[str, Any], options: str) -> None:
+def test_memory_bound_line_of_a_waterfall_equals_that_of_the_program(mistral: floptally.Cost, account: dict[str, Any], options: str) -> None:
     plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
     made = mistral.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(seconds=1.6, gpus=4, **account)
     line = by_step(made)["memory_bound"]
@@ -184,7 +184,7 @@ def test_the_line_is_that_of_the_program(mistral: floptally.Cost, account: dict[
     assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
 
 
-def test_the_line_follows_other_choices(mistral: floptally.Cost) -> None:
+def test_memory_bound_line_of_a_waterfall_follows_what_if_settings(mistral: floptally.Cost) -> None:
     work = mistral.flops(lengths=[64])
     made = work.waterfall(seconds=1, gpus=1, accelerator="H100 SXM", memory_tbps=0.5)
     slow = by_step(made)["memory_bound"].gpu_nanoseconds
@@ -196,7 +196,7 @@ def test_the_line_follows_other_choices(mistral: floptally.Cost) -> None:
     lora = mistral.flops(lengths=[64], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)]))
     assert by_step(lora.waterfall(seconds=1, gpus=1, accelerator="H100 SXM"))["memory_bound"].is_known
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"batches": 2}, "memory_tbps: is missing; batches is of bytes"),
+        ({"batches": 2}, "memory_tbps: is missing: pass it with batches, which counts bytes"),
         ({"memory_tbps": 0}, "memory_tbps: must be a finite number above 0, got 0"),
         ({"memory_tbps": "a"}, "memory_tbps: must be a number, got 'a'"),
         ({"memory_tbps": 3, "weight_bits": 99}, "weight_bits: must be an integer from 1 to 64, got 99"),
@@ -214,9 +214,9 @@ TIMES = {"seconds": 0.2, "times": [{"name": "attention", "components": ["attenti
                                    {"name": "optimizer", "seconds": 0.01}]}  # fmt: skip
 
 
-def test_components_by_hand() -> None:
+def test_component_waterfall_matches_a_hand_calculation() -> None:
     tera = 10**12
-    cost = floptally.Cost.from_rows([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
+    cost = floptally.Cost.from_entries([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
     work = cost.flops(measured={"units": round(60 * tera / 3e9)})
     step = {"times": [{"name": "MLP", "components": ["mlp"], "seconds": 0.5}, {"name": "optimizer", "seconds": 0.2}]}
     made = work.waterfall(seconds=1, gpus=2, peak_tflops=100, idle_gpus=0, component_times=step, apart={"data": 0.1})
@@ -236,7 +236,7 @@ def test_components_by_hand() -> None:
     assert work.waterfall(seconds=1, gpus=2, peak_tflops=100).components is None
 
 
-def test_times_may_come_from_anywhere(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
+def test_component_times_may_come_from_a_dict_a_file_or_a_timer(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
     class Timer:
         def times(self, work: floptally.Breakdown) -> dict[str, Any]:
             assert work.total == 0 or "mlp" in work.useful.components
@@ -261,7 +261,7 @@ def test_times_may_come_from_anywhere(mistral: floptally.Cost, tmp_path: pathlib
     assert out["components"] == json.loads(tables[0])
 
 
-def test_a_trace_is_read_as_the_program_reads_it(tmp_path: pathlib.Path) -> None:
+def test_package_and_program_read_a_trace_the_same(tmp_path: pathlib.Path) -> None:
     config, trace = tmp_path / "tiny.json", tmp_path / "trace.json"
     config.write_text(json.dumps(TINY))
     trace.write_bytes(TRACE.read_bytes())
@@ -282,7 +282,7 @@ def test_a_trace_is_read_as_the_program_reads_it(tmp_path: pathlib.Path) -> None
     assert again is not None and again.to_table() == table.to_table() and again.notes == table.notes
     html = table._repr_html_()
     assert html.count("<tr>") == len(table.lines) + 2 and "not timed" in html
-    packed = tmp_path / "trace.json.gz"  # F85
+    packed = tmp_path / "trace.json.gz"
     packed.write_bytes(gzip.compress(TRACE.read_bytes()))
     assert work.waterfall(gpus=1, peak_tflops=0.1, trace=packed, modules="TinyForCausalLM=loss").to_dict() == made.to_dict()
     packed.write_bytes(packed.read_bytes()[:-20])
@@ -294,7 +294,7 @@ def test_a_trace_is_read_as_the_program_reads_it(tmp_path: pathlib.Path) -> None
     assert said.returncode != 0 and said.stderr.startswith("floptally: error: trace: is a broken gzip file: ")
 
 
-def test_traces_of_several_ranks_are_read_as_the_program_reads_them(tmp_path: pathlib.Path) -> None:
+def test_package_and_program_read_traces_of_several_ranks_the_same(tmp_path: pathlib.Path) -> None:
     config, slow = tmp_path / "tiny.json", tmp_path / "slow.json"
     config.write_text(json.dumps(TINY))
     traces = SOURCE / "tests" / "golden" / "traces"
@@ -327,14 +327,14 @@ def test_traces_of_several_ranks_are_read_as_the_program_reads_them(tmp_path: pa
         work.waterfall(trace=[slow, tmp_path / "none.json"], **account)
 
 
-def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
+def test_invalid_component_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
     work = mistral.flops(lengths=[512])
     bad = tmp_path / "bad.json"
     bad.write_text("{")
     one: dict[str, Any] = {"name": "a", "seconds": 0.1}
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"component_times": TIMES, "trace": TRACE}, "component_times: is given beside trace"),
-        ({"component_times": TIMES, "modules": "a=b"}, "modules: is given without trace, whose modules it names"),
+        ({"component_times": TIMES, "trace": TRACE}, "component_times: cannot be passed with trace"),
+        ({"component_times": TIMES, "modules": "a=b"}, "modules: needs trace=, since it names modules of the trace"),
         ({"trace": TRACE, "modules": 3}, "modules: must be a str, got 3"),
         ({"trace": TRACE, "modules": "a"}, "modules[0]: must be PATTERN=NAME"),
         ({"trace": 3}, "trace: must be a path, or a list of a path for each rank, got 3"),
@@ -342,14 +342,14 @@ def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp
         ({"trace": [TRACE, 3]}, "trace: must be a path, or a list of a path for each rank, got ["),
         ({"trace": tmp_path / "none.json"}, "trace: cannot read "),
         ({"component_times": tmp_path / "none.json"}, "component_times: cannot be read from "),
-        ({"component_times": bad}, "component_times: is no JSON: "),
+        ({"component_times": bad}, "component_times: must be JSON: "),
         ({"component_times": 3}, "component_times: must be a JSON object, got 3"),
-        ({"component_times": {"time": []}}, "component_times.time: is no key of a file of times"),
+        ({"component_times": {"time": []}}, "component_times.time: is an unknown key; known: seconds"),
         ({"component_times": {"times": [{"name": "a"}]}}, "times[0].seconds: is missing"),
         ({"component_times": {"times": [{**one, "seconds": float("nan")}]}}, "component_times: cannot be written as JSON"),
-        ({"component_times": {"times": [{**one, "components": ["mpl"]}]}, "seconds": 1}, 'times[0]: "a" is of "mpl"'),
+        ({"component_times": {"times": [{**one, "components": ["mpl"]}]}, "seconds": 1}, 'times[0]: "a" lists the component "mpl"'),
         ({"component_times": {"times": [one, one]}, "seconds": 1}, 'times[1]: "a" has two times'),
-        ({"component_times": {"times": [one]}}, "seconds: is missing; give it"),
+        ({"component_times": {"times": [one]}}, "seconds: is missing: pass it"),
         ({"component_times": {"times": [{**one, "seconds": 2}]}, "seconds": 1}, 'times[0]: "a" must be from 0 to the 1'),
     ]
     for change, text in wrong:

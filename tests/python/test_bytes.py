@@ -176,7 +176,7 @@ MLA = {
     ],
     ids=["mha", "gqa", "mqa", "mla"],
 )
-def test_a_step_moves_the_bytes_of_its_tensors(
+def test_a_training_step_moves_the_bytes_of_its_tensors(
     program: str, tmp_path: pathlib.Path, config: Any, rows: int, columns: int, trains: bool
 ) -> None:
     model = built(config)
@@ -211,7 +211,7 @@ CACHED = {
 
 @pytest.mark.parametrize("past", [5, 40])
 @pytest.mark.parametrize("name", CACHED)
-def test_a_decode_step_reads_the_cache_that_is_there(
+def test_a_decode_step_reads_the_existing_cache(
     program: str, tmp_path: pathlib.Path, name: str, past: int
 ) -> None:
     config = CACHED[name]

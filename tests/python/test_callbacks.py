@@ -25,7 +25,9 @@ NAMES = {
     "mfu_pct", "mfu_padded_pct", "hfu_pct", "tflops_per_gpu", "tflops_padded_per_gpu", "tflops_executed_per_gpu",
     "tokens_per_second", "tokens_per_second_per_gpu", "samples_per_second", "useful_fraction", "useful_flops_fraction",
     "step_seconds", "step_seconds_p50", "step_seconds_p95", "step_seconds_min", "step_seconds_max", "steps",
+    "total_flops", "total_tokens", "total_steps",
 }  # fmt: skip
+LEFT = {"steps_left", "seconds_left", "ends_at"}  # of a trainer whose number of steps is known
 
 
 class TestClock:
@@ -54,7 +56,7 @@ def work_of(lengths: list[int], row: int | None = None) -> floptally.Breakdown:
 # ---- lengths from a batch ----
 
 
-def test_a_padded_batch_counts_by_its_mask() -> None:
+def test_a_padded_batch_is_counted_by_its_attention_mask() -> None:
     mask = np.array([[1, 1, 1, 0], [1, 0, 0, 0]])
     batch = {"input_ids": np.zeros((2, 4)), "attention_mask": mask, "position_ids": np.array([[0, 1, 2, 0], [0, 0, 0, 0]])}
     found = callbacks.batch_arguments(batch)
@@ -64,7 +66,7 @@ def test_a_padded_batch_counts_by_its_mask() -> None:
     assert floptally.flops(CONFIG, **callbacks.batch_arguments(tensors)).total == work_of([3, 1], 4).total
 
 
-def test_positions_that_begin_again_are_packed_sequences() -> None:
+def test_position_ids_that_restart_are_read_as_packed_sequences() -> None:
     batch = {"input_ids": np.zeros((2, 5)), "position_ids": np.array([[0, 1, 2, 0, 1], [0, 0, 1, 2, 3]])}
     assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([3, 2, 1, 4]).total
     with_ones = {**batch, "attention_mask": np.ones((2, 5))}
@@ -75,7 +77,7 @@ def test_positions_that_begin_again_are_packed_sequences() -> None:
     assert floptally.flops(CONFIG, **callbacks.batch_arguments(whole_rows)).total == work_of([3]).total
 
 
-def test_boundaries_win_and_mock_sequences_are_padding() -> None:
+def test_a_batch_with_cu_seqlens_ignores_its_mask_and_counts_mock_sequences_as_padding() -> None:
     batch = {
         "input_ids": np.zeros((1, 8)), "attention_mask": np.ones((1, 8)), "position_ids": np.arange(8)[None],
         "cu_seq_lens_q": torch.tensor([0, 3, 5, 8], dtype=torch.int32), "num_real_seqs": torch.tensor(2),
@@ -93,7 +95,7 @@ def test_boundaries_win_and_mock_sequences_are_padding() -> None:
     assert step.total == work_of([3, 2]).total and step.padded_total == work_of([4, 4]).total
 
 
-def test_other_batches_whole_rows_encoder_decoders_and_images() -> None:
+def test_batches_of_padded_rows_and_of_encoder_decoders_and_of_images_are_counted() -> None:
     assert callbacks.batch_arguments({"input_ids": np.zeros((3, 7))})["lengths"].tolist() == [7, 7, 7]
     assert callbacks.batch_arguments({"inputs_embeds": np.zeros((1, 9, 16))})["lengths"].tolist() == [9]
     both = callbacks.batch_arguments(
@@ -113,7 +115,7 @@ def counted(batch: dict[str, Any]) -> tuple[int, int]:
     return step.total, step.padded_total
 
 
-def test_f2_segment_ids_are_documents_and_never_one_sequence() -> None:
+def test_segment_ids_split_a_row_into_documents() -> None:
     mask = np.array([[1, 1, 2, 2, 2, 0]])
     found = callbacks.batch_arguments({"input_ids": np.zeros((1, 6)), "attention_mask": mask})
     tally = floptally.Tally()
@@ -137,14 +139,14 @@ def test_f2_segment_ids_are_documents_and_never_one_sequence() -> None:
     assert counted(one_row_of_many)[0] == work_of([2, 3] * 3).total
 
 
-def test_f2_left_padding_is_no_document() -> None:
+def test_left_padding_is_not_counted_as_a_document() -> None:
     batch = {"attention_mask": np.array([[0, 0, 1, 1]]), "position_ids": np.array([[1, 1, 0, 1]])}
     assert list(callbacks.batch_arguments(batch)) == ["attention_mask"]
     assert counted(batch) == (work_of([2]).total, work_of([2], 4).padded_total)
 
 
 @pytest.mark.parametrize("kinds", [3, 4])
-def test_f2_positions_of_images_begin_again_with_their_document(kinds: int) -> None:
+def test_position_ids_of_images_restart_with_their_document(kinds: int) -> None:
     text = np.array([0, 1, 2, 0, 1, 2, 3, 4])
     # The second document begins with an image of 2 x 2 patches, and then has a token.
     mrope = np.array([[0, 1, 2, 0, 0, 0, 0, 2], [0, 1, 2, 0, 0, 1, 1, 2], [0, 1, 2, 0, 1, 0, 1, 2]])
@@ -160,7 +162,7 @@ def test_f2_positions_of_images_begin_again_with_their_document(kinds: int) -> N
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of a document must stand together, they do not in row 0"),
+        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of each document must be contiguous, but are not in row 0"),
         ({"attention_mask": [[1, -1]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
         ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
         ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have 0 and 1, or ids of documents"),
@@ -172,7 +174,7 @@ def test_f2_positions_of_images_begin_again_with_their_document(kinds: int) -> N
          "attention_mask: has ids above 1"),
     ],
 )  # fmt: skip
-def test_f2_what_cannot_be_read_is_an_error(batch: dict[str, Any], message: str) -> None:
+def test_an_unreadable_batch_is_an_error(batch: dict[str, Any], message: str) -> None:
     with pytest.raises(floptally.Error, match=f"^{message}"):
         callbacks.batch_arguments(batch)
 
@@ -180,7 +182,7 @@ def test_f2_what_cannot_be_read_is_an_error(batch: dict[str, Any], message: str)
 # ---- without a framework ----
 
 
-def test_a_loop_of_ones_own_in_one_line() -> None:
+def test_a_custom_training_loop_needs_one_line_to_be_metered() -> None:
     meter = new_meter()
     assert callbacks.postfix(meter) == ""
     with callbacks.step(meter, {"input_ids": np.zeros((2, 8))}, {"input_ids": np.zeros((1, 5))}, seconds=2.0):
@@ -193,7 +195,7 @@ def test_a_loop_of_ones_own_in_one_line() -> None:
     assert not meter.in_step and meter.run.steps == 1
 
 
-def test_a_short_postfix_has_few_digits() -> None:
+def test_progress_bar_shows_rounded_mfu_and_tflops() -> None:
     meter = floptally.Meter(floptally.cost({**CONFIG, "hidden_size": 16384, "num_attention_heads": 128}), gpus=1,
                             peak_tflops=989)  # fmt: skip
     with meter.step(seconds=1e-3):
@@ -201,7 +203,7 @@ def test_a_short_postfix_has_few_digits() -> None:
     assert callbacks.postfix(meter) == f"MFU {100 * meter.run.mfu:.1f}% | {meter.run.tflops_per_gpu:.0f} TFLOP/s"
 
 
-def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:
+def test_meter_adapter_pauses_and_discards_steps_and_begins_new_intervals() -> None:
     meter = new_meter()
     adapter = callbacks.MeterAdapter(meter, clock=TestClock(), prefix="mine/")
     assert adapter.scalars() == {}
@@ -234,7 +236,7 @@ def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:
         first.add([1])
 
 
-def test_f36_lists_of_tensors_are_rows_of_ids_and_what_may_be_a_mask_is_refused() -> None:
+def test_a_batch_that_is_one_tensor_is_rows_of_ids_and_a_second_tensor_is_an_error() -> None:
     ids, labels = torch.randint(2, 32, (3, 5)), torch.full((3, 5), -100)
     for batch in (ids, [ids], (ids, labels), [ids, torch.zeros(3)], [ids, torch.ones(3, 5)], ids.numpy(), [{"input_ids": ids}, labels]):
         assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([5, 5, 5]).total
@@ -242,7 +244,7 @@ def test_f36_lists_of_tensors_are_rows_of_ids_and_what_may_be_a_mask_is_refused(
     assert floptally.flops(CONFIG, **callbacks.batch_arguments([embeddings, labels])).total == work_of([5, 5, 5]).total
     mask = torch.tensor([[1, 1, 1, 0, 0]] * 3)
     for second in (mask, mask.bool()):
-        with pytest.raises(floptally.Error, match=r"^batch\[1\]: may be a mask, having 0 and 1 alone: give arguments="):
+        with pytest.raises(floptally.Error, match=r"^batch\[1\]: may be a mask, since it only has 0 and 1: pass arguments="):
             callbacks.batch_arguments([ids, second])
     for wrong in ([ids.float()], [ids[0]], [], "text", [ids.bool()]):
         with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first"):
@@ -292,39 +294,42 @@ def trainer_in(folder: Path, meter: floptally.Meter, *, attach: bool = True, oth
     given = {
         "output_dir": str(folder), "per_device_train_batch_size": 2, "per_device_eval_batch_size": 2, "max_steps": 3,
         "logging_steps": 1, "report_to": [], "use_cpu": True, "disable_tqdm": True, "save_strategy": "no",
-        "train_sampling_strategy": "sequential",
     }  # fmt: skip
-    arguments = transformers.TrainingArguments(**{**given, **options})
+    # Older releases have no such argument, and take the sampler from a method.
+    strategy = {"train_sampling_strategy": "sequential"} if hasattr(transformers.TrainingArguments, "train_sampling_strategy") else {}
+    arguments = transformers.TrainingArguments(**{**given, **strategy, **options})
     callback = callbacks.TrainerMeter(meter, clock=clock)
     found = [*(others or []), *([] if attach else [callback])]
     trainer = transformers.Trainer(
         model=model, args=arguments, train_dataset=examples(), eval_dataset=examples()[:4], callbacks=found
     )
+    if not strategy:
+        trainer._get_train_sampler = lambda *given: torch.utils.data.SequentialSampler(trainer.train_dataset)
     return trainer, callback.attach(trainer) if attach else callback
 
 
 @pytest.mark.parametrize("attach", [True, False])
-def test_hugging_face_logs_have_the_scalars_of_each_step(tmp_path: Path, attach: bool) -> None:
+def test_hugging_face_trainer_logs_the_scalars_of_each_step(tmp_path: Path, attach: bool) -> None:
     meter = new_meter()
     trainer, callback = trainer_in(tmp_path, meter, attach=attach)
     trainer.train()
     logs = [line for line in trainer.state.log_history if "loss" in line]
     assert len(logs) == 3
     for step, line in enumerate(logs):
-        assert {f"train/{name}" for name in NAMES} <= set(line)
+        assert NAMES <= set(line)
         work = work_of(LENGTHS[2 * step : 2 * step + 2], 8)
-        seconds = line["train/step_seconds"]
-        assert line["train/tflops_per_gpu"] == pytest.approx(work.total / seconds / 1e12)
-        assert line["train/mfu_pct"] == pytest.approx(100 * work.total / seconds / 1e9)
-        assert line["train/mfu_padded_pct"] == pytest.approx(100 * work.padded_total / seconds / 1e9)
-        assert line["train/useful_fraction"] == sum(LENGTHS[2 * step : 2 * step + 2]) / 16
-        assert line["train/steps"] == 1
+        seconds = line["step_seconds"]
+        assert line["tflops_per_gpu"] == pytest.approx(work.total / seconds / 1e12)
+        assert line["mfu_pct"] == pytest.approx(100 * work.total / seconds / 1e9)
+        assert line["mfu_padded_pct"] == pytest.approx(100 * work.padded_total / seconds / 1e9)
+        assert line["useful_fraction"] == sum(LENGTHS[2 * step : 2 * step + 2]) / 16
+        assert line["steps"] == 1
     assert meter.run.useful == work_of(LENGTHS[:6], 8).total
     assert meter.run.samples == 6
     assert callback.postfix.startswith("MFU ")
 
 
-def test_hugging_face_loggers_see_the_scalars_where_the_callback_is_attached(tmp_path: Path) -> None:
+def test_hugging_face_loggers_see_the_scalars_of_an_attached_callback(tmp_path: Path) -> None:
     llama()
     import transformers
 
@@ -336,10 +341,10 @@ def test_hugging_face_loggers_see_the_scalars_where_the_callback_is_attached(tmp
 
     trainer, _ = trainer_in(tmp_path, new_meter(), others=[Logger()])
     trainer.train()
-    assert [line.get("train/steps") for line in seen if "loss" in line] == [1, 1, 1]
+    assert [line.get("steps") for line in seen if "loss" in line] == [1, 1, 1]
 
 
-def test_hugging_face_microbatches_of_accumulation_are_one_step_and_evaluation_is_none(tmp_path: Path) -> None:
+def test_hugging_face_gradient_accumulation_counts_as_one_step_and_evaluation_is_not_counted(tmp_path: Path) -> None:
     llama()
     import transformers
 
@@ -359,15 +364,15 @@ def test_hugging_face_microbatches_of_accumulation_are_one_step_and_evaluation_i
     assert meter.run.steps == 3
     assert meter.run.useful == work_of(LENGTHS, 8).total
     logs = [line for line in trainer.state.log_history if "loss" in line]
-    assert [line["train/steps"] for line in logs] == [2]
+    assert [line["steps"] for line in logs] == [2]
     assert sum("eval_loss" in line for line in trainer.state.log_history) == 3
-    assert not any("train/steps" in line for line in trainer.state.log_history if "eval_loss" in line)
+    assert not any("steps" in line for line in trainer.state.log_history if "eval_loss" in line)
     before = meter.run.useful
     trainer.evaluate()
     assert meter.run.useful == before and not meter.in_step
 
 
-def test_hugging_face_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+def test_hugging_face_trainer_resumes_the_meter_from_a_checkpoint(tmp_path: Path) -> None:
     first = new_meter()
     trainer, _ = trainer_in(tmp_path, first, max_steps=2, save_strategy="steps", save_steps=2)
     trainer.train()
@@ -381,7 +386,7 @@ def test_hugging_face_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert again.run.seconds > first.run.seconds
 
 
-def test_hugging_face_generation_and_steps_that_fail_count_nothing(tmp_path: Path) -> None:
+def test_hugging_face_generation_and_failed_steps_are_not_counted(tmp_path: Path) -> None:
     meter = new_meter()
     trainer, callback = trainer_in(tmp_path, meter, max_steps=1)
     compute, calls = trainer.compute_loss, []
@@ -452,9 +457,9 @@ def lightning_run(
 def test_lightning_loggers_have_the_scalars_of_each_step(tmp_path: Path) -> None:
     meter = new_meter()
     trainer, logged = lightning_run(tmp_path, meter)
-    assert [step for step, _ in logged] == [1, 2, 3, 4, 5, 6]
-    for step, scalars in logged:
-        assert set(scalars) == {f"train/{name}" for name in NAMES}
+    assert [step for step, _ in logged] == [0, 1, 2, 3, 4, 5]  # as Lightning counts
+    for step, scalars in ((step + 1, scalars) for step, scalars in logged):
+        assert set(scalars) == {f"train/{name}" for name in NAMES | LEFT}
         work = work_of(LENGTHS[2 * step - 2 : 2 * step], 8)
         assert scalars["train/mfu_pct"] == pytest.approx(100 * work.total / scalars["train/step_seconds"] / 1e9)
     assert meter.run.useful == work_of(LENGTHS, 8).total and meter.run.steps == 6
@@ -462,25 +467,25 @@ def test_lightning_loggers_have_the_scalars_of_each_step(tmp_path: Path) -> None
     assert not meter.in_step
 
 
-def test_lightning_accumulates_batches_into_one_step_and_does_not_count_validation(tmp_path: Path) -> None:
+def test_lightning_accumulates_batches_into_one_step_and_skips_validation(tmp_path: Path) -> None:
     meter = new_meter()
     _, logged = lightning_run(tmp_path, meter, accumulate_grad_batches=4, val_check_interval=2)
     # Four batches, and the two that were left at the end of the epoch.
-    assert [(step, scalars["train/steps"]) for step, scalars in logged] == [(1, 1), (2, 1)]
+    assert [(step, scalars["train/steps"]) for step, scalars in logged] == [(0, 1), (1, 1)]
     assert meter.run.useful == work_of(LENGTHS, 8).total and meter.run.steps == 2
     assert meter.last_step.useful == work_of(LENGTHS[8:], 8).total
 
 
-def test_lightning_logs_every_so_many_steps_what_came_since(tmp_path: Path) -> None:
+def test_lightning_logs_an_interval_every_n_steps(tmp_path: Path) -> None:
     meter = new_meter()
     callback = callbacks.LightningMeter(meter, every_n_steps=4, progress_bar=False, prefix="train/x_")
     trainer, logged = lightning_run(tmp_path, meter, callbacks=[callback])
-    assert [(step, scalars["train/x_steps"]) for step, scalars in logged] == [(4, 4)]
+    assert [(step, scalars["train/x_steps"]) for step, scalars in logged] == [(3, 4)]
     assert "mfu_pct" not in trainer.progress_bar_metrics
     assert callback.postfix == callbacks.postfix(meter)
 
 
-def test_lightning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+def test_lightning_resumes_the_meter_from_a_checkpoint(tmp_path: Path) -> None:
     trainer, _ = lightning_run(tmp_path, new_meter(), batches=2)
     trainer.save_checkpoint(tmp_path / "two.ckpt")
     again = new_meter()
@@ -489,7 +494,7 @@ def test_lightning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert again.run.useful == work_of(LENGTHS[:4] + LENGTHS[:8], 8).total
 
 
-def test_lightning_forgets_a_step_that_fails(tmp_path: Path) -> None:
+def test_lightning_does_not_count_a_failed_step(tmp_path: Path) -> None:
     lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
 
     class Fails(lightning.Callback):  # type: ignore[name-defined,misc,unused-ignore]

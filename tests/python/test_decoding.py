@@ -21,7 +21,7 @@ MODEL = floptally.cost(LLAMA_3_8B)
 def test_a_request_has_its_published_flops() -> None:
     assert MODEL.flops(requests=[(2000, 38)], plan=FORWARD).total == 31_662_244_626_432
     assert MODEL.flops(requests=[(2000, 38)], plan=LAST).total == 29_561_948_995_584
-    assert MODEL.total(requests=[(2000, 38)], plan=FORWARD, logits="last") == 29_561_948_995_584
+    assert MODEL.total_flops(requests=[(2000, 38)], plan=FORWARD, logits="last") == 29_561_948_995_584
 
 
 def passes(prompt: int, generated: int, cached: int = 0, chunk: int = 1 << 30) -> list[tuple[int, int]]:
@@ -50,7 +50,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", [*CONFIGS, "top-k absorbed", "latent absorbed"])
-def test_the_closed_form_is_the_sum_over_passes(name: str) -> None:
+def test_flops_of_a_request_equal_the_sum_over_its_passes(name: str) -> None:
     kind, _, absorbed = name.partition(" ")
     model = floptally.cost(CONFIGS[kind], mla="absorbed" if absorbed else "expanded")
     dice = random.Random(3)
@@ -66,7 +66,7 @@ def test_the_closed_form_is_the_sum_over_passes(name: str) -> None:
             assert closed.to_dict() == model.flops(new_tokens=listed, plan=plan).to_dict()
 
 
-def test_bytes_are_those_of_the_steps_of_an_engine() -> None:
+def test_bytes_of_a_request_equal_those_of_its_engine_steps() -> None:
     model = floptally.cost(CONFIGS["states"])
     requests = [(20, 5), (7, 9), (30, 1)]
     moved = model.bytes(requests=requests, plan=LAST)
@@ -95,7 +95,7 @@ def test_a_meter_takes_requests() -> None:
     assert meter.last_step.tally == tally
 
 
-def test_speculative_steps() -> None:
+def test_speculative_steps_count_draft_and_target_model() -> None:
     steps = [(4, 4), (4, 0), (4, 2)]
     tally = floptally.Tally(MODEL, plan=FORWARD)
     tally.add_speculative(2000, steps)
@@ -114,25 +114,28 @@ def test_speculative_steps() -> None:
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: MODEL.flops(requests=[(5, 5)]), r"requests: are decoded, which trains nothing: give plan=Plan"),
+        (lambda: MODEL.flops(requests=[(5, 5)]), r"requests: cannot be trained on: pass plan=Plan"),
         (lambda: MODEL.flops(requests=[(5,)], plan=FORWARD), r"requests\[0\]: must be \(prompt, generated\) or"),
         (lambda: MODEL.flops(requests=[(5, 5), (5, 5, 5)], plan=FORWARD), r"requests\[1\]: must compute at least the last"),
         (lambda: MODEL.flops(requests=[(0, 5)], plan=FORWARD), r"requests\[0\]: must have a prompt of at least 1 token"),
         (lambda: MODEL.flops(requests=[(5, -1)], plan=FORWARD), r"requests\[0\]\[1\]"),
         (lambda: MODEL.flops(requests=[(5, 5)], prefill_chunk=0, plan=FORWARD), "prefill_chunk: must be"),
         (lambda: MODEL.flops(lengths=[5], prefill_chunk=4, plan=FORWARD), "prefill_chunk: needs requests"),
-        (lambda: MODEL.bytes(requests=[(5, 5)], batches=2, plan=FORWARD), "batches: are those of the requests' own steps"),
-        (lambda: MODEL.bytes(requests=[(5, 5)], lengths=[4], plan=FORWARD), "tally: .* requests beside another batch"),
-        (lambda: floptally.Tally(MODEL).add_speculative(5, [(2, 3)]), r"steps\[0\]: 3 accepted tokens are more than the 2"),
+        (lambda: MODEL.bytes(requests=[(5, 5)], batches=2, plan=FORWARD), "batches: cannot be passed with requests"),
+        (lambda: MODEL.bytes(requests=[(5, 5)], lengths=[4], plan=FORWARD), "tally: .* requests without another batch"),
+        (
+            lambda: floptally.Tally(MODEL).add_speculative(5, [(2, 3)]),
+            r"steps\[0\]: accepted tokens must be at most the 2 drafted, got 3",
+        ),
         (lambda: floptally.Tally(MODEL).add_tree([0], [5]), r"parents\[0\]"),
     ],
 )
-def test_bad_requests_are_named(call: Any, message: str) -> None:
+def test_invalid_requests_are_errors_that_name_the_field(call: Any, message: str) -> None:
     with pytest.raises(floptally.Error, match=message):
         call()
 
 
-def test_a_tree_counts_a_shared_prompt_once() -> None:
+def test_a_prefix_tree_counts_a_shared_prompt_once() -> None:
     tree = floptally.Tally(MODEL)
     tree.add_tree([-1] + [0] * 8, [100] + [50] * 8)
     rows = floptally.Tally(MODEL)
@@ -143,7 +146,7 @@ def test_a_tree_counts_a_shared_prompt_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3", "mistral", "gemma2", "gpt_neox", "qwen3_moe", "deepseek_v3"])
-def test_models_that_really_generate(kind: str) -> None:
+def test_generating_models_count_like_pytorch(kind: str) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     from torch.utils.flop_counter import FlopCounterMode
@@ -180,12 +183,12 @@ def test_models_that_really_generate(kind: str) -> None:
         )
         again = 0
         if kind == "deepseek_v3":  # its class caches the latent, and expands that of the whole past again in each pass
-            expansion = sum(row.flops_per_unit for row in made.rows if row.weight == "kv_b_proj")
+            expansion = sum(entry.flops_per_unit for entry in made.entries if entry.weight == "kv_b_proj")
             again = rows * expansion * sum(past for _, past in passes(prompt, generated))
         assert counted.total + again == counter.get_total_flops()
 
 
-def test_the_example_counts_a_scheduler_s_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_serving_example_counts_the_output_of_a_scheduler(capsys: pytest.CaptureFixture[str]) -> None:
     spec = importlib.util.spec_from_file_location("serve_schedule", SOURCE / "examples" / "serve_schedule.py")
     assert spec is not None and spec.loader is not None
     example = importlib.util.module_from_spec(spec)
@@ -194,7 +197,7 @@ def test_the_example_counts_a_scheduler_s_output(capsys: pytest.CaptureFixture[s
     for budget in (64, 1024, 10_000):
         listed = [one for step in example.schedule(example.REQUESTS, budget) for one in example.new_tokens(step)]
         # However prompts are cut into steps: the same tokens, the same pairs, and with every logit the same FLOPs.
-        assert MODEL.total(new_tokens=listed, plan=FORWARD) == MODEL.total(requests=example.REQUESTS, plan=FORWARD)
+        assert MODEL.total_flops(new_tokens=listed, plan=FORWARD) == MODEL.total_flops(requests=example.REQUESTS, plan=FORWARD)
     example.main()
     printed = capsys.readouterr().out
     assert "202 steps, 3194 tokens" in printed

@@ -150,7 +150,7 @@ def host() -> Iterator[Host]:
     gc.enable()
 
 
-def test_sums_are_those_of_a_tally_bit_for_bit(mistral: floptally.Cost, llama: floptally.Cost) -> None:
+def test_sums_on_the_device_equal_a_tally_bit_for_bit(mistral: floptally.Cost, llama: floptally.Cost) -> None:
     generator = np.random.default_rng(7)
     lengths = generator.integers(0, 9000, 600)
     slots = lengths + generator.integers(0, 64, 600)
@@ -185,7 +185,7 @@ def test_sums_are_those_of_a_tally_bit_for_bit(mistral: floptally.Cost, llama: f
         assert cost.flops(tally=counted.read()).total == cost.flops(tally=expected).total
 
 
-def test_calls_are_named_as_those_of_a_tally(mistral: floptally.Cost) -> None:
+def test_methods_of_a_device_tally_have_the_names_and_results_of_a_tally(mistral: floptally.Cost) -> None:
     masks = [floptally.Mask.sliding_window(400), floptally.Mask.cross_attention()]
     generator = np.random.default_rng(11)
     lengths, others = (generator.integers(0, 3000, 200) for _ in range(2))
@@ -216,11 +216,11 @@ def test_calls_are_named_as_those_of_a_tally(mistral: floptally.Cost) -> None:
     assert counted.read() == expected
     with pytest.raises(floptally.Error, match=r"^past: must be as many as lengths \(200\), got 199"):
         counted.add_new_tokens(Tensor(lengths), Tensor(others[1:]))
-    with pytest.raises(floptally.Error, match="^cu_seqlens_real: says which sequences are real"):
+    with pytest.raises(floptally.Error, match="^cu_seqlens_real: cannot be passed with cu_seqlens_padded"):
         counted.add_cu_seqlens(Tensor(boundaries), num_real_seqs=3, cu_seqlens_real=Tensor(boundaries))
 
 
-def test_one_text_of_calls_adds_to_every_tally(mistral: floptally.Cost) -> None:
+def test_the_same_calls_add_to_a_tally_a_device_tally_and_a_meter(mistral: floptally.Cost) -> None:
     """The calls are the same on a Tally, a DeviceTally and a Meter; in C++ tests/cuda/device_tally.test.cu asks its three."""
     lengths, parts = [5, 700, 40], [1, 0, 7]
     boundaries, slots, flags = [0, 5, 705, 745], [0, 8, 708, 752], [[1, 1, 0], [0, 1, 1]]
@@ -264,7 +264,7 @@ def test_one_text_of_calls_adds_to_every_tally(mistral: floptally.Cost) -> None:
             to.add_new_tokens(array(lengths), array(parts[:2]))
 
 
-def test_samples_of_hstu_are_those_of_a_tally(host: Host) -> None:
+def test_a_device_tally_counts_hstu_samples_like_a_tally(host: Host) -> None:
     masks = [floptally.Mask.hstu()]
     parts = [(3, 500, 4, 2), (0, 20, 0, 2), (1, 0, 7, 2)]
     counted, expected = floptally.DeviceTally(masks), floptally.Tally(masks)
@@ -275,7 +275,7 @@ def test_samples_of_hstu_are_those_of_a_tally(host: Host) -> None:
     assert counted.read() == expected
 
 
-def test_kernels_are_read_and_loaded_once_a_device(mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_are_loaded_once_per_device(mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Host().library
     for device in (0, 1):
         first = floptally.DeviceTally(mistral, device=device)
@@ -290,7 +290,7 @@ def test_kernels_are_read_and_loaded_once_a_device(mistral: floptally.Cost, monk
 
 
 @pytest.mark.parametrize("call", ["cudaHostAlloc", "cudaMemcpyAsync", "cudaStreamSynchronize"])
-def test_a_tally_that_fails_half_made_gives_its_memory_back_on_its_device(mistral: floptally.Cost, host: Host, call: str) -> None:
+def test_a_device_tally_that_fails_to_construct_frees_its_gpu_memory(mistral: floptally.Cost, host: Host, call: str) -> None:
     library = host.library
     floptally.DeviceTally(mistral, device=1)  # its kernels are loaded
     before = library.floptally_host_on_wrong_device()
@@ -304,7 +304,7 @@ def test_a_tally_that_fails_half_made_gives_its_memory_back_on_its_device(mistra
         library.floptally_host_require_device(-1)
 
 
-def test_machine_code_and_ptx_are_of_the_cuda_that_the_error_names() -> None:
+def test_kernel_binaries_need_the_cuda_version_that_the_error_names() -> None:
     """A driver loads what its own CUDA or an older one has assembled; nvcc 13 has raised the ABI of machine code."""
     image = _device._kernels()
     codes = [at.start() for at in re.finditer(b"\x7fELF\x02\x01", image)]
@@ -327,7 +327,7 @@ def test_machine_code_and_ptx_are_of_the_cuda_that_the_error_names() -> None:
     assert (abis, versions) == ({"12": ({7}, {b"8"}), "13": ({8}, {b"9"})}[said[1]])
 
 
-def test_an_end_needs_no_stream_that_it_was_given(mistral: floptally.Cost, host: Host) -> None:
+def test_destroying_a_device_tally_does_not_use_the_callers_stream(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     lengths = Tensor([5])
     streams = [host.stream() for _ in range(2)]
@@ -339,7 +339,7 @@ def test_an_end_needs_no_stream_that_it_was_given(mistral: floptally.Cost, host:
     assert host.asked(held.clear) == (0, 2, 0, 0)
 
 
-def test_an_add_is_one_launch_and_nothing_else_that_costs(mistral: floptally.Cost, host: Host) -> None:
+def test_adding_on_the_device_is_one_kernel_launch_without_other_costly_cuda_calls(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral, device=0)
     arrays = {
         "cu_seqlens": Tensor([0, 5, 9]), "cu_seqlens_padded": Tensor([0, 8, 16]), "num_real_seqs": Tensor([2]),
@@ -356,7 +356,7 @@ def test_an_add_is_one_launch_and_nothing_else_that_costs(mistral: floptally.Cos
     assert [one.tokens for one in polled if one is not None] == [9 + 9 + 9 + 2]
 
 
-def test_a_capture_holds_one_launch_and_its_replays_count_and_take_snapshots(mistral: floptally.Cost, host: Host) -> None:
+def test_a_replayed_cuda_graph_counts_and_takes_snapshots(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     cu_seqlens = Tensor([0, 700, 6000])
     stream = host.stream()
@@ -365,7 +365,7 @@ def test_a_capture_holds_one_launch_and_its_replays_count_and_take_snapshots(mis
     asked = host.asked(lambda: (counted.add(cu_seqlens=cu_seqlens, stream=stream), counted.snapshot(stream=stream)))
     assert asked == (2, 0, 0, 1)  # is it captured?
     assert counted.poll() is None
-    with pytest.raises(floptally.Error, match="^read: waits for the stream, which is being captured: take a snapshot"):
+    with pytest.raises(floptally.Error, match="^read: cannot wait for a stream that is being captured: take a snapshot"):
         counted.read(stream=stream)
     graph = ctypes.c_void_p()
     host.cudaStreamEndCapture(handle, ctypes.byref(graph))
@@ -398,7 +398,7 @@ def test_a_capture_holds_one_launch_and_its_replays_count_and_take_snapshots(mis
         ({"attention_mask": [[1, 2, 0]]}, lambda t: t.add_attention_mask([[1, 2, 0]])),
     ],
 )
-def test_what_is_left_out_has_the_words_of_a_tally_and_the_rest_is_counted(
+def test_a_device_tally_skips_invalid_input_with_the_error_of_a_tally_and_counts_the_rest(
     mistral: floptally.Cost, wrong: dict[str, Any], call: Callable[[floptally.Tally], None]
 ) -> None:
     with pytest.raises(floptally.Error) as of_host:
@@ -419,12 +419,12 @@ def test_what_is_left_out_has_the_words_of_a_tally_and_the_rest_is_counted(
     assert (str(again), again.counted) == (str(of_device.value), of_device.value.counted)
 
 
-def test_what_the_host_can_see_is_an_error_at_once(mistral: floptally.Cost, host: Host) -> None:
+def test_errors_that_the_host_can_see_are_raised_by_the_call(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     one = Tensor([0, 5])
     wrong: list[tuple[dict[str, Any], str]] = [
         ({}, "lengths: must be an array or a tensor on CUDA device 0, got None"),
-        ({"cu_seqlens": one, "lengths": one}, "cu_seqlens: is given beside lengths, and both would be counted"),
+        ({"cu_seqlens": one, "lengths": one}, "cu_seqlens: cannot be passed with lengths, since both would be counted"),
         ({"num_real_seqs": 1, "lengths": one}, "num_real_seqs: needs cu_seqlens"),
         ({"row_length": 1, "cu_seqlens": one}, "row_length: needs lengths"),
         ({"cu_seqlens": [0, 5]}, r"cu_seqlens: must be an array or a tensor on CUDA device 0, got \[0, 5\]"),
@@ -434,7 +434,10 @@ def test_what_the_host_can_see_is_an_error_at_once(mistral: floptally.Cost, host
         ({"cu_seqlens": Tensor([0, 5], np.uint16)}, "cu_seqlens: must be int32, int64, uint32 or uint64, got uint16"),
         ({"cu_seqlens": Tensor([[0, 5]])}, r"cu_seqlens: must have one dimension, got shape \(1, 2\)"),
         ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 as cu_seqlens, got int64"),
-        ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0])}, "cu_seqlens_padded: has 1 boundaries, cu_seqlens has 2"),
+        (
+            {"cu_seqlens": one, "cu_seqlens_padded": Tensor([0])},
+            "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 2, got 1",
+        ),
         ({"cu_seqlens": one, "num_real_seqs": 2}, "num_real_seqs: "),
         ({"cu_seqlens": one, "num_real_seqs": Tensor([1, 1])}, "num_real_seqs: must be one number, got 2"),
         ({"lengths": one, "row_length": -1}, "row_length: must be an integer"),
@@ -458,7 +461,7 @@ def test_what_the_host_can_see_is_an_error_at_once(mistral: floptally.Cost, host
     assert counted.read().tokens == 0
 
 
-def test_streams_are_pytorchs_or_cupys_current_one_or_what_is_given(mistral: floptally.Cost, host: Host) -> None:
+def test_a_device_tally_uses_the_passed_stream_or_the_current_one_of_pytorch_or_cupy(mistral: floptally.Cost, host: Host) -> None:
     import types
 
     counted = floptally.DeviceTally(mistral)
@@ -474,7 +477,7 @@ def test_streams_are_pytorchs_or_cupys_current_one_or_what_is_given(mistral: flo
     counted.add(lengths=WithBuffer.of(lengths))
     counted.add(lengths=CudaArray(lengths, stream=None, strides=None), stream=stream)
     counted.add(lengths=CudaArray(lengths, stream=stream, strides=(4,)), stream=stream)
-    with pytest.raises(floptally.Error, match="^lengths: is written on stream 2, which nothing orders before the one"):
+    with pytest.raises(floptally.Error, match="^lengths: is written on stream 2, and may be counted before it is written"):
         counted.add(lengths=CudaArray(lengths, stream=2))
     with pytest.raises(floptally.Error, match="^lengths: must be C-contiguous, got shape"):
         counted.add(lengths=CudaArray(Tensor([5, 6]), strides=(8,)))
@@ -482,7 +485,7 @@ def test_streams_are_pytorchs_or_cupys_current_one_or_what_is_given(mistral: flo
     assert counted.read().tokens == 10 * 5
 
 
-def test_the_current_stream_of_pytorch_is_asked_for_its_device(
+def test_the_current_pytorch_stream_is_queried_for_the_device_of_the_tally(
     mistral: floptally.Cost, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import types
@@ -503,7 +506,7 @@ def test_the_current_stream_of_pytorch_is_asked_for_its_device(
     assert counted.read().tokens == 5
 
 
-def test_memory_of_others_stays_until_a_reading_is_behind_it(mistral: floptally.Cost) -> None:
+def test_input_memory_is_kept_until_a_later_snapshot_is_read(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     first, second, third = (Tensor([5]) for _ in range(3))
     counted.add(lengths=first)
@@ -522,7 +525,7 @@ def test_memory_of_others_stays_until_a_reading_is_behind_it(mistral: floptally.
     assert third.deleted == 1  # of a call that failed at once
 
 
-def test_memory_of_others_stays_where_a_graph_takes_snapshots(mistral: floptally.Cost, host: Host) -> None:
+def test_input_memory_is_kept_while_a_graph_takes_snapshots(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     handle = ctypes.c_void_p(host.stream())
     host.cudaStreamBeginCapture(handle, 0)
@@ -542,7 +545,7 @@ def test_memory_of_others_stays_where_a_graph_takes_snapshots(mistral: floptally
     assert lengths.deleted == 1
 
 
-def test_devices_are_apart(mistral: floptally.Cost, host: Host) -> None:
+def test_a_device_tally_on_another_gpu_keeps_the_current_gpu(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral, device="cuda:1")
     assert counted.device == 1
     counted.add(lengths=Tensor([5], device=1))
@@ -552,15 +555,15 @@ def test_devices_are_apart(mistral: floptally.Cost, host: Host) -> None:
     assert counted.read().tokens == 5
 
 
-def test_rules_that_the_kernels_lack_are_refused_before_anything_is_asked(host: Host) -> None:
+def test_statistics_without_kernels_are_an_error_before_any_gpu_call(host: Host) -> None:
     own = floptally.Mask.from_callable("every_key_twice", lambda length, past, keys: 2 * length * length)
     before = host.counts()
-    with pytest.raises(floptally.Error, match="these kernels were compiled without this rule"):
+    with pytest.raises(floptally.Error, match="these kernels were compiled without this statistic"):
         floptally.DeviceTally([own])
     assert host.counts() - before == (0, 0, 0, 0)
 
 
-def test_the_lines_of_the_page_run(mistral: floptally.Cost) -> None:
+def test_the_python_example_of_docs_cuda_runs(mistral: floptally.Cost) -> None:
     from test_readme import blocks
 
     lines = next(one for one in blocks("docs/cuda.md") if "DeviceTally(model)" in one)
@@ -572,11 +575,11 @@ def test_the_lines_of_the_page_run(mistral: floptally.Cost) -> None:
 @pytest.mark.parametrize(
     ("driver", "message"),
     [
-        ("libno-such-driver.so.1", "device: no CUDA driver can be opened: libno-such-driver.so.1: cannot open"),
+        ("libno-such-driver.so.1", "device: has no CUDA driver that can be loaded: install one, or set FLOPTALLY_CUDA_DRIVER; libno-such-driver.so.1: cannot open"),
         ("libm.so.6", "device: this CUDA driver has no cuInit"),
     ],
 )
-def test_without_a_driver_the_error_says_so(driver: str, message: str) -> None:
+def test_the_error_without_a_gpu_driver_names_the_driver(driver: str, message: str) -> None:
     script = "import floptally; floptally.DeviceTally([])"
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "FLOPTALLY_CUDA_DRIVER": driver}
@@ -584,7 +587,7 @@ def test_without_a_driver_the_error_says_so(driver: str, message: str) -> None:
     assert f"floptally.Error: {message}" in ended.stderr
 
 
-def test_streams_that_work_late_change_nothing() -> None:
+def test_streams_that_run_eagerly_give_the_same_results() -> None:
     """The same tests once more, with streams that do nothing until somebody waits, or at once."""
     if "FLOPTALLY_HOST_STREAMS" in os.environ:
         pytest.skip("is what is being done")

@@ -20,7 +20,7 @@ SD3: dict[str, Any] = {
 }
 
 
-def test_samples_of_different_sizes_add_up() -> None:
+def test_diffusion_samples_of_different_sizes_add_up() -> None:
     model = floptally.cost(SD3)
     both = model.flops(grid_thw=[(1, 8, 4), (1, 2, 6)], encoder_lengths=[7, 3])
     first = model.flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7])
@@ -29,17 +29,17 @@ def test_samples_of_different_sizes_add_up() -> None:
     assert both.total == both.padded_total
 
 
-def test_pixels_are_the_grid_that_the_page_makes_of_them() -> None:
+def test_an_image_size_in_pixels_becomes_the_latent_grid_of_the_spec() -> None:
     model = floptally.cost(SD3)
     batch: dict[str, Any] = {"encoder_lengths": [7, 3]}
     cells = model.flops(grid_thw=[(1, 8, 4), (1, 2, 6)], **batch)
     assert model.flops(pixels=[(1, 64, 32), (1, 16, 48)], **batch).total == cells.total
-    assert model.total(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == cells.total
+    assert model.total_flops(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == cells.total
     again = pickle.loads(pickle.dumps(model))
-    assert again.total(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == cells.total
+    assert again.total_flops(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == cells.total
 
 
-def test_padded_latents_and_texts_are_padded_alone() -> None:
+def test_padding_of_latents_and_texts_counts_only_as_padded() -> None:
     model = floptally.cost(SD3)
     batch: dict[str, Any] = {"grid_thw": [(1, 8, 4), (1, 2, 6)], "encoder_lengths": [7, 3]}
     padded = model.flops(**batch, grid_thw_padded=[(1, 8, 8)], encoder_lengths_padded=[16])
@@ -47,7 +47,7 @@ def test_padded_latents_and_texts_are_padded_alone() -> None:
     assert padded.padded_total == model.flops(grid_thw=[(1, 8, 8)] * 2, encoder_lengths=[16, 16]).total
 
 
-def test_a_tally_takes_them_too() -> None:
+def test_a_tally_takes_diffusion_samples() -> None:
     model = floptally.cost(SD3)
     tally = floptally.Tally(model)
     tally.add_grids_with_text([(1, 8, 4), (1, 2, 6)], [7, 3])
@@ -56,7 +56,7 @@ def test_a_tally_takes_them_too() -> None:
         grid_thw=[(1, 8, 4), (1, 2, 6)], encoder_lengths=[7, 3]).total
 
 
-def test_a_missing_text_is_an_error() -> None:
+def test_a_diffusion_sample_without_its_text_is_an_error() -> None:
     model = floptally.cost(SD3)
     with pytest.raises(floptally.Error, match="encoder_lengths: is missing"):
         model.flops(grid_thw=[(1, 8, 4)])
@@ -85,15 +85,15 @@ def write_pipeline(folder: pathlib.Path) -> None:
         (folder / name).write_text(json.dumps(config))
 
 
-def test_pictures_to_edit_stand_with_the_picture_that_is_made() -> None:
+def test_condition_images_count_with_the_image_to_generate() -> None:
     model = floptally.cost(FLUX)
     edited = model.flops(grid_thw=[(1, 8, 8)], encoder_lengths=[7], condition_grid_thw=[(1, 4, 4), (1, 2, 3)])
     assert edited.total == model.flops(grid_thw=[(1, 1, 64 + 16 + 6)], encoder_lengths=[7]).total
-    with pytest.raises(floptally.Error, match="condition_grid_thw: SD3Transformer2DModel takes no grids beside"):
+    with pytest.raises(floptally.Error, match="condition_grid_thw: must be absent: SD3Transformer2DModel takes no condition grids"):
         floptally.cost(SD3).flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7], condition_grid_thw=[(1, 4, 4)])
 
 
-def test_a_class_of_several_texts_has_a_number_of_each() -> None:
+def test_a_diffusion_model_with_several_text_encoders_takes_a_length_for_each() -> None:
     model = floptally.cost({
         "_class_name": "LTX2VideoTransformer3DModel", "num_attention_heads": 2, "attention_head_dim": 8, "cross_attention_dim": 16,
         "audio_num_attention_heads": 2, "audio_attention_head_dim": 8, "audio_cross_attention_dim": 16, "num_layers": 1,
@@ -105,7 +105,7 @@ def test_a_class_of_several_texts_has_a_number_of_each() -> None:
         model.flops(grid_thw=[(2, 4, 4)], encoder_lengths=[7])
 
 
-def test_a_pipelines_folder_is_read_by_its_parts(tmp_path: pathlib.Path) -> None:
+def test_a_diffusers_pipeline_folder_is_read_by_its_parts(tmp_path: pathlib.Path) -> None:
     write_pipeline(tmp_path)
     alone, encoder = floptally.cost(FLUX), floptally.cost(CLIP)
     whole = floptally.cost(tmp_path)
@@ -116,5 +116,5 @@ def test_a_pipelines_folder_is_read_by_its_parts(tmp_path: pathlib.Path) -> None
     assert both.parameters == alone.parameters + encoder.parameters
     frozen = encoder.flops(lengths=[9], plan=floptally.Plan(phase="forward"))
     assert both.flops(**sample, lengths=[9]).total == alone.flops(**sample).total + frozen.total
-    with pytest.raises(floptally.Error, match="parts: \"unet\" is no part of FluxPipeline"):
+    with pytest.raises(floptally.Error, match="parts: \"unet\" is not a part of FluxPipeline"):
         floptally.cost(tmp_path, parts=["unet"])

@@ -147,12 +147,12 @@ def rows_at_the_end(rule, mask):
         yield begin, end, int((rule(i, j) & (j <= i)).sum())
 
 
-def test_there_are_more_than_forty_models_of_masks():
+def test_more_than_forty_models_with_attention_masks_are_tested():
     assert len(CASES) > 40
 
 
 @pytest.mark.parametrize(("rule", "made"), CASES, ids=lambda one: one if isinstance(one, str) else one.__name__)
-def test_f68_a_mask_is_the_function_that_made_it_at_any_length(rule, made):
+def test_a_mask_read_at_a_few_lengths_equals_its_function_at_any_length(rule, made):
     function, mask = RULES[rule]
     cost = counted(made(function))
     assert cost.masks == [mask]
@@ -164,7 +164,7 @@ def test_f68_a_mask_is_the_function_that_made_it_at_any_length(rule, made):
 
 
 @pytest.mark.parametrize("window", [(9, 0), (4095, 0), (100_000, 0), (500_000, 0), (2000, 3000)])
-def test_f68_a_window_that_a_kernel_is_told_is_of_that_size(window):
+def test_a_sliding_window_has_the_size_that_is_passed_to_the_kernel(window):
     varlen = pytest.importorskip("torch.nn.attention.varlen")
 
     def attend(q, k, v):
@@ -181,7 +181,7 @@ def test_f68_a_window_that_a_kernel_is_told_is_of_that_size(window):
         assert cost.masks[0].pairs(length) == int(((i - j <= left) & (j - i <= right)).sum())
 
 
-def test_f68_a_window_wider_than_every_step_is_read_off_its_function():
+def test_a_sliding_window_wider_than_every_input_is_read_from_the_mask_function():
     cost = counted(of_flex(lambda i, j: (j <= i) & (i - j < 700_000)))
     assert cost.masks == [Mask.sliding_window(700_000)]
 
@@ -221,7 +221,7 @@ flash.register_autograd(of_flash, setup_context=lambda ctx, inputs, output: ctx.
         (False, (50, 20_000), Mask.window(50, 20_000)),
     ],
 )
-def test_f68_the_window_of_another_librarys_kernel_is_read_by_the_names_of_its_arguments(causal, window, mask):
+def test_the_sliding_window_of_a_third_party_kernel_is_read_by_argument_names(causal, window, mask):
     def attend(q, k, v):
         return flash(*(one.transpose(1, 2) for one in (q, k, v)), causal, *window)
 
@@ -237,7 +237,7 @@ def test_f68_the_window_of_another_librarys_kernel_is_read_by_the_names_of_its_a
 
 @pytest.mark.parametrize("decay", [0.3, 0.9, 0.99, 0.9999])
 @pytest.mark.parametrize("both_sides", [False, True])
-def test_f69_a_decay_is_no_mask(decay, both_sides):
+def test_attention_decay_is_not_read_as_a_mask(decay, both_sides):
     def attend(q, k, v):
         i, j = positions(q.shape[-2])
         powers = decay ** (i - j).abs()
@@ -248,7 +248,7 @@ def test_f69_a_decay_is_no_mask(decay, both_sides):
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
-def test_f69_a_decay_in_fewer_bits_is_no_mask_either(kind):
+def test_attention_decay_in_low_precision_is_not_read_as_a_mask(kind):
     def attend(q, k, v):
         i, j = positions(q.shape[-2])
         return (q @ k.transpose(-1, -2) * torch.tril(0.8 ** (i - j)).to(kind)) @ v
@@ -258,7 +258,7 @@ def test_f69_a_decay_in_fewer_bits_is_no_mask_either(kind):
 
 @pytest.mark.parametrize("slope", [0.01, 1.0, 8.0, 300.0, 2000.0, 1e5])
 @pytest.mark.parametrize("fused", [False, True])
-def test_f69_a_bias_that_grows_with_the_distance_is_no_mask(slope, fused):
+def test_an_attention_bias_that_grows_with_distance_is_not_read_as_a_mask(slope, fused):
     def attend(q, k, v):
         i, j = positions(q.shape[-2])
         bias = torch.where(j <= i, -slope * (i - j), float("-inf"))
@@ -269,7 +269,7 @@ def test_f69_a_bias_that_grows_with_the_distance_is_no_mask(slope, fused):
     assert counted(attend).masks == [Mask.causal()]
 
 
-def test_f69_slopes_of_heads_beside_a_score_that_is_filled():
+def test_distance_slopes_per_head_in_masked_scores_keep_the_mask_causal():
     slopes = torch.tensor([0.25, 4.0])
 
     def attend(q, k, v):
@@ -280,7 +280,7 @@ def test_f69_slopes_of_heads_beside_a_score_that_is_filled():
     assert counted(attend, heads=2).masks == [Mask.causal()]
 
 
-def test_f69_a_bias_of_flex_attention_is_no_mask():
+def test_a_score_bias_of_flex_attention_is_not_read_as_a_mask():
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
     def attend(q, k, v):
@@ -292,7 +292,7 @@ def test_f69_a_bias_of_flex_attention_is_no_mask():
 
 
 @pytest.mark.parametrize("width", [130, 512, 5000])
-def test_f70_a_model_that_cuts_its_input_is_an_error(width):
+def test_a_model_that_truncates_its_input_is_an_error(width):
     class Cut(nn.Module):
         def __init__(self):
             super().__init__()
@@ -310,7 +310,7 @@ def test_f70_a_model_that_cuts_its_input_is_an_error(width):
         assert cost.flops(lengths=[500]).useful.forward == 2 * 2 * 64 * 500
 
 
-def test_what_could_not_be_looked_at_is_in_the_notes():
+def test_lengths_at_which_a_mask_was_not_checked_are_noted():
     table = nn.Parameter(torch.zeros(700, 8))
 
     class Short(nn.Module):
@@ -329,7 +329,7 @@ def test_what_could_not_be_looked_at_is_in_the_notes():
 # What a step says of itself, and what it needs not refuse.
 
 
-def test_f78_a_kernel_that_the_forward_imports_is_counted():
+def test_a_kernel_imported_inside_the_forward_is_counted():
     import subprocess
     import sys
 
@@ -358,7 +358,7 @@ print(cost.masks, cost.flops(lengths=[50], convention="torch_flop_counter").usef
 
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("of_heads", [False, True])
-def test_f78_a_parameter_beside_a_constant_triangle(fused, of_heads):
+def test_a_trained_bias_added_to_a_constant_causal_mask_keeps_the_mask(fused, of_heads):
     class Biased(Core):
         def __init__(self):
             super().__init__(heads=2)
@@ -378,7 +378,7 @@ def test_f78_a_parameter_beside_a_constant_triangle(fused, of_heads):
     assert cost.masks == [Mask.causal()]
 
 
-def test_f78_blocks_of_another_size():
+def test_block_masks_of_another_size_are_read():
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
     def attend(q, k, v):
@@ -390,7 +390,7 @@ def test_f78_blocks_of_another_size():
     assert counted(attend).masks == [Mask.sliding_window(300)]
 
 
-def test_f78_outputs_in_a_plain_dataclass():
+def test_outputs_may_be_a_plain_dataclass():
     import dataclasses
 
     @dataclasses.dataclass
@@ -409,7 +409,7 @@ def test_f78_outputs_in_a_plain_dataclass():
     assert floptally.from_torch(Model(), {"x": torch.zeros(2, 9, 8)}).flops(lengths=[10]).useful.forward == 1280
 
 
-def test_f78_a_tensor_without_values_is_one_line():
+def test_a_mask_tensor_without_values_gives_a_one_line_error():
     cost = counted(of_bools(RULES["causal"][0]))
     with pytest.raises(floptally.Error) as raised:
         cost.flops(cu_seqlens=torch.zeros(3, dtype=torch.int32, device="meta"))

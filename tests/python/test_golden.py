@@ -69,7 +69,7 @@ def batch_of(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("row", golden("exact.json"), ids=lambda row: row["id"])
-def test_every_enumerated_step_is_equal_to_the_integer(row: dict[str, Any]) -> None:
+def test_flops_of_every_enumerated_step_are_equal(row: dict[str, Any]) -> None:
     model = row["model"]
     config = own_format(model) if isinstance(model, dict) else MODELS[model]
     cost = floptally.cost(
@@ -109,7 +109,7 @@ MASKS = {
 }
 
 
-def test_masks_attend_the_enumerated_pairs() -> None:
+def test_masks_have_the_enumerated_pairs() -> None:
     checked = 0
     for row in golden("mask_pairs.json"):
         if row["mask"] not in MASKS or row["n_q"] > row["n_k"]:
@@ -117,7 +117,7 @@ def test_masks_attend_the_enumerated_pairs() -> None:
         mask = MASKS[row["mask"]](*row["args"])
         past = row["n_k"] - row["n_q"]
         if row["mask"] not in ("causal", "bidirectional", "sliding_window") and past:
-            continue  # where queries stand is another matter for these: tests/rules/mask.test.cpp
+            continue  # where queries stand is another matter for these: tests/statistics/mask.test.cpp
         assert mask.pairs(row["n_q"], past) == row["pairs"], row
         checked += 1
     assert checked > 100
@@ -129,7 +129,7 @@ def boundaries(batch: dict[str, Any], key: str) -> list[int]:
 
 
 @pytest.mark.parametrize("row", golden("batch_layouts.json"), ids=lambda row: row["id"])
-def test_batches_of_public_test_suites_have_the_sums_that_those_assert(row: dict[str, Any]) -> None:
+def test_batches_copied_from_public_test_suites_have_the_sums_that_those_suites_assert(row: dict[str, Any]) -> None:
     expected = row["expected"]
     if "grid_thw" in row:
         merging = floptally.Mask.merged_patches(row["spatial_merge_size"])
@@ -223,7 +223,7 @@ def peers() -> list[Any]:
 
 
 @pytest.mark.parametrize(("case", "preset"), peers())
-def test_presets_give_the_numbers_of_public_counters(case: dict[str, Any], preset: str) -> None:
+def test_conventions_give_the_numbers_of_public_counters(case: dict[str, Any], preset: str) -> None:
     config = config_of(case)
     assert config is not None
     cost = floptally.cost(config)
@@ -242,5 +242,5 @@ def test_presets_give_the_numbers_of_public_counters(case: dict[str, Any], prese
         assert total("exact") == case["exact"]
 
 
-def test_most_peers_are_compared() -> None:
+def test_most_numbers_of_public_counters_are_compared() -> None:
     assert len(peers()) >= 150

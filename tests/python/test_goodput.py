@@ -16,7 +16,7 @@ def meter_of(llama: floptally.Cost, clock: Any) -> floptally.Meter:
     return meter
 
 
-def test_a_run_over_two_processes(llama: floptally.Cost) -> None:
+def test_goodput_covers_a_run_of_two_processes(llama: floptally.Cost) -> None:
     now = [1_000.0]
     meter = meter_of(llama, lambda: now[0])
     now[0] += 30  # it compiles, and nobody says so
@@ -51,7 +51,7 @@ def test_a_run_over_two_processes(llama: floptally.Cost) -> None:
     assert 'floptally_spent_seconds_total{on="restart"} 102' in other.to_open_metrics()
 
 
-def test_time_of_a_block_is_spent_where_it_raises_too(llama: floptally.Cost) -> None:
+def test_goodput_counts_the_time_of_a_block_even_if_the_block_raises(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=1, accelerator="H100 SXM")
     meter.begin_run()
     with pytest.raises(OSError), meter.spending("checkpoint"):
@@ -62,7 +62,7 @@ def test_time_of_a_block_is_spent_where_it_raises_too(llama: floptally.Cost) -> 
     assert 0 <= found.spent["checkpoint"] <= found.wall_seconds and found.mfu == 0 and found.step_share == 0
 
 
-def test_nothing_is_kept_that_nobody_began(llama: floptally.Cost) -> None:
+def test_goodput_is_an_error_before_begin_run(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=1, accelerator="H100 SXM")
     with pytest.raises(floptally.Error, match="^run: has not begun"):
         meter.goodput  # noqa: B018
@@ -76,5 +76,5 @@ def test_nothing_is_kept_that_nobody_began(llama: floptally.Cost) -> None:
         meter.spend("data", float("nan"))
     later = floptally.Meter(llama, gpus=1, accelerator="H100 SXM")
     later.begin_run(clock=lambda: 5.0)
-    with pytest.raises(floptally.Error, match="^saved_at: is later than the begin of this process"):
+    with pytest.raises(floptally.Error, match="^saved_at: is later than the start of this process"):
         later.load_state_dict(meter.state_dict())

@@ -67,7 +67,7 @@ def by_jax(values: Any, dtype: str) -> Any:
 @pytest.mark.parametrize("array", [by_torch, by_cupy, by_jax])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("count", [1, 600, 100_000])
-def test_sums_are_those_of_a_tally_bit_for_bit(
+def test_sums_on_the_gpu_equal_a_tally_bit_for_bit(
     mistral: floptally.Cost, array: Callable[[Any, str], Any], dtype: str, count: int
 ) -> None:
     generator = np.random.default_rng(count)
@@ -91,7 +91,7 @@ def test_sums_are_those_of_a_tally_bit_for_bit(
     assert counted.read() == expected
 
 
-def test_calls_return_while_the_gpu_is_busy(mistral: floptally.Cost) -> None:
+def test_calls_of_a_device_tally_return_while_the_gpu_is_busy(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     boundaries, stream, done = on_gpu(BOUNDARIES), torch.cuda.Stream(), torch.cuda.Event()
     with torch.cuda.stream(stream), nobody_waits():
@@ -110,7 +110,7 @@ def test_calls_return_while_the_gpu_is_busy(mistral: floptally.Cost) -> None:
     assert counted.poll() is None
 
 
-def test_an_add_sees_what_its_stream_has_written_before_it(mistral: floptally.Cost) -> None:
+def test_adding_on_the_device_reads_what_its_stream_wrote_before(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     boundaries, later, stream = on_gpu([0] * len(BOUNDARIES)), on_gpu(BOUNDARIES), torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -121,7 +121,7 @@ def test_an_add_sees_what_its_stream_has_written_before_it(mistral: floptally.Co
     assert counted.read(stream=stream) == tally_of(mistral, BOUNDARIES)
 
 
-def test_memory_of_another_stream_is_recorded_as_for_any_kernel(mistral: floptally.Cost) -> None:
+def test_input_memory_of_another_stream_is_not_reused_too_early(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     stream, lengths = torch.cuda.Stream(), 1 << 20
     addresses = set()
@@ -139,7 +139,7 @@ def test_memory_of_another_stream_is_recorded_as_for_any_kernel(mistral: floptal
     assert counted.read(stream=stream).tokens == 4 * 3 * lengths
 
 
-def test_memory_of_one_stream_is_used_again_in_its_order(mistral: floptally.Cost) -> None:
+def test_input_memory_is_reused_by_the_same_stream_only_after_the_kernel(mistral: floptally.Cost) -> None:
     counted, lengths = floptally.DeviceTally(mistral), 1 << 20
     with torch.cuda.stream(torch.cuda.Stream()):
         torch.cuda._sleep(HALF_A_SECOND // 5)
@@ -149,13 +149,13 @@ def test_memory_of_one_stream_is_used_again_in_its_order(mistral: floptally.Cost
         assert counted.read().tokens == 4 * 3 * lengths
 
 
-def test_a_graph_counts_what_its_arrays_hold_at_each_replay(mistral: floptally.Cost) -> None:
+def test_a_cuda_graph_counts_its_input_arrays_at_each_replay(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     boundaries, graph = on_gpu(BOUNDARIES), torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         counted.add_cu_seqlens(boundaries)
         counted.snapshot(reset=True)
-        with pytest.raises(floptally.Error, match="^read: waits for the stream, which is being captured"):
+        with pytest.raises(floptally.Error, match="^read: cannot wait for a stream that is being captured"):
             counted.read()
     assert counted.poll() is None
     batches = [[0, *np.cumsum(np.random.default_rng(i).integers(1, 3000, len(BOUNDARIES) - 1)).tolist()] for i in range(50)]
@@ -168,7 +168,7 @@ def test_a_graph_counts_what_its_arrays_hold_at_each_replay(mistral: floptally.C
     assert counted.poll() is None
 
 
-def test_what_is_left_out_is_an_error_of_the_snapshot(mistral: floptally.Cost) -> None:
+def test_invalid_gpu_input_is_an_error_when_its_snapshot_is_read(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     counted.add_lengths(on_gpu([5, 7]))
     counted.add_lengths(on_gpu([9, -1]))
@@ -179,7 +179,7 @@ def test_what_is_left_out_is_an_error_of_the_snapshot(mistral: floptally.Cost) -
     assert seen.value.sequences >= 1 and seen.value.counted.tokens >= 5 + 7
 
 
-def test_streams_and_threads_share_a_tally(mistral: floptally.Cost) -> None:
+def test_several_streams_and_threads_add_to_one_device_tally(mistral: floptally.Cost) -> None:
     counted, boundaries = floptally.DeviceTally(mistral), on_gpu(BOUNDARIES)
     streams = [torch.cuda.Stream() for _ in range(4)]
 
@@ -197,7 +197,7 @@ def test_streams_and_threads_share_a_tally(mistral: floptally.Cost) -> None:
     assert counted.read() == tally_of(mistral, *[BOUNDARIES] * 800)
 
 
-def test_a_meter_takes_tensors_and_waits_for_none(mistral: floptally.Cost) -> None:
+def test_a_meter_takes_gpu_tensors_without_waiting(mistral: floptally.Cost) -> None:
     name = torch.cuda.get_device_name()
     meter = floptally.Meter(mistral, gpus=1, accelerator=name)
     boundaries, done = on_gpu(BOUNDARIES), torch.cuda.Event()
@@ -213,7 +213,7 @@ def test_a_meter_takes_tensors_and_waits_for_none(mistral: floptally.Cost) -> No
     assert meter.run.mfu == pytest.approx(mistral.flops(cu_seqlens=BOUNDARIES).measure(0.9, gpus=1, accelerator=name).mfu)
 
 
-def test_a_model_is_verified_where_it_trains() -> None:
+def test_a_model_is_verified_on_the_gpu() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.LlamaConfig(
         vocab_size=1000, hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=2
@@ -225,7 +225,7 @@ def test_a_model_is_verified_where_it_trains() -> None:
     assert next(model.parameters()).grad is None
 
 
-def test_a_matmul_reaches_no_more_than_the_peak() -> None:
+def test_a_measured_matmul_does_not_exceed_the_peak_of_the_gpu() -> None:
     size, layers = 8192, 10
     weight = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
     rows = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)

@@ -31,7 +31,7 @@ def step_line(tflops: float, milliseconds: float = 10.0, iteration: int = 1) -> 
     )
 
 
-def test_h8_both_lines_are_read_and_written_as_they_stand() -> None:
+def test_step_and_layer_log_lines_are_parsed_and_written_unchanged() -> None:
     log = hstu_report.read_throughput_log(f"starting\n12:00 {STEP}\r\n{LAYER}\n[eval] [iter 3, auc 0.7]\n")
     assert [str(line) for line in log.steps] == [STEP]
     assert [str(line) for line in log.layers] == [LAYER]
@@ -45,7 +45,7 @@ def test_h8_both_lines_are_read_and_written_as_they_stand() -> None:
     )
 
 
-def test_f7_logs_are_read_in_every_shape_that_recsys_examples_has_written() -> None:
+def test_logs_of_every_recsys_examples_version_are_parsed() -> None:
     """Made by that project's format strings: main (43465aea), release-v26.04, release-25.10, sm100."""
     log = hstu_report.read_throughput_log(
         "[11/22/26 15:00:01] INFO     [train] [iter 99, tokens 131168, elapsed_time 58.51 ms, "
@@ -67,7 +67,7 @@ def test_f7_logs_are_read_in_every_shape_that_recsys_examples_has_written() -> N
         hstu_report.read_throughput_log("nothing\n")
 
 
-def test_f7_logs_of_the_layer_benchmark_alone_are_a_report_of_layers(tmp_path: Path, capsys: Any) -> None:
+def test_logs_of_the_layer_benchmark_give_a_layer_report(tmp_path: Path, capsys: Any) -> None:
     fused = log_of(
         tmp_path, "fused", "[FUSED] [fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS"
     )
@@ -83,10 +83,11 @@ def test_f7_logs_of_the_layer_benchmark_alone_are_a_report_of_layers(tmp_path: P
     # One of them with steps: the others lack what is compared.
     both = log_of(tmp_path, "both", step_line(100))
     assert hstu_report.main([str(both), str(fused), "--gpus", "1", "--peak-tflops", "989", "--out", str(out)]) == 2
-    assert 'steps: "fused" has no line of a step in its log' in capsys.readouterr().err
+    text = 'steps: "fused" has no line of a step in its log: pass the log of a run with steps'
+    assert text in capsys.readouterr().err
 
 
-def test_h9_the_published_table_comes_out_of_the_published_inputs(tmp_path: Path) -> None:
+def test_published_recsys_examples_logs_give_the_published_table(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     logs = [log_of(tmp_path, name, step_line(tflops)) for name, tflops in PUBLISHED.items()]
     rows = hstu_report.write_report(logs, tmp_path / "report", gpus=16, peak_tflops=989)
@@ -107,7 +108,7 @@ def test_h9_the_published_table_comes_out_of_the_published_inputs(tmp_path: Path
     assert (f"{other[0].mfu_pct:.2f}", f"{other[2].mfu_pct:.2f}") == ("6.38", "22.96")
 
 
-def test_an_average_weighs_by_time_and_first_steps_can_be_left_out(tmp_path: Path) -> None:
+def test_the_average_over_log_lines_is_weighted_by_time_and_may_skip_first_steps(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     lines = [step_line(160, 900.0), step_line(1600, 30.0), step_line(3200, 10.0), LAYER]
     log = log_of(tmp_path, "uneven", *lines)
@@ -158,7 +159,7 @@ def test_the_command_writes_the_report_and_prints_the_table(tmp_path: Path) -> N
     }  # fmt: skip
 
 
-def test_bad_input_is_one_line_and_exit_status_2_and_writes_nothing(
+def test_invalid_input_gives_one_error_line_and_exit_status_2_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = log_of(tmp_path, "good", STEP)
@@ -169,16 +170,16 @@ def test_bad_input_is_one_line_and_exit_status_2_and_writes_nothing(
         ([good, "--gpus", 0, "--peak-tflops", 989], 'gpus: must be at least 1, got 0 in "good"'),
         ([good, "--gpus", -1, "--peak-tflops", 989], "gpus: must be an integer from 0"),
         ([good, "--gpus", "x", "--peak-tflops", 989], "gpus: invalid int value: 'x'"),
-        ([good, "--gpus", 1], "peak_tflops: must be given, or --accelerator"),
+        ([good, "--gpus", 1], "peak_tflops: is missing: pass --peak-tflops or --accelerator"),
         ([good, "--gpus", 1, "--peak-tflops", -3], "peak_tflops: must be"),
-        ([good, "--gpus", 1, "--peak-tflops", 9, "--skip", 1], "skip: must leave a step of the 1 in"),
+        ([good, "--gpus", 1, "--peak-tflops", 9, "--skip", 1], "skip: must be less than the 1 steps in"),
         ([good, good, "--gpus", 1, "--peak-tflops", 9], 'name: must be different for each log, got "good" twice'),
-        ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must be given once for each"),
+        ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must be passed once for each"),
         ([broken, "--gpus", 1, "--peak-tflops", 9], f'log: "{broken}", line 2: must read "[train] [iter I, '),
-        ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: says no throughput in its 1 lines: it has none like "[train] [iter I, '),
+        ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: says no throughput in its 1 lines: give a log with lines like "[train] [iter I, '),
         ([tmp_path / "no.log", "--gpus", 1, "--peak-tflops", 9], f'log: cannot read "{tmp_path / "no.log"}": No such'),
         ([good, "--gpus", 1, "--accelerator", "abacus"], "accelerator: "),
-        ([good, "--gpus", 1, "--peak-tflops", 9, "--kernels", good], "kernel_times: is no JSON: "),
+        ([good, "--gpus", 1, "--peak-tflops", 9, "--kernels", good], "kernel_times: must be JSON: "),
         (["--gpus", 1], "arguments: the following arguments are required: LOG, --out"),
     ]
     for arguments, text in wrong:
@@ -192,7 +193,7 @@ def test_bad_input_is_one_line_and_exit_status_2_and_writes_nothing(
     assert done.stderr == 'floptally: error: gpus: must be at least 1, got 0 in "good"\n'
 
 
-def test_a_peak_that_is_no_number_is_an_error() -> None:
+def test_an_invalid_peak_is_an_error() -> None:
     with pytest.raises(floptally.Error) as raised:
         hstu_report.compare([hstu_report.Experiment("a", gpus=1, peak_tflops=float("nan"), steps=[])])
     assert raised.value.field == "peak_tflops"

@@ -33,7 +33,7 @@ def altered(seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_idle_computing_and_communication_are_those_of_holistic_trace_analysis(seed: int, tmp_path: Path) -> None:
+def test_idle_compute_and_communication_times_equal_those_of_holistic_trace_analysis(seed: int, tmp_path: Path) -> None:
     analysis = pytest.importorskip("hta.trace_analysis", reason="HolisticTraceAnalysis is not installed")
     path, trace = tmp_path / "rank0.json", altered(seed)
     path.write_text(json.dumps(trace))

@@ -44,7 +44,7 @@ def ran(adapter: callbacks.MeterAdapter, *batches: Any) -> None:
     adapter.end()
 
 
-def test_the_first_batch_is_an_error_and_later_ones_are_left_out_with_their_step() -> None:
+def test_an_uncountable_first_batch_raises_and_a_later_one_leaves_out_its_step() -> None:
     meter = new_meter()
     adapter = callbacks.MeterAdapter(meter, clock=Clock())
     adapter.begin()
@@ -78,7 +78,7 @@ def test_the_first_batch_is_an_error_and_later_ones_are_left_out_with_their_step
     assert other.scalars() == {"train/batches_left_out": 1.0} and other.scalars() == {}
 
 
-def test_an_error_of_a_function_of_ones_own_ends_nothing_after_the_first_batch() -> None:
+def test_a_failing_user_function_raises_only_on_the_first_batch() -> None:
     def arguments(batch: Any) -> Any:
         return {"lengths": batch["lengths"]}
 
@@ -92,7 +92,7 @@ def test_an_error_of_a_function_of_ones_own_ends_nothing_after_the_first_batch()
     assert adapter.meter.run.useful == work_of(4) and adapter.batches_left_out == 1
 
 
-def test_a_clock_that_stands_still_ends_nothing() -> None:
+def test_a_step_of_zero_seconds_does_not_stop_training() -> None:
     times = iter([1.0, 2.0, 2.0, 3.0])
     adapter = callbacks.MeterAdapter(new_meter(), clock=lambda: next(times))
     ran(adapter, ROWS)
@@ -102,7 +102,7 @@ def test_a_clock_that_stands_still_ends_nothing() -> None:
     assert adapter.meter.run.steps == 2 and not adapter.meter.in_step
 
 
-def test_a_loop_of_ones_own_leaves_out_too() -> None:
+def test_a_custom_loop_also_leaves_out_uncountable_steps() -> None:
     meter = new_meter()
     with pytest.raises(floptally.Error), callbacks.step(meter, BAD, seconds=1.0):
         pass
@@ -134,7 +134,7 @@ class Sum:
         return mine + mine
 
 
-def test_ranks_that_sum_are_told_where_a_batch_cannot_be_counted() -> None:
+def test_reducing_ranks_are_told_about_an_uncountable_batch() -> None:
     both = Sum()
     adapter = callbacks.MeterAdapter(floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, reduce=both), clock=Clock())
     ran(adapter, ROWS)
@@ -145,7 +145,7 @@ def test_ranks_that_sum_are_told_where_a_batch_cannot_be_counted() -> None:
     assert (adapter.meter.run.steps, adapter.meter.run.tokens, adapter.batches_left_out) == (2, 40, 2)
 
 
-def test_another_ranks_refusal_leaves_the_step_out_here() -> None:
+def test_an_error_on_another_rank_leaves_out_the_step_on_this_rank() -> None:
     class Refused(Sum):
         def __call__(self, mine: floptally.Tally) -> floptally.Tally:
             if len(self.sums) == 1:
@@ -164,7 +164,7 @@ def test_another_ranks_refusal_leaves_the_step_out_here() -> None:
         assert (meter.run.steps, adapter.batches_left_out, len(refused.sums)) == (2, 1, 3)
 
 
-def test_ranks_that_are_not_configured_alike_are_an_error_of_the_first_step() -> None:
+def test_ranks_with_different_settings_fail_on_the_first_step() -> None:
     class Unlike(Sum):
         def __call__(self, mine: floptally.Tally) -> floptally.Tally:
             raise floptally.Error("masks", "differ over the ranks")
@@ -175,7 +175,7 @@ def test_ranks_that_are_not_configured_alike_are_an_error_of_the_first_step() ->
 
 
 @pytest.mark.parametrize("attach", [True, False])
-def test_a_trainer_ends_its_run_whatever_its_batches_are(tmp_path: Path, attach: bool) -> None:
+def test_a_trainer_finishes_whatever_batches_the_meter_cannot_count(tmp_path: Path, attach: bool) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
@@ -198,6 +198,6 @@ def test_a_trainer_ends_its_run_whatever_its_batches_are(tmp_path: Path, attach:
     assert sum("the step is left out" in str(one.message) for one in said) == 1
     assert trainer.state.global_step == 4 and meter.run.steps == 3 and meter.run.useful == work_of(6, 6, 6)
     logs = [line for line in trainer.state.log_history if "loss" in line]
-    assert [line.get("train/batches_left_out") for line in logs] == [1, None]
-    assert ["train/mfu_pct" in line for line in logs] == [False, True]
-    assert "train/tokens_per_second" not in logs[0] and "train/hfu_pct" not in logs[0]
+    assert [line.get("batches_left_out") for line in logs] == [1, None]
+    assert ["mfu_pct" in line for line in logs] == [False, True]
+    assert "tokens_per_second" not in logs[0] and "hfu_pct" not in logs[0]

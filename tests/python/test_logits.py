@@ -23,7 +23,7 @@ MODEL = floptally.cost(LLAMA_3_8B)
 HEAD = 2 * 4096 * 128256
 
 
-def test_a_call_takes_a_word_a_number_numbers_or_a_mask() -> None:
+def test_the_logits_argument_is_a_word_a_number_a_list_or_a_mask() -> None:
     def head(**logits: Any) -> int:
         return MODEL.flops(lengths=[700, 300], plan=floptally.Plan(phase="forward"), **logits).useful.components["lm_head"].total
 
@@ -37,12 +37,12 @@ def test_a_call_takes_a_word_a_number_numbers_or_a_mask() -> None:
     assert head(logits="measured", measured={"logits": (80, 128)}) == 80 * HEAD
 
 
-def test_a_plan_says_it_for_every_call() -> None:
+def test_the_plan_sets_logits_for_every_call() -> None:
     last = floptally.Plan(phase="forward", logits="last")
     assert last.logits == "last" and last != floptally.Plan(phase="forward")
     work = MODEL.flops(lengths=[700, 300], plan=last)
     assert work.total == MODEL.flops(lengths=[700, 300], plan=floptally.Plan(phase="forward"), logits="last").total
-    assert MODEL.total(lengths=[700, 300], plan=last) == work.total
+    assert MODEL.total_flops(lengths=[700, 300], plan=last) == work.total
     assert sum(MODEL.sample_flops([700, 300], plan=last)) == work.total
     assert "logits of the last token of each sequence" in str(work)
     tally = floptally.Tally(MODEL, plan=last)
@@ -51,7 +51,7 @@ def test_a_plan_says_it_for_every_call() -> None:
     assert floptally.flops(LLAMA_3_8B, lengths=[700, 300], plan=last).total == work.total
 
 
-def test_a_meter_takes_a_mask_with_its_batch() -> None:
+def test_a_meter_takes_a_logits_mask_with_its_batch() -> None:
     plan = floptally.Plan(logits="measured")
     meter = floptally.Meter(MODEL, gpus=1, peak_tflops=989, plan=plan)
     with meter.step(seconds=1000.0):
@@ -62,7 +62,7 @@ def test_a_meter_takes_a_mask_with_its_batch() -> None:
     assert meter.last_step.tally.pairs(floptally.Mask.measured("logits")) == 150
 
 
-def test_bytes_follow() -> None:
+def test_bytes_of_the_lm_head_follow_the_logits_setting() -> None:
     forward = floptally.Plan(phase="forward")
 
     def activations(**logits: Any) -> int:
@@ -89,22 +89,22 @@ def test_bytes_follow() -> None:
         (lambda: floptally.Plan(logits="some"), 'logits: must be one of all, last, measured, got "some"'),
     ],
 )
-def test_bad_logits_are_named(call: Any, message: str) -> None:
+def test_invalid_logits_arguments_are_errors_that_name_the_field(call: Any, message: str) -> None:
     with pytest.raises(floptally.Error, match=message):
         call()
 
 
-def test_a_meter_whose_plan_says_nothing_of_logits_takes_no_number() -> None:
+def test_a_meter_whose_plan_measures_no_logits_refuses_a_number_of_logits() -> None:
     meter = floptally.Meter(MODEL, gpus=1, peak_tflops=989)
     meter.begin_step()
-    with pytest.raises(floptally.Error, match=r'logits: are so many where the plan says so: Plan\(logits="measured"\)'):
+    with pytest.raises(floptally.Error, match=r'logits: must be "all" or "last" under this plan: pass plan=Plan\(logits="measured"\)'):
         meter.add(lengths=[7], logits=3)
-    with pytest.raises(floptally.Error, match="logits: must be how many; .* said by its plan"):
+    with pytest.raises(floptally.Error, match="logits: must be a number of tokens; .* in the meter's plan"):
         meter.add(lengths=[7], logits="last")
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3", "gemma2", "mistral", "qwen3_moe", "gpt_neox", "deepseek_v3"])
-def test_real_models_with_logits_to_keep(kind: str) -> None:
+def test_real_models_with_logits_to_keep_count_like_pytorch(kind: str) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     from torch.utils.flop_counter import FlopCounterMode
@@ -146,7 +146,7 @@ def test_real_models_with_logits_to_keep(kind: str) -> None:
     assert all_tokens == 120
 
 
-def test_what_trl_reports_is_the_convention_of_full_squares_and_all_logits() -> None:
+def test_trl_counts_full_squares_and_all_logits_like_the_nanotron_convention() -> None:
     utils = pytest.importorskip("trl.trainer.utils")
     transformers = pytest.importorskip("transformers")
     if not hasattr(utils, "compute_flops_per_token"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks of one's own: Python callables as rules, and words that a caller measures."""
+"""Masks of one's own: Python callables as rules, and accumulators that a caller measures."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def dilated_all(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.array([dilated(int(n), 0, 0) for n in lengths], dtype=np.int64)
 
 
-ONE = Mask.from_callable("dilated_window", dilated, causal=True)
-ALL = Mask.from_callable("dilated_window_of_all", dilated_all, vectorized=True, causal=True)
+ONE = Mask.from_callable("dilated_window", dilated, shape="causal")
+ALL = Mask.from_callable("dilated_window_of_all", dilated_all, vectorized=True, shape="causal")
 UNITS = Mask.from_callable("dilated_units", dilated)
 
 
 def cost_of(mask: Mask) -> floptally.Cost:
-    return floptally.Cost.from_rows(
+    return floptally.Cost.from_entries(
         [("mlp", "tokens", "linear", 6), ("attention.core", mask, "scores", UNIT), ("attention.core", mask, "values", UNIT)]
     )
 
 
 @pytest.mark.parametrize("mask", [ONE, ALL], ids=lambda mask: str(mask.name))
-def test_a_callable_is_counted_as_its_pairs_are_enumerated(mask: Mask) -> None:
+def test_a_mask_from_a_callable_is_counted_like_an_enumeration(mask: Mask) -> None:
     pairs = sum(map(seen, LENGTHS))
     assert [mask.pairs(n) for n in LENGTHS[:-1]] == [seen(n) for n in LENGTHS[:-1]]
     tally = Tally([mask])
@@ -86,7 +86,7 @@ def _tally(cost: floptally.Cost, lengths: list[int], convention: str = "exact") 
 
 
 @pytest.mark.parametrize("mask", [ONE, ALL], ids=lambda mask: str(mask.name))
-def test_megatron_halves_the_square_of_a_causal_callable_and_leaves_a_unit_alone(mask: Mask) -> None:
+def test_megatron_convention_halves_a_callable_mask_only_if_the_mask_is_causal(mask: Mask) -> None:
     lengths = [n for n in LENGTHS if n < 1000]
     squares = sum(n * n for n in lengths)
     core = cost_of(mask).flops(lengths=lengths, convention="megatron").useful.components["attention.core"]
@@ -95,7 +95,7 @@ def test_megatron_halves_the_square_of_a_causal_callable_and_leaves_a_unit_alone
     assert units.forward == 2 * UNIT * sum(map(seen, lengths))
 
 
-def test_a_past_reaches_a_callable_and_not_one_that_takes_lengths_only() -> None:
+def test_a_callable_mask_gets_the_cached_length_unless_it_takes_only_lengths() -> None:
     tally = Tally([ONE])
     tally.add_new_tokens([(4, 30), (3, 0)])
     assert tally.pairs(ONE) == seen(4, 30) + seen(3)
@@ -106,7 +106,7 @@ def test_a_past_reaches_a_callable_and_not_one_that_takes_lengths_only() -> None
     assert tally == Tally([ALL])
 
 
-def test_threads_share_a_callable_and_the_lock_is_taken_for_each_call() -> None:
+def test_several_threads_count_a_callable_mask_under_the_gil() -> None:
     lengths = np.arange(6000) % 50  # long enough that counting gives the lock up
     expected = sum(seen(n) for n in range(50)) * (len(lengths) // 50)
     cost = cost_of(ONE)
@@ -149,7 +149,7 @@ def _breaks_for_all(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     ids=lambda mask: str(mask.name),
 )
 @pytest.mark.parametrize("repeated", [1, 3000])
-def test_what_a_callable_raises_reaches_the_caller_and_nothing_is_added(mask: Mask, repeated: int) -> None:
+def test_an_exception_in_a_callable_mask_propagates_and_nothing_is_added(mask: Mask, repeated: int) -> None:
     tally = Tally([mask])
     tally.add_lengths([5])
     before = tally.copy()
@@ -170,7 +170,7 @@ WRONG: list[Any] = [-1, 1.5, None, "3", 2**64]
 
 
 @pytest.mark.parametrize("returned", WRONG)
-def test_a_wrong_return_is_an_error_with_the_callables_name(returned: Any) -> None:
+def test_an_invalid_return_value_of_a_callable_mask_is_an_error_with_the_name_of_the_mask(returned: Any) -> None:
     name = f"returns_{WRONG.index(returned)}"
     one = Mask.from_callable(name, lambda length, past, keys: returned)
     with pytest.raises(floptally.Error, match=f"^{name}: must be an integer from 0 to"):
@@ -180,7 +180,7 @@ def test_a_wrong_return_is_an_error_with_the_callables_name(returned: Any) -> No
         Tally([every]).add_lengths([3])
 
 
-def test_as_many_numbers_as_lengths_and_sums_that_fit() -> None:
+def test_a_vectorized_callable_mask_must_return_one_number_per_length() -> None:
     few = Mask.from_callable("few", lambda lengths: lengths[1:], vectorized=True)
     with pytest.raises(floptally.Error, match=r"^few: must return a number for each of \d+ lengths, got \d+$"):
         Tally([few]).add_lengths([3, 4, 5])
@@ -199,36 +199,36 @@ LIBRARY = ["causal", "bidirectional", "sliding_window", "window", "chunked", "to
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_a_name_of_the_library_is_no_name_of_a_callable(name: str) -> None:
-    with pytest.raises(floptally.Error, match=f'^name: "{name}" is a rule of the library$'):
+def test_a_callable_mask_cannot_have_the_name_of_a_library_mask(name: str) -> None:
+    with pytest.raises(floptally.Error, match=f'^name: "{name}" is a mask of the library: choose another name$'):
         Mask.from_callable(name, dilated)
 
 
 @pytest.mark.parametrize("name", ["", "Dilated", "a b", "a(1)", "text.a"])
-def test_a_name_is_a_word(name: str) -> None:
+def test_the_name_of_a_callable_mask_has_lowercase_letters_digits_and_underscores(name: str) -> None:
     with pytest.raises(floptally.Error, match="^name: must be of a-z, 0-9 and _, got "):
         Mask.from_callable(name, dilated)
 
 
-def test_a_name_stands_for_one_callable() -> None:
-    assert Mask.from_callable("dilated_window", dilated, causal=True) == ONE != UNITS
-    for count, options in ((seen, {"causal": True}), (dilated, {}), (dilated, {"causal": True, "vectorized": True})):
-        with pytest.raises(floptally.Error, match='^name: "dilated_window" is another callable already$'):
+def test_the_name_of_a_callable_mask_cannot_be_used_for_another_callable() -> None:
+    assert Mask.from_callable("dilated_window", dilated, shape="causal") == ONE != UNITS
+    for count, options in ((seen, {"shape": "causal"}), (dilated, {}), (dilated, {"shape": "causal", "vectorized": True})):
+        with pytest.raises(floptally.Error, match='^name: "dilated_window" is another callable already: choose another name$'):
             Mask.from_callable("dilated_window", count, **options)
     with pytest.raises(floptally.Error, match="^count: must be callable, got 5$"):
         Mask.from_callable("five", 5)  # type: ignore[arg-type]
 
 
-def test_a_callable_is_pickled_by_its_name() -> None:
+def test_a_callable_mask_is_pickled_by_its_name() -> None:
     for kept in (ONE, ALL, cost_of(ONE), _tally(cost_of(ALL), [5, 6])):
         assert pickle.loads(pickle.dumps(kept)) == kept
     assert Mask.from_text("dilated_window") == ONE and ONE.name == "dilated_window"
     load = "import pickle, floptally\npickle.loads({!r})"
     found = subprocess.run([sys.executable, "-c", load.format(pickle.dumps(ONE))], capture_output=True, text=True, check=False)
-    assert found.returncode == 1 and "no callable of that name is registered: call Mask.from_callable first" in found.stderr
+    assert found.returncode == 1 and "no callable has that name: call Mask.from_callable first" in found.stderr
 
 
-def test_masks_are_read_by_the_text_that_they_write() -> None:
+def test_masks_can_be_read_from_their_printed_names() -> None:
     for mask in (Mask.causal(), Mask.sliding_window(4096), Mask.window(64, -1), Mask.grid_windows(7, 3), Mask.measured("clicks"),
                  Mask.hstu(max_attn_len=5), Mask.bidirectional().in_tower("vision")):  # fmt: skip
         assert Mask.from_text(mask.name) == mask == pickle.loads(pickle.dumps(mask))
@@ -236,10 +236,10 @@ def test_masks_are_read_by_the_text_that_they_write() -> None:
         Mask.from_text("sliding_windw(4096)")
 
 
-# ---- words that a caller measures ----
+# ---- accumulators that a caller measures ----
 
 
-def test_f22_a_word_that_no_product_counts_is_kept() -> None:
+def test_a_tally_stores_a_measured_count_that_no_flops_use() -> None:
     loss = Mask.measured("loss_tokens")
     plain = floptally.cost({"model_type": "llama", "num_hidden_layers": 1})
     cost = plain.keep(loss)
@@ -255,10 +255,10 @@ def test_f22_a_word_that_no_product_counts_is_kept() -> None:
     assert meter.last_step.tally.pairs(loss) == 6
 
 
-def test_measured_words_are_what_was_added() -> None:
+def test_measured_counts_hold_what_was_added() -> None:
     clicks = Mask.measured("clicks")
-    cost = floptally.Cost.from_rows([("mlp", "tokens", "linear", 6), ("head", clicks, "linear", 10)])
-    assert cost.masks == [clicks] and cost.rows[1].unit == clicks
+    cost = floptally.Cost.from_entries([("mlp", "tokens", "linear", 6), ("head", clicks, "linear", 10)])
+    assert cost.masks == [clicks] and cost.entries[1].unit == clicks
     tally = Tally(cost)
     tally.add_lengths([3, 4])
     tally.add_measured("clicks", 5)
@@ -278,21 +278,21 @@ def test_measured_words_are_what_was_added() -> None:
     assert pickle.loads(pickle.dumps(cost)) == cost and pickle.loads(pickle.dumps(tally)) == tally
 
 
-def test_a_measured_word_needs_a_place() -> None:
+def test_a_measured_count_must_be_declared_in_the_tally() -> None:
     tally = Tally([Mask.measured("clicks")])
     before = tally.copy()
-    for name, message in (("likes", "this tally has no such word"), ("Clicks", "a name has 1 to 16 of"),
-                          ("a" * 17, "a name has 1 to 16 of")):  # fmt: skip
+    for name, message in (("likes", "this tally has no such accumulator"), ("Clicks", "a name must have 1 to 16 of"),
+                          ("a" * 17, "a name must have 1 to 16 of")):  # fmt: skip
         with pytest.raises(floptally.Error, match=message):
             tally.add_measured(name, 5)
-    with pytest.raises(floptally.Error, match="^clicks: 4 padded are fewer than 5$"):
+    with pytest.raises(floptally.Error, match="^clicks: 4 padded are fewer than 5 useful: the padded amount includes the useful one$"):
         tally.add_measured("clicks", 5, 4)
     with pytest.raises(floptally.Error, match="^clicks: must be an integer from 0"):
         tally.add_measured("clicks", -1)
     assert tally == before
-    tally.add_measured("routed", 3, 4)  # the word that every tally has
+    tally.add_measured("routed", 3, 4)  # the accumulator that every tally has
     assert (tally.get("routed"), tally.get("routed", "padded")) == (3, 4)
-    cost = floptally.Cost.from_rows([("head", Mask.measured("clicks"), "linear", 10)])
+    cost = floptally.Cost.from_entries([("head", Mask.measured("clicks"), "linear", 10)])
     wrong: list[Any] = [5, {"clicks": (1, 2, 3)}, {5: 5}, {"likes": 5}, {"clicks": 1.5}]
     for one in wrong:
         with pytest.raises(floptally.Error):
@@ -313,7 +313,7 @@ def test_every_library_mask_is_read_from_its_text() -> None:
         assert Mask.from_text(f"{name}({given})" if given else name) == mask
 
 
-def test_every_maker_of_a_mask_is_in_the_stub_by_its_name() -> None:
+def test_every_mask_constructor_is_in_the_stub() -> None:
     stub = ast.parse((pathlib.Path(floptally.__file__).parent / "_core.pyi").read_text())
     listed = next(part for part in stub.body if isinstance(part, ast.ClassDef) and part.name == "Mask")
     makers = {part.name for part in listed.body if isinstance(part, ast.FunctionDef) and part.decorator_list}

@@ -22,11 +22,13 @@ def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
     return Meter(cost, **{"gpus": 8, "peak_tflops": 989, "counted": "all_gpus", **options})
 
 
-def test_f41_several_gpus_say_whose_sequences_are_counted(mistral: floptally.Cost) -> None:
-    with pytest.raises(floptally.Error, match="^gpus: 2 GPUs, and nothing says whose sequences the meter is given"):
+def test_a_meter_of_several_gpus_must_be_told_which_ranks_sequences_are_added(mistral: floptally.Cost) -> None:
+    with pytest.raises(floptally.Error, match="^gpus: 2 GPUs, but it is unknown whose sequences the meter gets"):
         Meter(mistral, gpus=2, peak_tflops=989)
-    with pytest.raises(floptally.Error, match="^gpus: must be given, or reduce"):
-        Meter(mistral, peak_tflops=989)
+    unsaid = Meter(mistral, peak_tflops=989)  # a trainer's callback knows the number
+    assert unsaid.gpus == 0
+    with pytest.raises(floptally.Error, match="^gpus: must be passed, or reduce="):
+        unsaid.begin_step()
     with pytest.raises(floptally.Error, match="^reduce: must be a floptally.distributed.Reduction"):
         Meter(mistral, peak_tflops=989, reduce=len)
     assert Meter(mistral, gpus=1, peak_tflops=989).counted == "of 1 GPU"
@@ -43,13 +45,14 @@ def test_f41_several_gpus_say_whose_sequences_are_counted(mistral: floptally.Cos
     with meter.step(seconds=1.0):
         meter.add(lengths=[512])
     assert (meter.gpus, meter.counted, meter.run.useful) == (2, "summed over 2 ranks", 2 * mistral.flops(lengths=[512]).total)
-    with pytest.raises(floptally.Error, match='^convention: the reduction compares "exact" over the ranks, and the meter'):
+    text = '^convention: must be the same for the reduction and the meter, got "exact" and "megatron"'
+    with pytest.raises(floptally.Error, match=text):
         Meter(mistral, peak_tflops=989, reduce=Twice(), convention="megatron")
     with pytest.raises(floptally.Error, match="^gpus: must be the 2 ranks that the reduction adds up, got 3"):
         Meter(mistral, gpus=3, peak_tflops=989, reduce=Twice())
 
 
-def test_f26_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: floptally.Cost) -> None:
+def test_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: floptally.Cost) -> None:
     def scalars(precisions: str | None, precision: str = "bf16") -> dict[str, float]:
         meter = Meter(mistral, gpus=1, accelerator="H100 SXM", precision=precision, precisions=precisions)
         with meter.step(seconds=1.0):
@@ -72,7 +75,7 @@ def test_f26_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: fl
         scalars("@0-32=fp8")
 
 
-def test_f24_percentiles_leave_out_the_first_ten_steps(mistral: floptally.Cost) -> None:
+def test_percentiles_of_step_times_skip_the_first_ten_steps(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     for step in range(110):
         meter.begin_step()
@@ -118,13 +121,18 @@ def test_steps_add_up_to_intervals_and_runs(mistral: floptally.Cost) -> None:
     assert (meter.interval.steps, meter.run.steps, meter.last_step.steps) == (0, 2, 1)
 
 
-def test_scalars_have_the_names_of_the_docs(mistral: floptally.Cost, source: Any) -> None:
+def test_scalars_of_a_meter_have_the_documented_names(mistral: floptally.Cost, source: Any) -> None:
     meter = meter_of(mistral)
     with meter.step(0.5):
         meter.add(lengths=[512])
     page = (source / "docs" / "meter.md").read_text()
     names = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `train/")]
-    assert sorted(meter.scalars()) == sorted(names)
+    of_ranks = {name for name in names if "rank" in name}
+    of_a_budget = {"train/tokens_left", "train/steps_left", "train/seconds_left", "train/ends_at"}
+    assert sorted(meter.scalars()) == sorted(set(names) - of_ranks - of_a_budget)
+    assert len(of_ranks) == 5 and not of_ranks & of_a_budget
+    meter.set_budget(tokens=2048, steps=3)
+    assert sorted(meter.scalars()) == sorted(set(names) - of_ranks)
     assert meter.scalars()["train/mfu_pct"] == 100 * meter.interval.mfu
     assert meter.scalars("run", "x/")["x/steps"] == 1.0
     step = meter.scalars("step", "")
@@ -141,7 +149,7 @@ def test_scalars_have_the_names_of_the_docs(mistral: floptally.Cost, source: Any
         meter.scalars("epoch")
 
 
-def test_a_step_is_a_context_and_one_that_raises_is_forgotten(mistral: floptally.Cost) -> None:
+def test_a_step_is_a_context_manager_and_is_discarded_if_its_block_raises(mistral: floptally.Cost) -> None:
     now = iter([10.0, 10.5, 20.0, 30.0, 31.0])
     meter = meter_of(mistral, clock=lambda: next(now))
     with meter.step() as same:
@@ -167,14 +175,14 @@ def test_a_step_is_a_context_and_one_that_raises_is_forgotten(mistral: floptally
         (lambda m: (m.begin_step(), m.end_step(0)), "seconds: must be a finite number above 0"),
         (lambda m: (m.begin_step(), m.end_step(float("nan"))), "seconds: must be a finite number above 0"),
         (lambda m: (m.begin_step(), m.end_step("1")), "seconds: must be a number, got '1'"),
-        (lambda m: (m.begin_step(), m.add()), "lengths: no batch is given"),
+        (lambda m: (m.begin_step(), m.add()), "lengths: no batch was passed"),
         (lambda m: (m.begin_step(), m.add(lengths=[-1])), "lengths[0]: must be at least 0"),
         (lambda m: m.run.mfu, "steps: no step has ended yet"),
         (lambda m: m.scalars(), "steps: no step has ended yet"),
-        (lambda m: m.last_step.percentile(50), "step_seconds: a single step has no distribution"),
+        (lambda m: m.last_step.percentile(50), "step_seconds: has no distribution for a single step"),
     ],
 )
-def test_what_is_no_step_is_an_error(mistral: floptally.Cost, act: Any, message: str) -> None:
+def test_beginning_or_ending_a_step_at_the_wrong_time_is_an_error(mistral: floptally.Cost, act: Any, message: str) -> None:
     meter = meter_of(mistral)
     with pytest.raises(floptally.Error) as raised:
         act(meter)
@@ -189,7 +197,6 @@ def test_what_is_no_step_is_an_error(mistral: floptally.Cost, act: Any, message:
         ({"gpus": 1.5}, "gpus: must be an integer"),
         ({"peak_tflops": -1}, "peak_tflops: must be a finite number above 0"),
         ({"peak_tflops": None}, "accelerator: is missing"),
-        ({"peak_tflops": None, "accelerator": "H100"}, 'accelerator: "H100" is not the whole name'),
         ({"accelerator": 5}, "accelerator: must be a name or a floptally.Accelerator, got 5"),
         ({"precision": "bf17"}, "precision: must be one of fp64"),
         ({"convention": "megatorn"}, 'convention: unknown name "megatorn"'),
@@ -198,13 +205,18 @@ def test_what_is_no_step_is_an_error(mistral: floptally.Cost, act: Any, message:
         ({"clock": 5}, "clock: must be callable, got 5"),
     ],
 )
-def test_a_meter_that_cannot_be_is_an_error(mistral: floptally.Cost, options: Any, message: str) -> None:
+def test_invalid_settings_of_a_meter_are_an_error_that_names_the_field(mistral: floptally.Cost, options: Any, message: str) -> None:
     with pytest.raises(floptally.Error) as raised:
         meter_of(mistral, **options)
     assert str(raised.value).startswith(message)
 
 
-def test_a_meter_says_what_it_measures_by(mistral: floptally.Cost) -> None:
+def test_a_part_of_an_accelerator_name_gives_a_meter_without_mfu_and_a_warning(mistral: floptally.Cost) -> None:
+    with pytest.warns(RuntimeWarning, match='"H100" is only part of a name'):
+        assert meter_of(mistral, peak_tflops=None, accelerator="H100").peak_tflops is None
+
+
+def test_a_meter_reports_its_settings(mistral: floptally.Cost) -> None:
     plan = floptally.Plan(recompute="full")
     meter = Meter(
         mistral, gpus=4, counted="all_gpus", accelerator="NVIDIA H100 80GB HBM3", precision="fp8",
@@ -218,7 +230,7 @@ def test_a_meter_says_what_it_measures_by(mistral: floptally.Cost) -> None:
     assert (meter.run.useful, meter.run.executed) == (expected.total, expected.executed_total)
 
 
-def test_a_run_goes_on_from_a_checkpoint(mistral: floptally.Cost) -> None:
+def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     for lengths in ([512, 9000], [4096]):
         with meter.step(0.3):
@@ -233,13 +245,20 @@ def test_a_run_goes_on_from_a_checkpoint(mistral: floptally.Cost) -> None:
     assert resumed.run.tokens == 512 + 9000 + 4096 + 7 and resumed.run.gpu_seconds == 0.6 * 8 + 0.3 * 16
     with pytest.raises(floptally.Error, match="resume: must come before the first step"):
         resumed.load_state_dict(state)
-    with pytest.raises(floptally.Error, match="convention: the totals to be resumed were counted with"):
-        meter_of(mistral, convention="verl").load_state_dict(state)
-    with pytest.raises(floptally.Error, match="words: is missing in the state of a meter"):
+    other = meter_of(mistral, convention="verl")
+    with pytest.warns(RuntimeWarning, match="^the saved run was counted by another model, plan or convention"):
+        other.load_state_dict(state)
+    assert other.run.useful == meter.run.useful and other.interval.steps == 0
+    with other.step(0.3):
+        other.add(lengths=[7])
+    assert other.run.useful == meter.run.useful + mistral.flops(lengths=[7], convention="verl").total
+    with pytest.raises(floptally.Error, match="^span: must be .* the run was counted by several plans or conventions"):
+        other.breakdown("run")
+    with pytest.raises(floptally.Error, match="words: is missing: give the whole state of a meter, as `to_json` wrote it"):
         meter_of(mistral).load_state_dict({name: value for name, value in state.items() if name != "words"})
 
 
-def test_a_tally_of_all_ranks_is_a_microbatch(mistral: floptally.Cost) -> None:
+def test_a_reduced_tally_is_added_as_a_microbatch(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral, convention="palm")
     ranks = []
     for lengths in ([512], [9000]):
@@ -270,14 +289,14 @@ class Announced(Meter):
         super().end_step(seconds)
 
 
-def test_a_meter_can_be_subclassed(mistral: floptally.Cost) -> None:
+def test_the_class_meter_can_be_subclassed(mistral: floptally.Cost) -> None:
     meter = Announced(mistral)
     with meter.step(1.0):
         meter.add(lengths=[5])
     assert meter.said == ["begin", "end"] and meter.run.steps == 1
 
 
-def test_any_thread_adds_to_an_open_step(mistral: floptally.Cost) -> None:
+def test_any_thread_can_add_to_an_open_step(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     lengths = np.full(5000, 70, np.int32)  # long enough to be counted without the GIL
 
@@ -295,7 +314,7 @@ def test_any_thread_adds_to_an_open_step(mistral: floptally.Cost) -> None:
     assert meter.last_step.tokens == 300 * (5000 * 70 + 1)
 
 
-def test_a_microbatch_never_slips_into_the_next_step(mistral: floptally.Cost) -> None:
+def test_a_microbatch_never_counts_in_the_next_step(mistral: floptally.Cost) -> None:
     """One that is still being counted when its step ends is an error."""
     meter = meter_of(mistral)
     lengths = np.full(4_000_000, 700, np.int32)
@@ -328,7 +347,7 @@ def seconds_by_one() -> float:
     return 1.0
 
 
-def test_a_meter_travels_with_its_run_and_no_open_step(mistral: floptally.Cost) -> None:
+def test_a_pickled_meter_has_its_run_but_no_open_step(mistral: floptally.Cost) -> None:
     frozen = floptally.WeightSetting("*", "frozen")
     lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv", "lora", rank=16)])
     meter = meter_of(
@@ -355,7 +374,7 @@ class Kept(Meter):
     note = ""
 
 
-def test_a_subclass_travels_with_what_it_keeps(mistral: floptally.Cost) -> None:
+def test_a_pickled_subclass_keeps_its_attributes(mistral: floptally.Cost) -> None:
     meter = Kept(mistral, gpus=1, peak_tflops=989)
     meter.note = "mine"
     assert pickle.loads(pickle.dumps(meter)).note == "mine"
@@ -363,7 +382,7 @@ def test_a_subclass_travels_with_what_it_keeps(mistral: floptally.Cost) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_fork_has_a_meter_of_its_own_and_cannot_add_to_its_parents_step(mistral: floptally.Cost) -> None:
+def test_a_forked_process_has_its_own_meter_and_cannot_add_to_the_step_of_its_parent(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     meter.begin_step()
     meter.add(lengths=[512])
@@ -387,7 +406,7 @@ def test_a_fork_has_a_meter_of_its_own_and_cannot_add_to_its_parents_step(mistra
     with os.fdopen(reader) as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
-    assert said.startswith("microbatch: is added in a forked process to a step that its parent began") and said.endswith("| 5")
+    assert said.startswith("microbatch: is added in a forked process to a step of its parent") and said.endswith("| 5")
     meter.end_step(seconds=1.0)
     assert meter.run.tokens == 512
 
@@ -402,12 +421,12 @@ class Documents:
         return 8
 
     def __getitem__(self, index: int) -> int:
-        return self.meter.cost.total(lengths=[index + 1])
+        return self.meter.cost.total_flops(lengths=[index + 1])
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_a_meter_survives_the_workers_of_a_dataloader(mistral: floptally.Cost, start: str) -> None:
+def test_a_meter_works_next_to_dataloader_worker_processes(mistral: floptally.Cost, start: str) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     meter = meter_of(mistral)
     loader = torch.utils.data.DataLoader(Documents(meter), batch_size=4, num_workers=2, multiprocessing_context=start)
@@ -416,11 +435,11 @@ def test_a_meter_survives_the_workers_of_a_dataloader(mistral: floptally.Cost, s
         with meter.step(seconds=1.0):
             meter.add(lengths=torch.arange(1, 5))
         seen += batch.tolist()
-    assert seen == [mistral.total(lengths=[index + 1]) for index in range(8)]
+    assert seen == [mistral.total_flops(lengths=[index + 1]) for index in range(8)]
     assert (meter.run.steps, meter.run.tokens) == (2, 20)
 
 
-def test_f34_a_tensor_is_read_by_dlpacks_table_of_functions(mistral: floptally.Cost) -> None:
+def test_a_pytorch_tensor_is_read_through_its_dlpack_function_table(mistral: floptally.Cost) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this PyTorch has __dlpack__ alone")
@@ -449,7 +468,7 @@ def test_f34_a_tensor_is_read_by_dlpacks_table_of_functions(mistral: floptally.C
     assert meter.run.tokens == 18000
 
 
-def test_a_second_convention_is_shown_beside() -> None:
+def test_a_second_convention_is_logged_as_well() -> None:
     windowed = floptally.cost(SOURCE / "examples" / "data" / "mistral-7b-v0.1.json")
     for name in ("megatron", "maxtext", "palm"):
         meter = floptally.Meter(windowed, gpus=1, peak_tflops=989.0, beside=name)
@@ -461,7 +480,7 @@ def test_a_second_convention_is_shown_beside() -> None:
         shown, expected = meter.scalars("run"), alone.scalars("run")
         assert shown[f"train/mfu_{name}_pct"] == expected["train/mfu_pct"]
         assert shown[f"train/tflops_{name}_padded_per_gpu"] == expected["train/tflops_padded_per_gpu"]
-        assert meter.run.useful == windowed.total(lengths=[9000, 300])
+        assert meter.run.useful == windowed.total_flops(lengths=[9000, 300])
         assert f'floptally_beside_flops_total{{convention="{name}",view="useful"}} {alone.run.useful}' in (
             meter.to_open_metrics()
         )

@@ -95,7 +95,7 @@ def seconds_of(times: dict[str, Any]) -> dict[str, float]:
     return {one["name"]: one["seconds"] for one in times["times"]}
 
 
-def test_every_moment_of_a_step_is_of_one_part() -> None:
+def test_all_time_of_a_step_belongs_to_exactly_one_module_or_named_part() -> None:
     model = Model()
     timer = ModuleTimer(model)
     timer._clock = Counted()  # type: ignore[assignment]
@@ -115,7 +115,7 @@ def test_every_moment_of_a_step_is_of_one_part() -> None:
     assert times["times"][3]["components"] == []
 
 
-def test_marks_are_read_when_they_are_there_and_no_module_waits_for_them() -> None:
+def test_module_timer_reads_gpu_events_when_ready_and_never_blocks_a_module() -> None:
     class Late(Counted):
         """As a device that is behind: nothing is ready until somebody waits."""
 
@@ -144,7 +144,7 @@ def test_marks_are_read_when_they_are_there_and_no_module_waits_for_them() -> No
     assert not timer._finished  # a step that is ready is read at its end
 
 
-def test_nothing_else_changes() -> None:
+def test_module_timer_does_not_change_losses_or_gradients() -> None:
     model = Model()
     other = copy.deepcopy(model)
     timer = ModuleTimer(model)
@@ -160,7 +160,7 @@ def test_nothing_else_changes() -> None:
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
-def test_time_goes_to_the_module_that_takes_it_forward_and_backward() -> None:
+def test_module_time_is_split_into_forward_and_backward() -> None:
     model = Model(0.02, 0.03)
     timer = ModuleTimer(model, {"*.self_attn": ["attention.*"], "*.mlp": ["mlp"], "*.q_proj": ["attention.qkv"]})
     with timer.step():
@@ -174,7 +174,7 @@ def test_time_goes_to_the_module_that_takes_it_forward_and_backward() -> None:
     assert times["seconds"] >= sum(found.values())
 
 
-def test_what_the_backward_computes_again_is_of_the_backward() -> None:
+def test_recomputation_of_a_module_counts_as_backward_time() -> None:
     model = Model(0.02, 0.03, checkpoint=True)
     timer = ModuleTimer(model)
     with timer.step():
@@ -183,7 +183,7 @@ def test_what_the_backward_computes_again_is_of_the_backward() -> None:
     assert timer._seconds["attn", "backward"] >= 0.1
 
 
-def test_a_forward_alone_is_said_to_be_one() -> None:
+def test_a_step_with_only_a_forward_pass_is_marked_as_forward() -> None:
     model = Model()
     timer = ModuleTimer(model)
     with timer.step(), torch.no_grad():
@@ -204,7 +204,7 @@ def timer_of_a_step(model: Model) -> ModuleTimer:
     return timer
 
 
-def test_components_are_those_of_the_work(tmp_path: Path) -> None:
+def test_timed_components_equal_those_of_the_counted_work(tmp_path: Path) -> None:
     timer = timer_of_a_step(Model())
     timer.write(tmp_path / "times.json", floptally.flops(CONFIG, lengths=[4, 4]))
     written = json.loads((tmp_path / "times.json").read_text())
@@ -213,7 +213,7 @@ def test_components_are_those_of_the_work(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_program_reads_what_is_written(tmp_path: Path, program: str) -> None:
+def test_the_program_reads_the_module_times_that_the_timer_wrote(tmp_path: Path, program: str) -> None:
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     timer = timer_of_a_step(Model())
     timer.write(tmp_path / "times.json")  # with patterns: "moe.*" is of no component here
@@ -229,7 +229,7 @@ def test_the_program_reads_what_is_written(tmp_path: Path, program: str) -> None
     assert lost == sum(int(one["gpu_nanoseconds"]) for one in made["lines"][1:])
 
 
-def test_a_waterfall_takes_a_timer() -> None:
+def test_a_waterfall_takes_a_module_timer() -> None:
     model = Model()
     timer = timer_of_a_step(model)
     work = floptally.flops(CONFIG, lengths=[4, 4])
@@ -245,7 +245,7 @@ def test_a_waterfall_takes_a_timer() -> None:
     assert lines[1].components == ["mlp"]
 
 
-def test_a_step_that_fails_is_not_counted_and_one_must_be_whole() -> None:
+def test_module_timer_omits_a_failed_step_and_needs_a_whole_step() -> None:
     model = Model()
     timer = ModuleTimer(model)
     with pytest.raises(floptally.Error, match="times: need at least one step"):
@@ -259,18 +259,20 @@ def test_a_step_that_fails_is_not_counted_and_one_must_be_whole() -> None:
         loss = model(IDS)
     loss.backward()  # outside: of no step
     assert {one["pass"] for one in timer.times()["times"]} == {"forward"}
-    with pytest.raises(floptally.Error, match="step: begins inside a step"), timer.step(), timer.step():
+    text = "step: begins inside a step: end the other step first"
+    with pytest.raises(floptally.Error, match=text), timer.step(), timer.step():
         pass
-    with pytest.raises(floptally.Error, match=r'components: of "data" must be as they were, \[\]'), timer.step():
+    text = r'components: of "data" must stay the same in all steps, \[\]'
+    with pytest.raises(floptally.Error, match=text), timer.step():
         with timer.part("data"):
             pass
         with timer.part("data", ["mlp"]):
             pass
-    with pytest.raises(floptally.Error, match=r"parts: must name a module of the model: \*\.mixer name none"):
+    with pytest.raises(floptally.Error, match=r"parts: must match a module of the model: \*\.mixer match none"):
         ModuleTimer(model, {"*.mixer": ["mamba.*"]})
 
 
-def test_the_backward_must_end_in_the_step_that_it_began_in() -> None:
+def test_a_backward_must_end_in_the_step_that_it_began_in() -> None:
     model = Model()
     timer = ModuleTimer(model, {"*.mlp": ["mlp"]})
     with pytest.raises(floptally.Error, match='step: ends inside the backward of "mlp"'), timer.step():
@@ -281,7 +283,7 @@ def test_the_backward_must_end_in_the_step_that_it_began_in() -> None:
     assert timer._steps == 1
 
 
-def test_modules_are_named_in_a_trace(tmp_path: Path) -> None:
+def test_named_in_traces_marks_modules_in_a_profiler_trace(tmp_path: Path) -> None:
     model = Model()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         with named_in_traces(model):

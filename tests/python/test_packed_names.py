@@ -76,7 +76,7 @@ def table(rows: list[list[int]], filler: int) -> np.ndarray[Any, Any]:
 
 
 def whole_forms(lengths: list[int]) -> dict[str, dict[str, Any]]:
-    """One packed row without padding, under each name."""
+    """One packed sequence without padding, under each name."""
     width = sum(lengths)
     ids = np.arange(1, width + 1)[None]
     rows = [lengths]
@@ -118,7 +118,7 @@ CASES = [[3, 2], [1, 1, 1], [5], [4, 1, 6, 2], [1, 9]]
 
 
 @pytest.mark.parametrize("lengths", CASES, ids=str)
-def test_f71_every_name_of_a_packed_row_is_read(lengths: list[int]) -> None:
+def test_packing_is_read_under_every_known_argument_name(lengths: list[int]) -> None:
     right = (pairs_of(documents_of([lengths], sum(lengths))), sum(lengths), sum(lengths))
     found = {name: read(batch) for name, batch in whole_forms(lengths).items()}
     assert len(found) > 40
@@ -177,7 +177,7 @@ def padded_forms(rows: list[list[int]], width: int) -> dict[str, dict[str, Any]]
 @pytest.mark.parametrize(
     ("rows", "width"), [([[3, 2]], 8), ([[1, 1]], 4), ([[6]], 9), ([[2, 3], [4, 1]], 7), ([[1], [3, 3], [2, 2, 1]], 9)], ids=str
 )
-def test_f71_padding_of_packed_rows_is_no_document(rows: list[list[int]], width: int) -> None:
+def test_padding_of_packs_is_not_counted_as_a_document(rows: list[list[int]], width: int) -> None:
     tokens = sum(map(sum, rows))
     right = (pairs_of(documents_of(rows, width)), tokens, width * len(rows))
     found = {name: read(batch) for name, batch in padded_forms(rows, width).items()}
@@ -185,7 +185,7 @@ def test_f71_padding_of_packed_rows_is_no_document(rows: list[list[int]], width:
     assert found == dict.fromkeys(found, right)
 
 
-def test_f71_random_rows_under_every_name() -> None:
+def test_random_packs_are_read_under_every_argument_name() -> None:
     chance = random.Random(71)
     for _ in range(60):
         width = chance.randint(6, 24)
@@ -200,7 +200,7 @@ def test_f71_random_rows_under_every_name() -> None:
             assert read(batch) == right, (name, rows, width)
 
 
-def test_f71_rows_of_boundaries_and_jagged_ids() -> None:
+def test_row_boundaries_and_jagged_ids_are_read() -> None:
     rows = [[3, 5], [1, 1, 6]]
     filled = np.array([[0, 3, 8, -1], [0, 1, 2, 8]])
     right = (pairs_of(documents_of(rows, 8)), 16, 16)
@@ -211,7 +211,7 @@ def test_f71_rows_of_boundaries_and_jagged_ids() -> None:
     assert read({"input_ids": ids, "labels": ids})[0] == pairs_of(documents_of([[3, 5, 1]], 9))
 
 
-def test_f71_a_shard_of_context_parallelism_has_the_boundaries_of_whole_sequences() -> None:
+def test_a_context_parallel_shard_has_the_boundaries_of_whole_sequences() -> None:
     assert read({"input_ids": np.zeros((1, 4)), "cu_seqlens": bounds([3, 5])}) == (6 + 15, 8, 8)
     with pytest.raises(floptally.Error, match="^cu_seqlens: must end at the batch's 5 slots, got 8$"):
         read({"input_ids": np.zeros((1, 5)), "cu_seqlens": bounds([3, 5])})
@@ -224,16 +224,16 @@ def test_f71_a_shard_of_context_parallelism_has_the_boundaries_of_whole_sequence
         "seq_starts", "sequence_boundaries_2", "block_mask", "token_positions", "packed_seq_params",
     ],
 )  # fmt: skip
-def test_f71_what_looks_like_packing_and_is_not_known_is_refused_by_name(name: str) -> None:
+def test_an_unknown_packing_argument_is_an_error_with_its_name(name: str) -> None:
     value = SimpleNamespace() if name in ("packed_seq_params", "block_mask") else np.array([[0, 3, 8]])
     for beside in ({}, {"attention_mask": np.ones((1, 8))}, {"position_ids": np.arange(8)[None]}):
-        with pytest.raises(floptally.Error, match=f"^{name}: looks like the boundaries of packed documents and is none of"):
+        with pytest.raises(floptally.Error, match=f"^{name}: looks like boundaries of packed documents but is not one of"):
             callbacks.batch_arguments({"input_ids": np.zeros((1, 8)), **beside, name: value})
     known = callbacks.batch_arguments({"input_ids": np.zeros((1, 8)), "cu_seqlens": bounds([3, 5]), name: value})
     assert known["cu_seqlens"].tolist() == [0, 3, 8]  # what is known says it
 
 
-def test_f71_other_names_are_no_packing() -> None:
+def test_arguments_that_only_look_like_packing_are_ignored() -> None:
     others = {
         "start_positions": np.array([3]), "end_positions": np.array([5]), "offset_mapping": np.zeros((1, 8, 2), dtype=int),
         "token_type_ids": np.zeros((1, 8), dtype=int), "special_tokens_mask": np.zeros((1, 8), dtype=int), "labels": np.zeros((1, 8)),
@@ -248,22 +248,24 @@ def test_f71_other_names_are_no_packing() -> None:
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"cu_seq_lens_q": bounds([3, 5]), "cu_seq_lens_k": bounds([4, 4])}, "cu_seq_lens_k: must be cu_seq_lens_q: queries"),
+        ({"cu_seq_lens_q": bounds([3, 5]), "cu_seq_lens_k": bounds([4, 4])},
+         "cu_seq_lens_k: must equal cu_seq_lens_q: if queries"),
         ({"cu_seqlens": bounds([3, 9])}, "cu_seqlens: must end at the batch's 8 slots, got 12"),
-        ({"cu_seqlens": np.array([0, 1.5, 8])}, "cu_seqlens: must be boundaries as whole numbers"),
+        ({"cu_seqlens": np.array([0, 1.5, 8])}, "cu_seqlens: must have boundaries that are whole numbers"),
         ({"cu_seqlens": bounds([3, 5]), "tail_padding_length": 6}, "tail_padding_length: must be at most the 5 tokens of"),
         ({"seq_lens": np.array([3, 6])}, "seq_lens: must add up to the 8 slots of a row at most, got 9 in row 0"),
-        ({"seq_lens": np.array([[3, 0, 5]])}, "seq_lens: must be above 0 before what fills the list, in row 0"),
+        ({"seq_lens": np.array([[3, 0, 5]])}, "seq_lens: must be above 0, except the zeros that fill the end of row 0"),
         ({"seq_lens": np.array([[3], [2]])}, "seq_lens: must have a list for each of 1 rows, got 2"),
-        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4])}, "seq_lens_padded: must be a slot for each document"),
-        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4, 1])}, "seq_lens_padded: must be a slot for each"),
-        ({"segment_ids": np.array([[1, 1, 2, 2, 1, 1, 0, 0]])}, "segment_ids: the tokens of a document must stand together"),
+        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4])}, "seq_lens_padded: must have a slot for each document"),
+        ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4, 1])}, "seq_lens_padded: must have a slot for each"),
+        ({"segment_ids": np.array([[1, 1, 2, 2, 1, 1, 0, 0]])}, "segment_ids: the tokens of each document must be contiguous"),
         ({"seq_idx": np.zeros((1, 7), dtype=int)}, "seq_idx: must be of \\[1, 8\\] tokens, got shape \\[1, 7\\]"),
         ({"inputs_segmentation": np.full((1, 8), -1)}, "inputs_segmentation: must be at least 0, got -1"),
-        ({"position_ids": np.array([[0, 1, 2, 3, 1, 2, 3, 4]])}, "position_ids: must begin again where a document does, at 0"),
+        ({"position_ids": np.array([[0, 1, 2, 3, 1, 2, 3, 4]])},
+         "position_ids: must begin again at 0 where a document begins, but decrease to another number in row 0"),
     ],
 )  # fmt: skip
-def test_f71_what_cannot_be_read_is_an_error(batch: dict[str, Any], message: str) -> None:
+def test_unreadable_packing_is_an_error(batch: dict[str, Any], message: str) -> None:
     with pytest.raises(floptally.Error, match=f"^{message}"):
         callbacks.batch_arguments({"input_ids": np.zeros((1, 8)), **batch})
 
@@ -316,7 +318,7 @@ def features(**more: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("idx", [False, True])
 @pytest.mark.parametrize("positions", [False, True])
 @pytest.mark.parametrize("start", [0, 2])
-def test_f71_flattened_batches_of_the_librarys_collator(flash: bool, idx: bool, positions: bool, start: int) -> None:
+def test_flattened_batches_of_the_transformers_collator_are_read(flash: bool, idx: bool, positions: bool, start: int) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     import inspect
 
@@ -330,7 +332,7 @@ def test_f71_flattened_batches_of_the_librarys_collator(flash: bool, idx: bool, 
     assert read(collate(features())) == (right, 18, 18)
 
 
-def test_f75_padded_batches_of_the_librarys_collators() -> None:
+def test_padded_batches_of_transformers_collators_are_read() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     right = (sum(n * (n + 1) // 2 for n in LENGTHS), 18, 32)
     tokens: Any = Tokenizer()
@@ -384,7 +386,7 @@ def seq2seq(side: str = "right", **more: Any) -> dict[str, Any]:
     return {"input_ids": np.ones((4, 7), dtype=int), "attention_mask": np.array(mask), "labels": np.array(labels), **more}
 
 
-def test_f75_t5_is_counted_by_its_default_batches() -> None:
+def test_t5_is_counted_from_its_default_batches() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     cost = floptally.cost(T5)
     right = t5_by_hand(ENCODER, DECODER)
@@ -401,15 +403,15 @@ def test_f75_t5_is_counted_by_its_default_batches() -> None:
     begun = batches["decoder's mask"]  # whose first token has no loss, and runs
     batches["first label left out"] = {**begun, "labels": np.where(np.arange(6) == 0, -100, begun["labels"])}
     for name, batch in batches.items():
-        assert cost.total(**callbacks.batch_arguments(batch, cost=cost)) == right, name
-        assert cost.total(**callbacks.batch_arguments(batch)) == right, name  # labels that are not as long as the text
+        assert cost.total_flops(**callbacks.batch_arguments(batch, cost=cost)) == right, name
+        assert cost.total_flops(**callbacks.batch_arguments(batch)) == right, name  # labels that are not as long as the text
     alike = {"input_ids": np.ones((2, 3), dtype=int), "labels": np.ones((2, 3), dtype=int)}
-    assert cost.total(**callbacks.batch_arguments(alike, cost=cost)) == t5_by_hand([3, 3], [3, 3])
+    assert cost.total_flops(**callbacks.batch_arguments(alike, cost=cost)) == t5_by_hand([3, 3], [3, 3])
     masked_inside = {**alike, "labels": np.array([[5, -100, 5], [-100, -100, -100]])}
     assert callbacks.batch_arguments(masked_inside, cost=cost)["lengths"].tolist() == [3, 0]
     classes = {**seq2seq(), "labels": np.array([0, 1, 0, 1])}  # the decoder is given the text, shifted
-    assert cost.total(**callbacks.batch_arguments(classes, cost=cost)) == t5_by_hand(ENCODER, ENCODER)
-    with pytest.raises(floptally.Error, match="^cu_seqlens: says documents that are packed on two sides"):
+    assert cost.total_flops(**callbacks.batch_arguments(classes, cost=cost)) == t5_by_hand(ENCODER, ENCODER)
+    with pytest.raises(floptally.Error, match="^cu_seqlens: has packed documents on both sides"):
         callbacks.batch_arguments(seq2seq(cu_seqlens=bounds([3, 4])), cost=cost)
 
 
@@ -420,15 +422,16 @@ WHISPER = {
 }  # fmt: skip
 
 
-def test_f75_whisper_is_counted_by_its_default_batches() -> None:
+def test_whisper_is_counted_from_its_default_batches() -> None:
     cost = floptally.cost(WHISPER)
     labels = np.array([[5, 5, 5, -100], [5, -100, -100, -100]])
     batch = {"input_features": np.zeros((2, 8, 24)), "labels": labels}
     found = callbacks.batch_arguments(batch, cost=cost)
+    assert found.pop("row_length") == 4  # padded labels run in the decoder
     assert {key: value.tolist() for key, value in found.items()} == {"audio_frames": [24, 24], "lengths": [3, 1]}
-    assert {key: value.tolist() for key, value in callbacks.batch_arguments(batch).items()} == {
-        "audio_frames": [24, 24], "lengths": [3, 1],
-    }  # fmt: skip
+    alone = callbacks.batch_arguments(batch)
+    assert alone.pop("row_length") == 4
+    assert {key: value.tolist() for key, value in alone.items()} == {"audio_frames": [24, 24], "lengths": [3, 1]}
     shifted = {**batch, "decoder_input_ids": np.ones((2, 4), dtype=int)}
     assert callbacks.batch_arguments(shifted, cost=cost)["lengths"].tolist() == [3, 1]
     # Its encoder runs on all of a clip, whatever the processor says of it.
@@ -443,14 +446,14 @@ def test_f75_whisper_is_counted_by_its_default_batches() -> None:
         decoder = made * (4 * 2 * d * d + 2 * 2 * d * ff) + pairs_of([0] * made) * 4 * d
         across = made * 2 * 2 * d * d + places * 2 * 2 * d * d + made * places * 4 * d
         flops += 3 * (stem + encoder + decoder + across + made * 2 * d * words) - 24 * 2 * 3 * 8 * d  # sound has no gradient
-    assert cost.total(**found) == flops
-    with pytest.raises(floptally.Error, match="^labels: must be there, or decoder_input_ids"):
+    assert cost.total_flops(**found) == flops
+    with pytest.raises(floptally.Error, match="^labels: must be in the batch, or decoder_input_ids"):
         callbacks.batch_arguments({"input_features": np.zeros((2, 8, 24))}, cost=cost)
     with pytest.raises(floptally.Error, match="^input_features: must be "):
         callbacks.batch_arguments({**batch, "input_features": np.zeros((2, 8))}, cost=cost)
 
 
-def test_f75_images_of_the_models_size_are_counted_and_others_refused() -> None:
+def test_images_of_the_size_in_the_config_are_counted_and_other_sizes_are_an_error() -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     config = transformers.ViTConfig(
         hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=24, image_size=8, patch_size=4
@@ -472,7 +475,7 @@ def test_f75_images_of_the_models_size_are_counted_and_others_refused() -> None:
         other.add({"pixel_values": np.zeros((3, 3, 12, 12), dtype=np.float32)})
 
 
-def test_f75_inputs_that_would_be_missing_are_refused_where_the_model_has_them() -> None:
+def test_a_batch_without_a_required_input_is_an_error() -> None:
     text = {"input_ids": np.ones((1, 9), dtype=int), "attention_mask": np.ones((1, 9), dtype=int)}
     config = {
         "model_type": "qwen2_vl", "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -481,7 +484,7 @@ def test_f75_inputs_that_would_be_missing_are_refused_where_the_model_has_them()
     }  # fmt: skip
     cost = floptally.cost(config)
     grid = callbacks.batch_arguments({**text, "pixel_values": np.zeros((16, 8)), "image_grid_thw": [[1, 4, 4]]}, cost=cost)
-    assert grid["grid_thw"].tolist() == [[1, 4, 4]] and cost.total(**grid) > cost.total(lengths=[9])
+    assert grid["grid_thw"].tolist() == [[1, 4, 4]] and cost.total_flops(**grid) > cost.total_flops(lengths=[9])
     for key, value in (("pixel_values", np.zeros((16, 8))), ("pixel_values_videos", np.zeros((16, 8))), ("images_seqlens", [16])):
         with pytest.raises(floptally.Error, match=f"^{key}: must "):
             callbacks.batch_arguments({**text, key: value}, cost=cost)

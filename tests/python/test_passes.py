@@ -51,7 +51,7 @@ def run_step(meter: floptally.Meter, clock: Clock) -> None:
                 update.add(lengths=[length])
 
 
-def test_each_pass_is_over_its_own_time() -> None:
+def test_the_mfu_of_each_rl_pass_is_divided_by_its_own_time() -> None:
     clock = Clock()
     meter = metered(clock)
     run_step(meter, clock)
@@ -84,12 +84,12 @@ def test_each_pass_is_over_its_own_time() -> None:
     scalars = made.scalars()
     assert scalars["perf/update/mfu_pct"] == 100 * made["update"].mfu
     assert scalars["perf/whole/mfu_pct"] == 100 * made.whole.mfu
-    for word in ("rollout", "learner", "whole", "no pass runs", "MFU of the whole"):
-        assert word in str(made)
+    for accumulator in ("rollout", "learner", "whole", "no pass runs", "MFU of the whole"):
+        assert accumulator in str(made)
     assert "rollout" in made._repr_html_()
 
 
-def test_passes_add_up_over_steps_of_any_batch() -> None:
+def test_flops_of_rl_passes_of_several_steps_are_the_sum_over_the_steps() -> None:
     clock = Clock()
     meter = metered(clock)
     run_step(meter, clock)
@@ -101,13 +101,13 @@ def test_passes_add_up_over_steps_of_any_batch() -> None:
     assert run["update"].seconds == 2 * one["update"].seconds
     assert run.whole.mfu == pytest.approx(one.whole.mfu)
     meter.reset_interval()
-    with pytest.raises(floptally.Error, match="steps: no step with passes has ended yet"):
+    with pytest.raises(floptally.Error, match="steps: have no rate yet"):
         meter.passes("interval")
     with pytest.raises(floptally.Error, match="steps: no step has ended yet"):
         meter.last_step.mfu  # a step of passes is none of the meter's own
 
 
-def test_pools_of_their_own_may_overlap_and_no_more() -> None:
+def test_rl_passes_on_separate_gpu_pools_may_overlap_in_time() -> None:
     clock = Clock()
     meter = metered(clock)
     with meter.step(seconds=4.0):
@@ -125,11 +125,10 @@ def test_pools_of_their_own_may_overlap_and_no_more() -> None:
                 rollout.add(requests=REQUESTS)
             with meter.timed("update", gpus=6, seconds=4.0) as update:
                 update.add(lengths=LENGTHS)
-    meter.discard_step()
-    assert meter.passes("run").whole.useful == before
+    assert not meter.in_step and meter.passes("run").whole.useful == before
 
 
-def test_shared_prefixes_are_a_line() -> None:
+def test_shared_prefixes_have_their_own_line_in_the_table_of_rl_passes() -> None:
     clock = Clock()
     meter = metered(clock)
     with meter.step():
@@ -140,18 +139,18 @@ def test_shared_prefixes_are_a_line() -> None:
             clock.now += 1
             update.add_tree([-1, 0, 0, 0], [500, 100, 200, 300])
     made = meter.passes()
-    alone = POLICY.total(requests=[(500, 100)] * 3, plan=DECODE)
+    alone = POLICY.total_flops(requests=[(500, 100)] * 3, plan=DECODE)
     assert made["rollout"].shared == alone - made["rollout"].useful > 0
-    assert made["update"].shared == POLICY.total(lengths=[600, 700, 800]) - made["update"].useful
-    assert made["update"].shared == 2 * POLICY.total(lengths=[500])
+    assert made["update"].shared == POLICY.total_flops(lengths=[600, 700, 800]) - made["update"].useful
+    assert made["update"].shared == 2 * POLICY.total_flops(lengths=[500])
     assert f"rollout: {made['rollout'].shared} FLOPs more without the prefixes that are shared, not run" in str(made)
 
 
-def test_breakdowns_add_up() -> None:
+def test_breakdowns_of_rl_passes_add_up() -> None:
     a, b = POLICY.flops(lengths=[600]), POLICY.flops(lengths=[700, 750])
     assert (a + b).to_dict() == POLICY.flops(lengths=LENGTHS).to_dict()
     rollout = POLICY.flops(requests=REQUESTS, plan=DECODE)
-    with pytest.raises(floptally.Error, match=r'breakdown: two models, plans or conventions add up under names: a.named'):
+    with pytest.raises(floptally.Error, match=r'breakdown: have different models, plans or conventions: name them to add them, a.named'):
         a + rollout
     with pytest.raises(floptally.Error, match="breakdown"):
         a + REWARD.flops(lengths=[600])
@@ -165,7 +164,7 @@ def test_breakdowns_add_up() -> None:
     assert list(step) == ["rollout", "update"] and step["update"].total == a.total + b.total
     with pytest.raises(TypeError):
         a + 3
-    with pytest.raises(floptally.Error, match="update: two models"):
+    with pytest.raises(floptally.Error, match="update: have different models"):
         step + rollout.named("update")
 
 
@@ -177,7 +176,7 @@ def open_meter() -> Iterator[floptally.Meter]:
     meter.discard_step()
 
 
-def test_what_a_meter_refuses(open_meter: floptally.Meter) -> None:
+def test_a_meter_refuses_invalid_rl_passes(open_meter: floptally.Meter) -> None:
     with pytest.raises(floptally.Error, match="gpus: must be from 1 to the 8 of the meter"):
         open_meter.timed("update", gpus=9)
     with pytest.raises(floptally.Error, match='name: must be a name of 1 to 39 characters, neither "learner" nor "whole"'):
@@ -189,12 +188,12 @@ def test_what_a_meter_refuses(open_meter: floptally.Meter) -> None:
     with pytest.raises(floptally.Error, match="span: must be one of step, interval, run"):
         open_meter.passes("all")  # type: ignore[arg-type]
     closed = metered(Clock())
-    with pytest.raises(floptally.Error, match="update: no step is open"):
+    with pytest.raises(floptally.Error, match="update: is outside of a step"):
         with closed.timed("update"):
             pass
 
 
-def test_one_name_is_one_model_and_plan() -> None:
+def test_the_name_of_an_rl_pass_cannot_be_used_for_another_model_or_plan() -> None:
     clock = Clock()
     meter = metered(clock)
     meter.begin_step()
@@ -207,7 +206,7 @@ def test_one_name_is_one_model_and_plan() -> None:
     meter.discard_step()
 
 
-def test_what_is_added_beside_passes_is_refused() -> None:
+def test_adding_outside_an_rl_pass_is_an_error() -> None:
     clock = Clock()
     meter = metered(clock)
     meter.begin_step()
@@ -215,12 +214,12 @@ def test_what_is_added_beside_passes_is_refused() -> None:
     with meter.timed("rollout", plan=DECODE) as rollout:
         clock.now += 1
         rollout.add(requests=REQUESTS)
-    with pytest.raises(floptally.Error, match="microbatch: was added to the meter beside its passes"):
+    with pytest.raises(floptally.Error, match="microbatch: was added to the meter, but its step consists of passes"):
         meter.end_step()
     meter.discard_step()
 
 
-def test_a_pass_that_fails_is_none() -> None:
+def test_an_rl_pass_that_raises_is_not_counted() -> None:
     clock = Clock()
     meter = metered(clock)
     with meter.step():

@@ -30,7 +30,7 @@ def texts(figure: Any) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
-def test_component_bars_add_up_to_the_executed_flops_of_each_component() -> None:
+def test_component_bars_add_up_to_executed_flops_of_each_component() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
     figure = plots.component_bars(step)
     stacked = bars(figure)
@@ -50,7 +50,7 @@ def test_component_bars_add_up_to_the_executed_flops_of_each_component() -> None
     assert lefts[2][0] == pytest.approx(stacked[0][0] + stacked[1][0])
 
 
-def test_component_bars_by_phase_are_those_of_the_view() -> None:
+def test_component_bars_by_phase_equal_the_forward_and_backward_of_the_view() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
     for view in ("useful", "padded", "executed"):
         stacked = bars(plots.component_bars(step.to_dict(), by="phase", view=view))
@@ -60,7 +60,7 @@ def test_component_bars_by_phase_are_those_of_the_view() -> None:
         assert sum(stacked[1]) == pytest.approx(work.backward / 1e12)
 
 
-def test_convention_spread_shows_every_convention_least_first() -> None:
+def test_the_plot_of_conventions_shows_every_convention_in_ascending_order() -> None:
     totals = plots.convention_totals(CONFIG, lengths=[4096, 512])
     assert set(totals) == {how.name for how in floptally.conventions()}
     assert totals["exact"] == floptally.flops(CONFIG, lengths=[4096, 512]).total
@@ -71,7 +71,7 @@ def test_convention_spread_shows_every_convention_least_first() -> None:
     assert label.endswith(" %")
 
 
-def test_utilization_lines_are_the_logged_numbers_and_evaluations_are_passed_over(tmp_path: Path) -> None:
+def test_the_utilization_plot_shows_the_logged_numbers_and_skips_evaluations(tmp_path: Path) -> None:
     log = [
         {"loss": 2.0, "step": 10, "train/mfu_pct": 30.0, "train/mfu_padded_pct": 33.0, "train/hfu_pct": 40.0},
         {"eval_loss": 1.9, "step": 10},
@@ -151,7 +151,7 @@ def wide_results(batches: list[int], lengths: list[int], reason: str, phases: tu
 
 @pytest.mark.parametrize("reason", ["out of memory", "no kernel for heads of 512", "unsupported_configuration_of_heads"])
 @pytest.mark.parametrize("size", [([1], [256]), ([1, 2, 4, 8, 16, 32], [128, 512, 2048, 4096, 8192, 16384, 65536, 131072])])
-def test_f37_texts_of_a_heatmap_do_not_overlap(size: tuple[list[int], list[int]], reason: str) -> None:
+def test_texts_of_a_heatmap_do_not_overlap(size: tuple[list[int], list[int]], reason: str) -> None:
     for phases in (("fwd", "bwd", "e2e"), ("fwd",)):
         figure = plots.kernel_heatmap(wide_results(*size, reason, phases), show="milliseconds")
         assert overlaps(figure) == []
@@ -160,7 +160,7 @@ def test_f37_texts_of_a_heatmap_do_not_overlap(size: tuple[list[int], list[int]]
             assert reason in cells or (f"hatched: not measured: {reason}" in figure.get_supxlabel() and "–" in cells)
 
 
-def test_f37_texts_of_the_other_pictures_do_not_overlap() -> None:
+def test_texts_of_pictures_without_a_heatmap_do_not_overlap() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), lengths=[512, 9000], row_length=20000)
     assert overlaps(plots.component_bars(step)) == overlaps(plots.component_bars(step, by="phase")) == []
     assert overlaps(plots.convention_spread(plots.convention_totals(CONFIG, lengths=[4096, 512]))) == []
@@ -168,7 +168,7 @@ def test_f37_texts_of_the_other_pictures_do_not_overlap() -> None:
     assert overlaps(plots.utilization_over_time(log)) == []
 
 
-def test_f37_the_numbers_of_the_bars_are_those_of_the_headline() -> None:
+def test_percentages_of_component_bars_equal_those_of_the_total() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), lengths=[512, 1024, 9000], row_length=9000)
     figure = plots.component_bars(step)
     assert figure.axes[0].get_title(loc="left") == "mistral: 495 TFLOP useful"
@@ -179,7 +179,7 @@ def test_f37_the_numbers_of_the_bars_are_those_of_the_headline() -> None:
     assert executed.axes[0].get_title(loc="left") == f"mistral: {step.executed_total / 1e15:.2f} PFLOP executed"
 
 
-def test_points_of_a_roofline_are_components_under_their_roof() -> None:
+def test_the_roofline_plot_has_a_point_per_component_below_its_roof() -> None:
     moved = floptally.flops(CONFIG, lengths=[4096]).bytes()
     figure = plots.roofline(moved, peak_tflops=989, memory_tbps=3.35)
     axes = figure.axes[0]
@@ -205,7 +205,7 @@ def waterfalls() -> list[floptally.Waterfall]:
     return [usual, many, plain.waterfall(seconds=2, gpus=1, peak_tflops=989, masked_tiles=0)]
 
 
-def test_bars_of_a_waterfall_step_down_by_the_points_of_the_table() -> None:
+def test_waterfall_bars_step_down_by_the_percentage_points_of_the_table() -> None:
     for made in waterfalls():
         shown = [line for line in made.lines[1:-1] if line.is_known and f"{line.points:.2f}" not in ("0.00", "-0.00")]
         figure = plots.waterfall(made)
@@ -232,7 +232,7 @@ def test_bars_of_a_waterfall_step_down_by_the_points_of_the_table() -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [3, 3.5, 7.2])
-def test_texts_of_a_waterfall_do_not_overlap_and_are_inside(theme: Any, width: float) -> None:
+def test_texts_of_a_waterfall_do_not_overlap_and_stay_inside(theme: Any, width: float) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.text import Text
 
@@ -248,7 +248,7 @@ def test_texts_of_a_waterfall_do_not_overlap_and_are_inside(theme: Any, width: f
                 assert abs(sum(to_rgb(text.get_color())) - paper) > 1, "dark on light, or light on dark"
 
 
-def test_the_picture_of_a_waterfall_names_the_three_largest_causes() -> None:
+def test_the_waterfall_picture_names_the_three_largest_causes() -> None:
     from matplotlib.text import Text
 
     for made in waterfalls():
@@ -261,7 +261,7 @@ def test_the_picture_of_a_waterfall_names_the_three_largest_causes() -> None:
         assert len(bold) == len(dearest) + 1 and bold[-1] == "measured MFU"
 
 
-def test_heatmap_cells_are_enumerated_pairs_over_time_and_missing_cells_are_no_numbers() -> None:
+def test_heatmap_cells_are_pairs_over_time_and_missing_cells_have_no_number() -> None:
     results = kernel_results()
     figure = plots.kernel_heatmap(results)
     panels = [axes for axes in figure.axes if axes.images]
@@ -283,19 +283,19 @@ def test_heatmap_cells_are_enumerated_pairs_over_time_and_missing_cells_are_no_n
     assert "missing" not in words["e2e"] and len(words["e2e"]) == 4
 
 
-def test_a_row_that_was_declared_and_never_measured_is_missing_and_not_left_out() -> None:
+def test_a_heatmap_row_without_a_measurement_is_shown_as_missing() -> None:
     figure = plots.kernel_heatmap(kernel_results(batch_sizes=[1, 2, 64]))
     panel = figure.axes[0]
     assert panel.images[0].get_array().shape == (3, 2)
     assert [text.get_text() for text in panel.texts].count("missing") == 3
 
 
-def test_heatmap_of_times_needs_no_config_and_of_mfu_a_peak() -> None:
+def test_a_time_heatmap_needs_no_config_and_an_mfu_heatmap_needs_a_peak() -> None:
     plain = kernel_results()
     del plain["config"], plain["components"]
     figure = plots.kernel_heatmap(plain, show="milliseconds")
     assert figure.axes[0].images[0].get_array()[1, 0] == 1.0
-    with pytest.raises(floptally.Error, match="^config: must say what"):
+    with pytest.raises(floptally.Error, match="^config: must be in the file"):
         plots.kernel_heatmap(plain)
     with pytest.raises(floptally.Error, match="^peak_tflops: must be in the file"):
         plots.kernel_heatmap(kernel_results(), show="mfu_pct")
@@ -304,7 +304,7 @@ def test_heatmap_of_times_needs_no_config_and_of_mfu_a_peak() -> None:
     assert half[0, 0] == pytest.approx(100 * rate[0, 0] * 1e-6 / 2e-6)  # MFLOPS
 
 
-def test_hstu_kernels_have_contextual_tokens_and_targets() -> None:
+def test_hstu_kernel_heatmaps_count_contextual_tokens_and_targets() -> None:
     config = {"model_type": "hstu", "hidden_size": 8, "num_layers": 1, "num_attention_heads": 2, "dim_per_head": 4}
     results = {
         "times": [{"batch": 3, "sequence_length": 9, "phase": "fwd", "milliseconds": 1}],
@@ -322,19 +322,19 @@ def test_hstu_kernels_have_contextual_tokens_and_targets() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"times": []}, "times: must be a list of at least one measured cell"),
+        ({"times": []}, "times: must be a list of at least one kernel time"),
         ({"times": [3]}, "times[0]: must be an object, got 3"),
-        ({"phases": 1}, "phases: is no key of a results file: "),
+        ({"phases": 1}, "phases: is an unknown key of a results file; known ones are "),
         ({"components": None}, "components: must be a list of component names, got None"),
-        ({"components": []}, "components: must be given with config"),
-        ({"batch_sizes": [1]}, "batch_sizes: must have every one that times have, got none of 2"),
+        ({"components": []}, "components: must be in the file together with config"),
+        ({"batch_sizes": [1]}, "batch_sizes: must list every value in times, lacks 2"),
         ({"sequence_lengths": [3, 5, 0]}, "sequence_lengths[2]: must be an integer of at least 1, got 0"),
         ({"peak_tflops": 0}, "peak_tflops: must be a finite number above 0, got 0"),
         ({"targets": -1}, "targets: must be an integer of at least 0, got -1"),
         ({"components": ["mlp"]}, "components: must be of the config (attention.qkv, attention.core, attention.output)"),
     ],
 )
-def test_a_results_file_with_a_mistake_is_an_error_that_names_the_field(change: dict[str, Any], text: str) -> None:
+def test_an_invalid_file_of_kernel_results_is_an_error_that_names_the_field(change: dict[str, Any], text: str) -> None:
     with pytest.raises(floptally.Error) as raised:
         plots.kernel_heatmap(kernel_results(**change))
     assert str(raised.value).startswith(text)
@@ -347,11 +347,11 @@ def test_a_results_file_with_a_mistake_is_an_error_that_names_the_field(change: 
         ({"milliseconds": 0}, "times[0].milliseconds: must be a finite number above 0, got 0"),
         ({"milliseconds": float("nan")}, "times[0].milliseconds: must be a finite number above 0, got nan"),
         ({"batch": True}, "times[0].batch: must be an integer of at least 1, got True"),
-        ({"seconds": 1}, "times[0].seconds: is no key of a results file: batch, "),
-        ({"sequence_length": 5}, "times[2]: must be the only one of its cell, got a second batch 1, sequence_length 5"),
+        ({"seconds": 1}, "times[0].seconds: is an unknown key of a results file; known ones are batch, "),
+        ({"sequence_length": 5}, "times[2]: repeats a measured cell, keep one: batch 1, sequence_length 5"),
     ],
 )
-def test_a_cell_with_a_mistake_is_an_error_that_names_the_cell(change: dict[str, Any], text: str) -> None:
+def test_an_invalid_heatmap_cell_is_an_error_that_names_the_cell(change: dict[str, Any], text: str) -> None:
     results = kernel_results()
     results["times"][0].update(change)
     with pytest.raises(floptally.Error) as raised:
@@ -359,7 +359,7 @@ def test_a_cell_with_a_mistake_is_an_error_that_names_the_cell(change: dict[str,
     assert str(raised.value).startswith(text)
 
 
-def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
+def test_picture_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
     for name in ("first", "second"):
         plots.kernel_heatmap(kernel_results(), path=tmp_path / name)
         plots.component_bars(floptally.flops(CONFIG, lengths=[512]), path=tmp_path / f"{name}.bars")
@@ -375,7 +375,7 @@ def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
         plots.component_bars(floptally.flops(CONFIG, lengths=[512]), path=tmp_path / "a.pdf")
 
 
-def test_axes_of_the_caller_are_drawn_into() -> None:
+def test_plots_draw_into_the_axes_of_the_caller() -> None:
     from matplotlib.figure import Figure
 
     mine = Figure()
@@ -391,14 +391,14 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
         plots.kernel_heatmap(kernel_results(), ax=[left])
 
 
-def test_what_cannot_be_shown_is_an_error() -> None:
+def test_invalid_plot_input_is_an_error_that_names_the_field() -> None:
     step = floptally.flops(CONFIG, lengths=[512])
     wrong: list[tuple[Any, str]] = [
         (lambda: plots.component_bars({}), 'step: must be a Breakdown or its to_dict(), got a dict without "flops"'),
         (lambda: plots.component_bars(step, by="layer"), 'by: must be "view" or "phase", got "layer"'),
         (lambda: plots.component_bars(step, by="phase", view="real"), 'view: must be "useful", "padded" or "executed"'),
         (lambda: plots.convention_spread({"palm": 1}), 'reference: must be one of the conventions in totals, got "exact"'),
-        (lambda: plots.utilization_over_time([{"loss": 1}]), "records: have no mfu_pct"),
+        (lambda: plots.utilization_over_time([{"loss": 1}]), "records: must have mfu_pct"),
         (lambda: plots.waterfall({}), 'made: must be a Waterfall or its to_dict(), got a dict without its "lines"'),
         (lambda: plots.waterfall(waterfalls()[0], theme="blue"), 'theme: must be "light" or "dark", got "blue"'),
         (lambda: plots.waterfall(waterfalls()[0], width=1), "width: must be from 3 to 40 inches, got 1"),
@@ -447,7 +447,7 @@ def contrast(one: Any, other: Any) -> float:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_f79_every_picture_is_light_and_dark(theme: Any) -> None:
+def test_every_picture_has_a_light_and_a_dark_theme(theme: Any) -> None:
     from matplotlib.text import Text
 
     paper = {"light": "white", "dark": "#16181D"}[theme]
@@ -467,7 +467,7 @@ def test_f79_every_picture_is_light_and_dark(theme: Any) -> None:
         plots.component_bars(floptally.flops(CONFIG, lengths=[5]), theme="grey")  # type: ignore[arg-type]
 
 
-def test_f79_the_useful_number_stands_at_the_end_of_the_useful_bar() -> None:
+def test_the_number_of_useful_flops_is_at_the_end_of_the_useful_bar() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
     for figure in (
         plots.component_bars(step),
@@ -491,7 +491,7 @@ def test_f79_the_useful_number_stands_at_the_end_of_the_useful_bar() -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_comparison_is_bars_of_its_terms(theme: Any, tmp_path: Path) -> None:
+def test_a_comparison_is_drawn_as_bars_of_its_terms(theme: Any, tmp_path: Path) -> None:
     made = floptally.cost(CONFIG).compare(lengths=[9000, 512], observed="1.1PFLOP")
     figure = made.plot(theme=theme, path=tmp_path / "made.png")
     assert (tmp_path / "made.png").stat().st_size > 10_000
@@ -509,3 +509,33 @@ def test_a_comparison_is_bars_of_its_terms(theme: Any, tmp_path: Path) -> None:
     assert "dashed: 1.1PFLOP" in figure.get_supxlabel()
     with pytest.raises(floptally.Error, match="made: must be a Comparison"):
         plots.comparison({})
+
+
+def test_published_runs_are_drawn_at_their_exact_mfu_with_a_median_for_each_row() -> None:
+    runs = floptally.published_runs()
+    figure = plots.published_mfu(runs)
+    axes = figure.axes[0]
+    points = sorted(x for kind in axes.collections for x in kind.get_offsets()[:, 0])
+    assert points == pytest.approx(sorted(100 * run.mfu for run in runs.runs))
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert sum(int(re.findall(r"\((\d+)\)$", label)[0]) for label in labels) == len(runs.runs)
+    assert len(axes.lines) == len(labels)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dense", "MoE", "hybrid", "hybrid MoE"]
+
+
+def test_gaps_of_published_runs_are_labelled_with_the_convention_or_reason_and_with_another_peak() -> None:
+    runs = floptally.published_runs()
+    figure = plots.published_gaps(runs)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert any(label.startswith("counts as palm (") for label in labels)
+    assert any(label.startswith("as bionemo, with 16 groups of keys and values instead of 8 (") for label in labels)
+    assert any("; over 2237 of 4500 TFLOP/s" in label for label in labels)
+    gaps = sorted(x for points in figure.axes[0].collections for x in points.get_offsets()[:, 0])
+    printed = [run for run in runs.runs if run.published is not None]
+    assert gaps == pytest.approx(sorted(100 * (run.published / run.mfu - 1) for run in printed))
+
+
+@pytest.mark.parametrize("draw", [plots.published_mfu, plots.published_gaps])
+def test_drawing_published_runs_of_another_type_is_an_error(draw: Any) -> None:
+    with pytest.raises(floptally.Error, match="made: must be what floptally.expect"):
+        draw({"runs": []})

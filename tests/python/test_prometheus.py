@@ -74,7 +74,7 @@ def asked(port: int, query: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif(PROMETHEUS is None, reason="Prometheus is not installed: apt-get install prometheus")
-def test_the_dashboards_queries_are_the_meters_numbers(tmp_path: Path) -> None:
+def test_queries_of_the_prometheus_dashboard_equal_the_numbers_of_the_meter(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     torch.set_num_threads(1)

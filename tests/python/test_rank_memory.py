@@ -60,7 +60,7 @@ def rotary() -> int:
     return 2 * LENGTH * (HIDDEN // HEADS) * 4
 
 
-def test_activations_are_the_tensors_that_autograd_keeps() -> None:
+def test_activation_bytes_equal_the_tensors_that_autograd_keeps() -> None:
     model = tiny()
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     found = kept(model, ids)
@@ -68,14 +68,14 @@ def test_activations_are_the_tensors_that_autograd_keeps() -> None:
     assert counted.held["activations"] == found - NORMS - rotary()
 
 
-def test_eager_attention_keeps_the_probabilities() -> None:
+def test_eager_attention_stores_its_probabilities_for_the_backward() -> None:
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     model = tiny(attention="eager")
     counted = fit(model, fused_elementwise=False, flash_attention=False).stages[0]
     assert counted.held["activations"] == kept(model, ids) - NORMS - rotary()
 
 
-def test_states_are_those_of_parameters_gradients_and_optimizers() -> None:
+def test_model_state_bytes_equal_parameters_gradients_and_optimizer_tensors() -> None:
     model = tiny()
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     made = {
@@ -95,14 +95,14 @@ def test_states_are_those_of_parameters_gradients_and_optimizers() -> None:
         assert held["optimizer"] == found
 
 
-def test_the_logits_are_those_of_all_tokens() -> None:
+def test_logits_bytes_include_all_tokens() -> None:
     model = tiny()
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     logits = model(ids, use_cache=False).logits
     assert fit(model, logits_bits=32).stages[0].held["logits"] == logits.numel() * logits.element_size()
 
 
-def test_the_cache_is_that_of_a_dynamic_cache() -> None:
+def test_bytes_of_the_kv_cache_equal_a_transformers_dynamic_cache() -> None:
     model = tiny(kv_heads=2)
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
     cache = model(ids, use_cache=True).past_key_values
@@ -115,7 +115,7 @@ def test_the_cache_is_that_of_a_dynamic_cache() -> None:
     assert held["activations"] == held["gradients"] == held["optimizer"] == 0
 
 
-def test_what_is_frozen_keeps_no_operand() -> None:
+def test_a_layer_with_frozen_weights_stores_no_input_for_its_backward() -> None:
     peft = pytest.importorskip("peft", reason="peft is not installed")
     base = tiny()
     config = base.config.to_dict()
@@ -133,7 +133,62 @@ def test_what_is_frozen_keeps_no_operand() -> None:
     assert stage.parameters == sum(weight.numel() for weight in model.parameters())
 
 
-def test_a_fit_is_the_programs_and_has_words_for_what_is_wrong(tmp_path: Any) -> None:
+EXPERTS = {
+    "model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "vocab_size": 97, "hidden_size": 64,
+    "num_hidden_layers": 7, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 96,
+    "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 1,
+    "mlp_only_layers": [], "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+def test_fit_takes_two_layouts_splits_and_settings_of_recipes() -> None:
+    work = floptally.cost(EXPERTS).flops(lengths=[64])
+    by_text = work.fit(layout="attn:d1p1t2c4|ffn:d1p1t1e8", sequence_parallel=True, gpus_per_node=4)
+    by_name = work.fit(tp=2, cp=4, ep=8, etp=1, sequence_parallel=True, gpus_per_node=4)
+    assert by_text.to_dict() == by_name.to_dict()
+    stage = by_text.stages[0]
+    assert set(stage.between_nodes) == set(stage.groups) and stage.between_nodes["tp"] == 0 < stage.between_nodes["ep"]
+    assert all(row.between_nodes is not None and row.between_nodes <= row.bytes for row in stage.sent)
+    assert by_text.split == ""
+    assert work.fit(pp=3, microbatches=3).split == "Megatron's split where embedding and loss count as a layer each: 2 x 1, 3 x 1, 2 x 1"
+    assert work.fit(pp=3, microbatches=3, layer_split="torchtitan").split.startswith("torchtitan's split")
+    assert work.fit(pp=3, microbatches=3, pipeline_model_parallel_layout="Et*3|t*3|tL").split.startswith("the split of the layout text")
+    usual = work.fit().stages[0]
+    for how in (
+        {"matrix_inputs": "mxfp8"}, {"recompute_modules": ["layernorm", "moe_act"]}, {"offload_modules": ["core_attn"]},
+        {"offload_layers": 5}, {"weights_inside_experts": True},
+    ):  # fmt: skip
+        assert work.fit(**how).stages[0].held["activations"] < usual.held["activations"]  # type: ignore[arg-type,unused-ignore]
+    assert work.fit(optimizer_offload=0.5).stages[0].host == usual.held["optimizer"] // 2
+    assert work.fit(matrix_weights="fp8").stages[0].held["weights"] == usual.held["weights"]
+    assert work.fit(optimizer="adamw_16bit_moments").stages[0].held["optimizer"] * 3 == usual.held["optimizer"] * 2
+    assert work.fit(dp=8, zero="weights").stages[0].held["buffers"] > 0 == usual.held["buffers"]
+    assert "does not fit" in str(work.fit(memory_gib=1, reserve_gib=1))
+    with pytest.raises(floptally.Error, match="^memory_gib: is missing: reserve_gib needs it"):
+        work.fit(reserve_gib=1)
+    with pytest.raises(floptally.Error, match="^layer_split: must be one of automatic, even, torchtitan"):
+        work.fit(pp=3, layer_split="odd")  # type: ignore[arg-type]
+    with pytest.raises(floptally.Error, match="^layers: 7 must be a multiple of the 3 pipeline stages"):
+        work.fit(pp=3, layer_split="even")
+
+
+def test_waterfall_takes_the_layout_of_experts() -> None:
+    work = floptally.cost(EXPERTS).flops(lengths=[64] * 8)
+    whole = work.waterfall(seconds=1, gpus=8, peak_tflops=10, tp=2, sequence_parallel=True, network_gbps=0.01)
+    by_name = whole.what_if(ep=8, etp=1, kernel_rate=1)
+    by_text = whole.what_if(layout="attn:d4p1t2c1|ffn:d1p1t1e8", kernel_rate=1)
+    assert by_name.lines == by_text.lines != whole.what_if(kernel_rate=1).lines
+    for how, text in (
+        ({"ep": 3}, "ep: times etp must divide dp x cp x tp, 8, got 3 x 1"),
+        ({"layout": "attn:d2p1t1c4|ffn:d1p1t1e8"}, "cp: must be a ContextShards of 4 ranks, as the layout says, got 1"),
+        ({"layout": "attn:d4p1t2c1|ffn:d1p1t1e8", "tp": 4}, "tp: is 4, and the layout says 2: leave one out"),
+    ):
+        with pytest.raises(floptally.Error) as raised:
+            work.waterfall(seconds=1, gpus=8, peak_tflops=10, **how)  # type: ignore[arg-type,unused-ignore]
+        assert str(raised.value) == text
+
+
+def test_a_fit_report_equals_that_of_the_program_and_explains_errors(tmp_path: Any) -> None:
     model = tiny(kv_heads=2)
     cost = floptally.cost(model.config.to_dict())
     made = cost.flops(lengths=[64, 64]).fit(

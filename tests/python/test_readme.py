@@ -7,6 +7,7 @@ import ast
 import contextlib
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import re
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 import floptally
+import shown
 from conftest import SOURCE
 
 FRAMEWORKS = ("torch", "lightning", "transformers", "matplotlib")
@@ -56,24 +58,33 @@ def run(lines: str, name: str, scope: dict[str, Any]) -> int:
     return compared
 
 
-def test_the_lines_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SOURCE)
-    lines = blocks("README.md")
-    assert len(lines) == 1 and len(lines[0].splitlines()) == 5
-    assert run(lines[0], "README.md", {}) == 1
+    (block,) = [block for block in shown.blocks((SOURCE / "README.md").read_text()) if block.language == "python"]
+    assert shown.printed(block.lines, "README.md", {}) == block.output
 
 
-def test_the_sentences_of_the_readme_have_the_numbers_of_its_table_and_of_the_package() -> None:
+def test_output_shown_on_a_docs_page_is_what_the_block_before_it_prints() -> None:
+    one, two, three = shown.blocks("```python\n1\n```\nprose\n```output\na\n```\n```sh\nls\n```\n```cpp\nx\n```\n\n```output\n\n```\n")
+    assert [block.output for block in (one, two, three)] == ["a\n", None, "\n"]
+    with pytest.raises(AssertionError, match="nothing prints this"):
+        shown.blocks("```output\na\n```\n")
+
+
+def test_numbers_of_the_readme_equal_its_table_and_the_package() -> None:
     text = " ".join((SOURCE / "README.md").read_text().split())
     rows = re.findall(r"\| \**(\w+)\** \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
     totals = {name: [float(number) for number in numbers] for name, *numbers in rows}
     exact = totals.pop("exact")
     one, packed, window = zip(*totals.values())
-    assert len(totals) == 8 and "Ask eight well-known tools" in text
-    assert f"they say {int(min(one))} to {int(max(one))} TFLOP" in text
+    assert len(totals) == 8 and "Eight well-known tools" in text
+    assert f"give {int(min(one))} to {int(max(one))} TFLOP for the same training step" in text
     assert f"by eight conventions, {int(min(one))} to {int(max(one))} TFLOP" in text
-    assert "up to a third more than it is where rows are packed" in text and 1.3 < max(packed) / exact[1] < 1.36
-    assert "and twice as much under a window" in text and 2 <= max(window) / exact[2] < 2.2
+    assert f"With packed sequences they are up to {100 * (max(packed) / exact[1] - 1):.0f} % too high" in text
+    assert f"with sliding windows up to {max(window) / exact[2]:.1f}x" in text
+    alike = {name for name, numbers in totals.items() if numbers[0] == numbers[1]}
+    assert alike == {"torch_flop_counter", "torch_flop_counter_eager", "torchtitan", "palm", "nanogpt"}
+    assert "`torch_flop_counter`, `torchtitan`, `palm` and `nanogpt` do not see the boundaries" in text
     trainers = re.search(r"\| ((?:[\w-]+, )+[\w-]+) and (\d+) more \|", text)
     assert trainers is not None
     adopted = [path.stem for path in (SOURCE / "examples/python/floptally/adopt").glob("[!_]*.py")]
@@ -81,7 +92,35 @@ def test_the_sentences_of_the_readme_have_the_numbers_of_its_table_and_of_the_pa
     assert f"that {len(adopted)} trainers call" in (SOURCE / "docs/python.md").read_text()
 
 
-def test_the_pictures_say_what_their_program_draws(tmp_path: pathlib.Path) -> None:
+def test_checks_that_the_readme_describes_check_what_it_says() -> None:
+    text = " ".join((SOURCE / "README.md").read_text().split())
+    golden = SOURCE / "tests" / "golden"
+    zoo = [model for path in sorted(golden.glob("zoo/*.json")) for model in json.loads(path.read_text())]
+    ran = sum(len(model["runs"]) for model in zoo)
+    assert f"{len({model['model_type'] for model in zoo})} model types ran {ran} times" in text
+    assert f"{len(json.loads((golden / 'published.json').read_text()))} published configs" in text
+    peers = len(json.loads((golden / "peers.json").read_text()))
+    assert f"{len(floptally.conventions())} conventions are held to {peers} numbers" in text
+    contributing = (SOURCE / "docs" / "contributing.md").read_text()
+    fuzzing = contributing.partition("\n## Fuzzing\n")[2].partition("\n## ")[0]
+    survived = sum(int(row.rsplit("|", 2)[1].replace(" ", "")) for row in re.findall(r"^\| `.*$", fuzzing, re.MULTILINE))
+    assert f"{survived / 1e6:.0f} million fuzzed inputs" in text
+    (caught, changes) = re.findall(r"^\| mutants \| \S+ \| (\d+) of (\d+) killed", contributing, re.MULTILINE)[0]
+    assert f"Of {changes} wrong changes made to the code on purpose, [the tests caught {caught}]" in text
+
+
+def test_the_examples_of_the_glossary_are_what_the_package_counts() -> None:
+    text = " ".join((SOURCE / "docs" / "glossary.md").read_text().split())
+    model = floptally.cost(SOURCE / "examples/data/mistral-7b-v0.1.json")
+    sums = model.flops(lengths=[3, 5]).statistics
+    assert f"has {sums['count']['useful']} sequences, {sums['tokens']['useful']} tokens and ΣL² = {sums['squares']['useful']}" in text
+    token = model.flops(lengths=[1], plan=floptally.Plan(phase="forward")).useful.components["mlp"].total
+    assert f"{token // 32:,}".replace(",", " ") + " FLOPs for each token" in text
+    row = model.flops(lengths=[3000], row_length=4096).statistics["tokens"]
+    assert f"has {row['useful']} useful and {row['padded']} padded tokens" in text
+
+
+def test_pictures_of_the_docs_equal_what_their_program_draws(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     subprocess.run([sys.executable, "-B", SOURCE / "examples/pictures.py", tmp_path], check=True)
     drawn = sorted(tmp_path.glob("*.svg"))
@@ -91,7 +130,7 @@ def test_the_pictures_say_what_their_program_draws(tmp_path: pathlib.Path) -> No
         assert len(texts[0]) > 15 and texts[0] == texts[1], path.name
 
 
-def test_what_the_page_prints_is_compared() -> None:
+def test_values_in_comments_of_docs_examples_equal_those_that_run() -> None:
     assert run("print(3)  # 3: a number\nprint(5)  # of five\n", "a page", {}) == 1
     with pytest.raises(AssertionError, match=r"a page: print\(3\)"):
         run("print(3)  # 4\n", "a page", {})
@@ -101,7 +140,7 @@ def config_in(folder: pathlib.Path) -> None:
     (folder / "config.json").write_bytes((SOURCE / "examples" / "data" / "mistral-7b-v0.1.json").read_bytes())
 
 
-def test_the_lines_of_the_page_run_one_after_the_other(
+def test_examples_of_docs_python_run_in_order(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -140,7 +179,7 @@ def given_to(page: str, folder: pathlib.Path) -> dict[str, Any]:
 
 @pytest.mark.filterwarnings("ignore:mfu")  # of a step without a trainer
 @pytest.mark.parametrize("page", [page for page in pages() if page not in ("docs/python.md", *RUN_ELSEWHERE)])
-def test_the_lines_of_a_page_run(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_python_examples_of_every_docs_page_run(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {"__name__": "a_script", "floptally": floptally, **given_to(page, tmp_path)}
     for number, lines in enumerate(blocks(page)):
@@ -232,7 +271,7 @@ def page_script(folder: pathlib.Path, **which: Collection[str]) -> list[str]:
     return [sys.executable, "page.py"]
 
 
-def test_the_lines_with_pytorch_run(tmp_path: pathlib.Path) -> None:
+def test_docs_examples_with_pytorch_run(tmp_path: pathlib.Path) -> None:
     for name in ("torch", "transformers", "accelerate"):
         pytest.importorskip(name, reason=f"{name} is not installed")
     chosen = ["torch.utils.data", "floptally.from_torch(", "floptally.verify(", "batches and train() are yours",
@@ -246,7 +285,7 @@ def test_the_lines_with_pytorch_run(tmp_path: pathlib.Path) -> None:
     assert int(re.findall(r"all of it ran (\d+)", done.stdout)[0]) >= 5  # three of them of from_torch
 
 
-def test_the_lines_with_a_process_group_run_on_four_ranks(tmp_path: pathlib.Path) -> None:
+def test_docs_examples_with_a_process_group_run_on_four_ranks(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     command = page_script(tmp_path, python=["torch.distributed"], balance=["floptally.ExchangePlan("])
     ranks = []
@@ -266,7 +305,7 @@ def test_the_lines_with_a_process_group_run_on_four_ranks(tmp_path: pathlib.Path
         assert one.returncode == 0 and "all of it ran" in printed, problem
 
 
-def test_every_block_is_run_by_one_of_these_tests() -> None:
+def test_every_python_block_of_the_docs_is_run_by_a_test() -> None:
     for page in pages():
         for lines in blocks(page):
             is_alone = needed(lines) <= {"matplotlib"} or "floptally.memory" in lines

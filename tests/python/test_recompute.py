@@ -31,8 +31,8 @@ def new_meter(plan: floptally.Plan | None = None, **options: Any) -> floptally.M
     return floptally.Meter(floptally.cost(CONFIG), gpus=1, peak_tflops=1e-3, plan=plan, **options)
 
 
-def trained(folder: Path, callback: callbacks.TrainerMeter, model: Any, *, kind: Any = None, arguments: Any = None,
-            steps: int = 2, rows: int = 2, **options: Any) -> Any:  # fmt: skip
+def trained(folder: Path, callback: callbacks.TrainerMeter, model: Any, *, kind: Any = None, steps: int = 2, rows: int = 2,
+            **options: Any) -> Any:  # fmt: skip
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
     given = {
@@ -41,7 +41,7 @@ def trained(folder: Path, callback: callbacks.TrainerMeter, model: Any, *, kind:
     }  # fmt: skip
     data = [{"input_ids": torch.ones(WIDTH, dtype=torch.long), "labels": torch.ones(WIDTH, dtype=torch.long)}] * 16
     trainer = (kind or transformers.Trainer)(
-        model=model, args=(arguments or transformers.TrainingArguments)(**{**given, **options}), train_dataset=data
+        model=model, args=transformers.TrainingArguments(**{**given, **options}), train_dataset=data
     )
     callback.attach(trainer)
     trainer.train()
@@ -49,7 +49,7 @@ def trained(folder: Path, callback: callbacks.TrainerMeter, model: Any, *, kind:
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
-def test_f72_executed_is_what_pytorch_counts_where_the_trainer_checkpoints(tmp_path: Path, reentrant: bool) -> None:
+def test_executed_flops_equal_the_count_of_pytorch_with_trainer_checkpointing(tmp_path: Path, reentrant: bool) -> None:
     from torch.utils.flop_counter import FlopCounterMode
 
     meter = new_meter(FULL, convention="torch_flop_counter_eager")
@@ -64,12 +64,13 @@ def test_f72_executed_is_what_pytorch_counts_where_the_trainer_checkpoints(tmp_p
     assert "the model recomputes all 4 layers" in callback.report()
 
 
-def test_f72_a_plan_that_recomputes_other_layers_is_an_error_before_the_first_step(tmp_path: Path) -> None:
-    meter = new_meter()
-    with pytest.raises(floptally.Error, match=r"^plan: recomputes nothing, and the model recomputes all 4 layers: give the "):
-        trained(tmp_path, callbacks.TrainerMeter(meter), llama(), gradient_checkpointing=True)
-    assert meter.run.steps == 0
-    with pytest.raises(floptally.Error, match=r"^plan: recomputes all layers, and the model recomputes nothing: give the "):
+def test_a_plan_that_recomputes_other_layers_than_the_model_is_an_error_before_the_first_step(tmp_path: Path) -> None:
+    meter = new_meter(floptally.Plan(flash_attention=False))
+    trained(tmp_path, callbacks.TrainerMeter(meter), llama(), gradient_checkpointing=True)  # a plan that does not say it
+    assert meter.plan == FULL and meter.run.executed > meter.run.useful
+    with pytest.raises(floptally.Error, match=r"^plan: recomputes attention, and the model recomputes all 4 layers: pass the meter "):
+        trained(tmp_path, callbacks.TrainerMeter(new_meter(floptally.Plan(recompute="attention"))), llama(), gradient_checkpointing=True)
+    with pytest.raises(floptally.Error, match=r"^plan: recomputes all layers, and the model recomputes nothing: pass the meter "):
         trained(tmp_path, callbacks.TrainerMeter(new_meter(FULL)), llama())
     trusted = callbacks.TrainerMeter(new_meter(FULL), trust_plan=True)
     trained(tmp_path, trusted, llama())
@@ -85,7 +86,7 @@ def checkpointed(every: int) -> Any:
     return model
 
 
-def test_f72_some_layers_are_read_one_by_one() -> None:
+def test_recompute_is_read_for_each_layer_of_the_model() -> None:
     for every in (1, 2, 4):
         seen = callbacks.recomputed(checkpointed(every))
         assert seen.stacks == (tuple((place + 1) % every == 0 for place in range(LAYERS)),)
@@ -103,7 +104,7 @@ def test_f72_some_layers_are_read_one_by_one() -> None:
         callbacks.require_recompute(floptally.Plan(recompute="full", recompute_every=3), checkpointed(2))
 
 
-def test_f72_checkpoint_wrappers_are_layers_or_parts_of_them() -> None:
+def test_checkpoint_wrappers_are_recognised_around_layers_and_around_their_parts() -> None:
     from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing, checkpoint_wrapper
 
     def wrapped(check: Any) -> Any:
@@ -129,7 +130,7 @@ def test_f72_checkpoint_wrappers_are_layers_or_parts_of_them() -> None:
     assert selective.selective and selective.agrees_with(FULL) is None and selective.agrees_with(floptally.Plan()) is False
 
 
-def test_f72_what_does_not_say_is_counted_by_the_plan_and_that_is_said() -> None:
+def test_a_model_without_recompute_information_follows_the_plan_with_a_note() -> None:
     plain = torch.nn.Sequential(torch.nn.Linear(4, 4))
     assert callbacks.require_recompute(floptally.Plan(), plain) == (
         "the model does not say what it recomputes; counted is nothing, as the plan says"
@@ -142,7 +143,7 @@ def test_f72_what_does_not_say_is_counted_by_the_plan_and_that_is_said() -> None
     assert callbacks.recomputed(flagged).agrees_with(floptally.Plan())
 
 
-def test_f72_lightning_is_an_error_before_its_first_step(tmp_path: Path) -> None:
+def test_a_lightning_model_that_recomputes_other_layers_than_its_plan_is_an_error(tmp_path: Path) -> None:
     lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
 
     class Module(lightning.LightningModule):  # type: ignore[name-defined,misc,unused-ignore]
@@ -165,10 +166,13 @@ def test_f72_lightning_is_an_error_before_its_first_step(tmp_path: Path) -> None
         ).fit(Module(model), torch.utils.data.DataLoader(data, batch_size=2))  # type: ignore[arg-type]
         return callback
 
-    meter = new_meter()
-    with pytest.raises(floptally.Error, match="^plan: recomputes nothing, and the model recomputes all 4 layers"):
+    meter = new_meter(floptally.Plan(recompute="attention"))
+    with pytest.raises(floptally.Error, match="^plan: recomputes attention, and the model recomputes all 4 layers"):
         fit(meter, checkpointed(1).train())
     assert meter.run.steps == 0
+    unsaid = new_meter()
+    fit(unsaid, checkpointed(1).train())
+    assert unsaid.plan.recompute == "full" and unsaid.run.steps == 2
     assert "the model recomputes all 4 layers" in fit(new_meter(FULL), checkpointed(1).train()).report()
 
 
@@ -190,13 +194,23 @@ class Clock:
 def generating(transformers: Any, clock: Clock, *, own_model: bool) -> Any:
     """A Trainer that generates within a step, as TRL's GRPO does, by its own model or by another engine."""
 
+    class Engine:
+        def generate(self) -> None:
+            clock.now += GENERATION
+
     class Generates(transformers.Trainer):  # type: ignore[name-defined,misc,unused-ignore]
+        def __init__(self, *positional: Any, **named: Any) -> None:
+            super().__init__(*positional, **named)
+            self.engine = Engine()
+
         def _prepare_inputs(self, inputs: Any) -> Any:
             inputs = super()._prepare_inputs(inputs)
-            clock.now += GENERATION
             if own_model:
+                clock.now += GENERATION
                 with torch.no_grad():
                     self.model(input_ids=inputs["input_ids"])
+            else:
+                self.engine.generate()
             return inputs
 
         def compute_loss(self, model: Any, inputs: Any, **options: Any) -> Any:
@@ -209,30 +223,23 @@ def generating(transformers: Any, clock: Clock, *, own_model: bool) -> Any:
 
 @pytest.mark.parametrize("own_model", [True, False])
 @pytest.mark.parametrize("accumulation", [1, 2])
-def test_f72_the_time_of_an_update_has_no_generation(tmp_path: Path, own_model: bool, accumulation: int) -> None:
+def test_step_time_of_rl_training_excludes_generation(tmp_path: Path, own_model: bool, accumulation: int) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    import dataclasses
-
-    @dataclasses.dataclass
-    class Arguments(transformers.TrainingArguments):  # type: ignore[name-defined,misc,unused-ignore]
-        num_generations: int = 2
-
     meter, clock = new_meter(), Clock()
     callback = callbacks.TrainerMeter(meter, clock=clock)
     trainer = trained(
-        tmp_path, callback, llama(), kind=generating(transformers, clock, own_model=own_model), gradient_accumulation_steps=accumulation,
-        arguments=None if own_model else Arguments,
-    )  # fmt: skip
+        tmp_path, callback, llama(), kind=generating(transformers, clock, own_model=own_model), gradient_accumulation_steps=accumulation
+    )
     assert meter.run.useful == 2 * floptally.flops(CONFIG, lengths=[WIDTH] * 2 * accumulation).total
-    logged = [line for line in trainer.state.log_history if "train/mfu_pct" in line]
+    logged = [line for line in trainer.state.log_history if "mfu_pct" in line]
     assert len(logged) == 2
     for line in logged:
-        assert UPDATE * accumulation <= line["train/step_seconds"] < UPDATE * accumulation + 10  # looks at the clock
-        assert line["train/whole_step_seconds"] >= (GENERATION + UPDATE) * accumulation
+        assert UPDATE * accumulation <= line["step_seconds"] < UPDATE * accumulation + 10  # looks at the clock
+        assert line["whole_step_seconds"] >= (GENERATION + UPDATE) * accumulation
     assert "time is of updates alone" in callback.report()
 
 
-def test_f72_the_time_of_whole_steps_may_be_asked_for_and_a_wrong_word_is_refused(tmp_path: Path) -> None:
+def test_step_time_with_generation_may_be_chosen_and_other_values_are_an_error(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     meter, clock = new_meter(), Clock()
     callback = callbacks.TrainerMeter(meter, time="step", clock=clock)

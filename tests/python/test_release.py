@@ -14,8 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = "include/floptally/text/version.hpp"
-PORT = ".packages/vcpkg/ports/floptally/vcpkg.json"
-FILES = [HEADER, PORT, "CITATION.cff", ".ci/release", ".ci/address", "docs/changelog.md", "tests/golden/released.json"]
+FILES = [HEADER, "CITATION.cff", ".ci/release", ".ci/address", "docs/changelog.md", "tests/golden/released.json"]
 COMMIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"]
 
 
@@ -29,7 +28,6 @@ def tree(tmp_path: pathlib.Path) -> pathlib.Path:
     versions = "".join(f"#define FLOPTALLY_VERSION_{name} {number}\n" for name, number in parts)
     (tmp_path / HEADER).write_text(versions + "#define FLOPTALLY_NUMBERS_VERSION 4\n")
     (tmp_path / "CITATION.cff").write_text("title: floptally\nversion: 2.0.0\n")
-    (tmp_path / PORT).write_text('{"version-semver": "2.0.0"}')
     (tmp_path / "docs/changelog.md").write_text("# Changelog\n\n## Unreleased\n\n## 2.0.0\n\nMuch.\n\n## 1.9.0\n")
     (tmp_path / ".ci/address").write_text("FLOPTALLY_REPOSITORY=a\nFLOPTALLY_CONTACT=b\n")
     (tmp_path / "tests/golden/released.json").write_text(json.dumps({"version": "1.9.0", "numbers_version": 4, "counts": {}}))
@@ -52,7 +50,7 @@ def replace(file: str, old: str, new: str) -> Callable[[pathlib.Path], None]:
     return change
 
 
-def test_a_release_that_is_ready_says_its_steps_and_changes_nothing(tree: pathlib.Path) -> None:
+def test_a_ready_release_lists_its_steps_and_changes_nothing(tree: pathlib.Path) -> None:
     code, errors, steps = says(tree, "--dry-run")
     assert (code, errors) == (0, "")
     assert steps.splitlines()[0] == "floptally 2.0.0, numbers 4"
@@ -70,8 +68,9 @@ NEXT = replace(HEADER, "NUMBERS_VERSION 4", "NUMBERS_VERSION 5")
     ("changes", "fault"),
     [
         ([replace("CITATION.cff", "2.0.0", "1.9.0")], "CITATION.cff: must say version 2.0.0"),
-        ([replace(PORT, "2.0.0", "1.9.0")], f"{PORT}: must say version 2.0.0"),
         ([replace(HEADER, "NUMBERS_VERSION 4", "NUMBERS_VERSION 6")], f"{HEADER}: the numbers are of version 6, those of 1.9.0 of 4"),
+        ([replace(HEADER, "#define FLOPTALLY_N", '#define FLOPTALLY_VERSION_SUFFIX ".dev0"\n#define FLOPTALLY_N')],
+         f'{HEADER}: FLOPTALLY_VERSION_SUFFIX must be "" in a release, and ".dev0" after it'),
         ([NEXT], 'docs/changelog.md: must say under "numbers 5" which counts changed, and why'),
         ([replace("docs/changelog.md", "Much.", "")], "docs/changelog.md: has nothing under 2.0.0"),
         (
@@ -81,7 +80,7 @@ NEXT = replace(HEADER, "NUMBERS_VERSION 4", "NUMBERS_VERSION 5")
         ([replace(".ci/address", "CONTACT=b", "CONTACT=")], ".ci/address: FLOPTALLY_CONTACT is not set"),
     ],
 )
-def test_what_is_not_ready_is_named(tree: pathlib.Path, changes: list[Callable[[pathlib.Path], None]], fault: str) -> None:
+def test_a_missing_release_step_is_named(tree: pathlib.Path, changes: list[Callable[[pathlib.Path], None]], fault: str) -> None:
     for change in changes:
         change(tree)
     subprocess.run([*COMMIT[:-1], "second", "-a"], cwd=tree, check=True)
@@ -90,7 +89,7 @@ def test_what_is_not_ready_is_named(tree: pathlib.Path, changes: list[Callable[[
     assert (code, errors, steps) == (1, fault + "\n", "")
 
 
-def test_changes_that_are_not_committed_and_a_tag_that_is_there_are_named(tree: pathlib.Path) -> None:
+def test_a_release_with_uncommitted_changes_or_an_existing_tag_is_an_error_that_names_them(tree: pathlib.Path) -> None:
     replace("docs/changelog.md", "Much.", "Much, and more.")(tree)
     assert says(tree)[:2] == (1, "git: there are changes that are not committed\n")
     subprocess.run(["git", "checkout", "-q", "."], cwd=tree, check=True)
@@ -98,22 +97,20 @@ def test_changes_that_are_not_committed_and_a_tag_that_is_there_are_named(tree: 
     assert says(tree)[:2] == (1, "git: v2.0.0 is a tag already\n")
 
 
-def test_other_numbers_are_a_breaking_change(tree: pathlib.Path) -> None:
+def test_a_release_with_changed_numbers_is_a_breaking_change(tree: pathlib.Path) -> None:
     NEXT(tree)
     replace("docs/changelog.md", "## Unreleased\n", "## Unreleased\n\nnumbers 5: windows have one key more.\n")(tree)
     assert says(tree, "--check") == (0, "", "")
     replace(HEADER, "MAJOR 2", "MAJOR 1")(tree)
     replace(HEADER, "MINOR 0", "MINOR 10")(tree)
-    for file in ("CITATION.cff", PORT):
-        replace(file, "2.0.0", "1.10.0")(tree)
+    replace("CITATION.cff", "2.0.0", "1.10.0")(tree)
     assert says(tree, "--check")[:2] == (1, f"{HEADER}: other numbers are a breaking change, which 1.9.0 to 1.10.0 is not\n")
     replace(HEADER, "MAJOR 1", "MAJOR 0")(tree)
-    for file in ("CITATION.cff", PORT):
-        replace(file, "1.10.0", "0.10.0")(tree)
+    replace("CITATION.cff", "1.10.0", "0.10.0")(tree)
     released = "tests/golden/released.json"
     replace(released, "1.9.0", "0.9.4")(tree)
     assert says(tree, "--check") == (0, "", "")
 
 
-def test_the_files_of_this_tree_agree() -> None:
+def test_versions_in_all_files_of_this_tree_agree() -> None:
     assert says(ROOT, "--check") == (0, "", "")

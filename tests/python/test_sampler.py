@@ -44,7 +44,7 @@ def over_bound(ranks: list[list[list[int]]], costs: list[int]) -> float:
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_each_index_once_an_epoch_over_all_ranks_and_as_many_on_each(shuffle: bool) -> None:
+def test_the_sampler_gives_each_index_once_an_epoch_and_equally_many_per_rank(shuffle: bool) -> None:
     costs = lognormal_costs(RANKS * BATCH * 5 + 12)  # 12 more: three of each rank
     ranks = epoch_of(costs, shuffle=shuffle)
     assert sorted(sample for rank in ranks for batch in rank for sample in batch) == list(range(len(costs)))
@@ -53,7 +53,7 @@ def test_each_index_once_an_epoch_over_all_ranks_and_as_many_on_each(shuffle: bo
     assert [len(rank[5]) for rank in ranks] == [3] * RANKS
 
 
-def test_where_ranks_do_not_divide_the_samples_the_first_of_the_epoch_stand_in() -> None:
+def test_the_sampler_repeats_the_first_samples_if_ranks_do_not_divide_their_number() -> None:
     costs = lognormal_costs(RANKS * BATCH + 5)
     ranks = epoch_of(costs, seed=3)
     given = [sample for rank in ranks for batch in rank for sample in batch]
@@ -67,7 +67,7 @@ def test_where_ranks_do_not_divide_the_samples_the_first_of_the_epoch_stand_in()
     assert tiny == [[[0]]] * RANKS
 
 
-def test_drop_last_leaves_out_what_fills_no_step() -> None:
+def test_drop_last_skips_incomplete_steps() -> None:
     costs = lognormal_costs(RANKS * BATCH * 2 + 31)
     ranks = epoch_of(costs, drop_last=True)
     given = [sample for rank in ranks for batch in rank for sample in batch]
@@ -75,7 +75,7 @@ def test_drop_last_leaves_out_what_fills_no_step() -> None:
     assert all(len(batch) == BATCH for rank in ranks for batch in rank)
 
 
-def test_loads_are_more_alike_than_a_distributed_samplers_of_the_same_steps() -> None:
+def test_the_balanced_sampler_has_more_even_loads_than_distributed_sampler() -> None:
     costs = lognormal_costs(RANKS * BATCH * 20)
     ours = epoch_of(costs, epoch=2, seed=11)
     theirs = []
@@ -89,7 +89,7 @@ def test_loads_are_more_alike_than_a_distributed_samplers_of_the_same_steps() ->
     assert over_bound(theirs, costs) > 1.2
 
 
-def test_an_epoch_is_the_same_again_and_another_is_not() -> None:
+def test_the_order_of_an_epoch_is_reproducible_and_differs_from_other_epochs() -> None:
     costs = lognormal_costs(96)
     assert epoch_of(costs, epoch=1) == epoch_of(costs, epoch=1)
     assert epoch_of(costs, epoch=1) != epoch_of(costs, epoch=2)
@@ -97,7 +97,7 @@ def test_an_epoch_is_the_same_again_and_another_is_not() -> None:
     assert epoch_of(costs, epoch=1, shuffle=False) == epoch_of(costs, epoch=2, shuffle=False)
 
 
-def test_a_sampler_goes_on_inside_of_an_epoch() -> None:
+def test_the_sampler_resumes_inside_an_epoch() -> None:
     costs = lognormal_costs(RANKS * BATCH * 6)
     whole = epoch_of(costs, epoch=3)[1]
     first = BalancedBatchSampler(costs, BATCH, num_replicas=RANKS, rank=1)
@@ -118,7 +118,7 @@ def test_a_sampler_goes_on_inside_of_an_epoch() -> None:
     assert len(list(again)) == len(whole)
 
 
-def test_a_state_of_another_sampler_is_an_error() -> None:
+def test_the_saved_state_of_another_sampler_is_an_error() -> None:
     state = BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).state_dict()
     for other, field in [
         (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=1, rank=0), "num_replicas"),
@@ -133,7 +133,7 @@ def test_a_state_of_another_sampler_is_an_error() -> None:
         BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).load_state_dict({**state, "numbers_version": 0})
 
 
-def test_a_dataloader_takes_it_and_costs_may_be_arrays_of_several_loads() -> None:
+def test_a_dataloader_takes_the_sampler_with_costs_of_several_loads() -> None:
     import numpy as np
 
     costs = np.array([[cost, 3 * index % 7] for index, cost in enumerate(lognormal_costs(64))], dtype=np.int64)
@@ -143,18 +143,18 @@ def test_a_dataloader_takes_it_and_costs_may_be_arrays_of_several_loads() -> Non
     assert list(BalancedBatchSampler(torch.tensor([4, 3, 2, 1]), 1, num_replicas=2, rank=0)) != []
 
 
-def test_without_torch_distributed_there_is_one_rank() -> None:
+def test_the_sampler_assumes_one_rank_without_torch_distributed() -> None:
     sampler = BalancedBatchSampler([3, 1, 2], 2, shuffle=False)
     assert list(sampler) == [[0, 1], [2]]
 
 
-def test_bad_input_is_an_error_that_names_it() -> None:
+def test_invalid_sampler_input_is_an_error_that_names_the_field() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"costs": [], "batch_size": 1}, "costs: must be of at least one sample, got none"),
         ({"costs": [1], "batch_size": 0}, "batch_size: must be at least 1, got 0"),
         ({"costs": [1], "batch_size": 1, "num_replicas": 0, "rank": 0}, "num_replicas: must be at least 1, got 0"),
         ({"costs": [1], "batch_size": 1, "num_replicas": 2, "rank": 2}, "rank: must be from 0 to 1, got 2"),
-        ({"costs": [1], "batch_size": 2, "drop_last": True}, "costs: must be of at least one step, 2, got 1"),
+        ({"costs": [1], "batch_size": 2, "drop_last": True}, "costs: must have the 2 samples of one step at least, got 1"),
     ]
     for arguments, text in wrong:
         with pytest.raises(floptally.Error) as raised:

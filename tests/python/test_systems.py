@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/systems.md: its names are there; and the program that prints the public threads' numbers beside ours."""
+"""tests/systems.md: its names and its tests exist; and the program that prints the public threads' numbers beside ours."""
 
 from __future__ import annotations
 
@@ -20,13 +20,34 @@ def rows() -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith(("| ---", "| | what"))]
 
 
+def linked() -> dict[str, dict[str, list[str]]]:
+    """The tests of each statement, by file."""
+    tests: dict[str, dict[str, list[str]]] = {}
+    for section in PAGE.split("\n### ")[1:]:
+        statement, _, listed = section.partition("\n")
+        files = re.split(r"^\* `(.*)`$", listed, flags=re.MULTILINE)
+        tests[statement] = {
+            path: [cpp or python for cpp, python in re.findall(r'^  \* (?:"(.*)"|`(.*)`)$', names, re.MULTILINE)]
+            for path, names in zip(files[1::2], files[2::2])
+        }
+    return tests
+
+
+def names_in(path: str) -> set[str]:
+    """The names of a file's tests."""
+    text = (SOURCE / path).read_text()
+    if path.endswith(".py"):
+        return set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))
+    return {"".join(re.findall(r'"(.*?)"', pieces)) for pieces in re.findall(r'TEST_CASE\(\s*((?:"[^"]*"\s*)+)', text)}
+
+
 def ticked(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0] or row[1])
-def test_names_of_the_table_are_there(row: list[str]) -> None:
-    _, _, in_cpp, in_python, tests = row
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
+def test_functions_named_in_the_table_of_systems_exist(row: list[str]) -> None:
+    _, _, in_cpp, in_python = row
     for name in ticked(in_python):
         found: Any = floptally
         for part in name.split("."):
@@ -34,13 +55,24 @@ def test_names_of_the_table_are_there(row: list[str]) -> None:
                 found = importlib.import_module(f"{found.__name__}.{part}")
                 continue
             found = getattr(found, part)
-    for path in ticked(tests):
-        assert (SOURCE / path).is_file(), path
     for name in ticked(in_cpp):
         word = re.compile(rf"\b{re.escape(name.split('::')[-1])}\b")
         headers = (SOURCE / "include" / "floptally").rglob("*.*pp")
         assert any(word.search(header.read_text()) for header in headers), name
-    assert ticked(in_python) and ticked(tests)
+    assert ticked(in_python)
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
+def test_every_statement_of_the_systems_page_links_to_existing_tests(row: list[str]) -> None:
+    statement, _, in_cpp, _ = row
+    assert any(path.endswith(".py") for path in linked()[statement])
+    assert not in_cpp or any(path.endswith(".cpp") for path in linked()[statement])
+    for path, names in linked()[statement].items():
+        assert names and set(names) <= names_in(path), f"{path}: {set(names) - names_in(path)}"
+
+
+def test_every_statement_of_the_systems_table_has_a_list_of_tests() -> None:
+    assert list(linked()) == [row[0] for row in rows()]
 
 
 def threads() -> Any:
@@ -66,7 +98,7 @@ def threads() -> Any:
         ("bionemo", {"n² in 32 bits": "2147488281"}),
     ],
 )  # fmt: skip
-def test_public_threads(name: str, expected: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_public_threads_prints_known_numbers(name: str, expected: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     threads().main([name])
     table = {row.split(" | ")[0].lstrip("| "): row.split(" | ")[2] for row in capsys.readouterr().out.splitlines()[4:]}
     assert {what: table[what] for what in expected} == expected
@@ -77,7 +109,7 @@ def test_public_threads(name: str, expected: dict[str, str], capsys: pytest.Capt
         assert 2.6 <= float(table["reported ÷ real FLOPs of the text"]) <= 10 and float(table["Σn² ÷ (Σn)²/B"]) > 1
 
 
-def test_a10_a_tree_is_each_node_after_the_tokens_before_it(llama: floptally.Cost) -> None:
+def test_a_prefix_tree_counts_each_node_after_the_tokens_before_it(llama: floptally.Cost) -> None:
     """Nodes (depth, tokens): pairs are Σ (n·depth + n(n+1)/2), once for what samples share."""
     nodes = [(0, 500), (500, 30), (500, 70), (570, 9)]
     work = llama.flops(new_tokens=[(n, depth) for depth, n in nodes])

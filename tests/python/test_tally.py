@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tallies: sums, words, pickles, subclasses; and masks."""
+"""Tallies: sums, accumulators, pickles, subclasses; and masks."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_a_tally_is_a_sum_in_any_order(mistral: floptally.Cost) -> None:
     assert whole.pairs(Mask.causal()) == sum(n * (n + 1) // 2 for n in np.concatenate(parts).tolist())
     with pytest.raises(floptally.Error, match="masks: this tally keeps no pairs of chunked"):
         whole.pairs(Mask.chunked(5))
-    with pytest.raises(floptally.Error, match="masks: two tallies of different masks cannot be added"):
+    with pytest.raises(floptally.Error, match="masks: two tallies of different masks cannot be added: build both with the same masks"):
         whole += Tally()
     assert tallies[1].tokens == 1
     assert repr(tallies[0]) == "<Tally of 2 sequences, 9512 tokens>"
 
 
-def test_both_views_have_words_of_their_own(mistral: floptally.Cost) -> None:
+def test_useful_and_padded_views_have_their_own_accumulators(mistral: floptally.Cost) -> None:
     tally = Tally(mistral)
     tally.add_cu_seqlens([0, 5, 9], [0, 8, 16], 1)
     assert (tally.get("tokens"), tally.get("tokens", "padded")) == (5, 16)
@@ -62,25 +62,25 @@ def test_both_views_have_words_of_their_own(mistral: floptally.Cost) -> None:
         tally.get("tokens", "executed")
 
 
-def test_words_are_a_copy_that_comes_back(mistral: floptally.Cost) -> None:
+def test_accumulators_of_a_tally_are_a_copy_that_can_rebuild_the_tally(mistral: floptally.Cost) -> None:
     tally = Tally(mistral)
     tally.add_lengths([512, 9000])
-    words = tally.words()
-    assert words.dtype == np.int64 and words.ndim == 1
-    words[:] += words.copy()
+    accumulators = tally.accumulators()
+    assert accumulators.dtype == np.int64 and accumulators.ndim == 1
+    accumulators[:] += accumulators.copy()
     assert tally.tokens == 9512
-    twice = Tally.from_words(mistral, words)
+    twice = Tally.from_accumulators(mistral, accumulators)
     assert twice == tally + tally
-    assert Tally.from_words(tally, words) == twice
-    assert Tally.from_words(mistral.masks, words.tolist()) == twice
-    with pytest.raises(floptally.Error, match=f"words: must be {len(words)} for these masks, got 3"):
-        Tally.from_words(mistral, [1, 2, 3])
+    assert Tally.from_accumulators(tally, accumulators) == twice
+    assert Tally.from_accumulators(mistral.masks, accumulators.tolist()) == twice
+    with pytest.raises(floptally.Error, match=f"accumulators: must be {len(accumulators)} for these masks, got 3"):
+        Tally.from_accumulators(mistral, [1, 2, 3])
     full = Tally()
-    full.add_lengths([2**32 - 1])  # Σ L² has its highest bit set: a negative word of int64, the same 64 bits
-    assert full.words().min() < 0 and Tally.from_words(None, full.words()).get("squares") == (2**32 - 1) ** 2
+    full.add_lengths([2**32 - 1])  # Σ L² has its highest bit set: a negative accumulator of int64, the same 64 bits
+    assert full.accumulators().min() < 0 and Tally.from_accumulators(None, full.accumulators()).get("squares") == (2**32 - 1) ** 2
 
 
-def test_a_convention_may_need_words_of_its_own(mistral: floptally.Cost) -> None:
+def test_a_tally_for_a_convention_has_the_accumulators_that_it_needs(mistral: floptally.Cost) -> None:
     tally = Tally(mistral, convention="verl")
     tally.add_lengths([512, 9000])
     assert mistral.flops(tally=tally, convention="verl").total == (
@@ -92,7 +92,7 @@ def test_a_convention_may_need_words_of_its_own(mistral: floptally.Cost) -> None
     assert begun.tokens == 0 and begun.masks == tally.masks
 
 
-def test_a_tally_travels_with_its_masks_and_towers(mistral: floptally.Cost) -> None:
+def test_a_pickled_tally_keeps_masks_and_towers(mistral: floptally.Cost) -> None:
     tally = Tally(mistral)
     tally.add_lengths([512, 9000])
     assert pickle.loads(pickle.dumps(tally)) == tally
@@ -123,7 +123,7 @@ class Logged(Tally):
         super().add_lengths(lengths)
 
 
-def test_a_tally_can_be_subclassed(mistral: floptally.Cost) -> None:
+def test_the_class_tally_can_be_subclassed(mistral: floptally.Cost) -> None:
     tally = Logged(mistral)
     tally.add_lengths([512])
     tally.add_lengths([9000])
@@ -135,7 +135,7 @@ def test_a_tally_can_be_subclassed(mistral: floptally.Cost) -> None:
     assert type(again) is Logged and again.tokens == 2 * 9512
 
 
-def test_masks_are_values() -> None:
+def test_masks_compare_by_value_and_can_be_pickled() -> None:
     masks = [
         Mask.causal(),
         Mask.bidirectional(),

@@ -25,7 +25,7 @@ def batch_of(one, size):
     return {**batch, "encoder_lengths": [size[2]] * size[0]} if "keys" in arguments else batch
 
 
-def test_nine_of_ten_models_are_counted_at_once():
+def test_nine_of_ten_pytorch_models_are_counted_without_options():
     assert len(MODELS) >= 120
     counted = [one for one in MODELS.values() if "error" not in one]
     assert 10 * len(counted) >= 9 * len(MODELS)
@@ -40,7 +40,7 @@ def test_nine_of_ten_models_are_counted_at_once():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_counts_what_pytorch_counts(name):
+def test_every_counted_pytorch_model_equals_flop_counter_mode(name):
     one = MODELS[name]
     try:
         names = torch_models.scope(one)

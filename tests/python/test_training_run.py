@@ -31,7 +31,7 @@ def metered(example, cost):
     return floptally.Meter(cost, gpus=1, peak_tflops=0.1, convention=example.CONVENTION)
 
 
-def test_every_packed_step_counts_what_pytorch_counts(example):
+def test_every_step_of_a_packed_training_run_counts_what_pytorch_counts(example):
     model = example.build_model()
     meter = metered(example, floptally.cost(model.config))
     steps = list(example.train(meter, model, steps=8))  # the text is docs/, and how fast it is learned changes with it
@@ -45,7 +45,7 @@ def test_every_packed_step_counts_what_pytorch_counts(example):
     assert meter.run.tally.get("squares") * meter.run.tally.get("count") != meter.run.tokens**2
 
 
-def test_padded_steps_run_the_padded_view(example):
+def test_steps_with_padded_rows_run_the_flops_of_the_padded_view(example):
     model = example.build_model()
     meter = metered(example, floptally.cost(model.config))
     steps = list(example.train(meter, model, steps=3, rows=True))
@@ -54,7 +54,7 @@ def test_padded_steps_run_the_padded_view(example):
     assert all(step.counted <= step.ran for step in steps) and any(step.counted < step.ran for step in steps)
 
 
-def test_the_cost_that_was_counted_on_fake_tensors_meters_the_same(example):
+def test_a_cost_made_from_fake_tensors_meters_the_same_flops(example):
     model = example.build_model()
     cost = floptally.from_torch(model, lambda b, n: {"input_ids": torch.zeros(b, n, dtype=torch.long)})
     meter = metered(example, cost)
@@ -64,7 +64,7 @@ def test_the_cost_that_was_counted_on_fake_tensors_meters_the_same(example):
     assert exact[0] == exact[1]
 
 
-def test_a_microbatch_that_the_meter_was_not_told_of_shows(example):
+def test_a_microbatch_that_was_not_added_to_the_meter_is_detected(example):
     model = example.build_model()
     meter = metered(example, floptally.cost(model.config))
     add = example.packed

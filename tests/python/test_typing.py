@@ -39,14 +39,14 @@ def mypy(folder: pathlib.Path, *arguments: str, skipped: list[str] = FRAMEWORKS)
                           check=False, cwd=folder)  # fmt: skip
 
 
-def test_stubs_have_the_names_and_the_signatures_of_the_extension(tmp_path: pathlib.Path) -> None:
+def test_the_stubs_match_the_extension(tmp_path: pathlib.Path) -> None:
     allowed = SOURCE / "tests" / "python" / "stubtest_allowlist.txt"
     result = mypy(tmp_path, "mypy.stubtest", "floptally._core", "--allowlist", str(allowed),
                   skipped=[*FRAMEWORKS, "numpy"])  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_a_users_code_is_checked_against_the_stubs(tmp_path: pathlib.Path) -> None:
+def test_examples_of_user_code_pass_type_checks_against_the_stubs(tmp_path: pathlib.Path) -> None:
     (tmp_path / "uses.py").write_text(
         "import numpy as np\n"
         "import floptally\n"
@@ -60,7 +60,7 @@ def test_a_users_code_is_checked_against_the_stubs(tmp_path: pathlib.Path) -> No
     (tmp_path / "wrong.py").write_text(
         "import floptally\n"
         "floptally.flops('config.json', lenghts=[5])\n"
-        "total: str = floptally.cost('config.json').total(lengths=[5])\n"
+        "total: str = floptally.cost('config.json').total_flops(lengths=[5])\n"
     )
     result = mypy(tmp_path, "mypy", "--strict", "uses.py", "wrong.py")
     found = [line for line in result.stdout.splitlines() if ": error: " in line]
@@ -68,12 +68,12 @@ def test_a_users_code_is_checked_against_the_stubs(tmp_path: pathlib.Path) -> No
     assert 'Unexpected keyword argument "lenghts"' in found[0]
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     folder = pathlib.Path(floptally.__file__).parent
     assert (folder / "py.typed").exists() and (folder / "_core.pyi").exists()
 
 
-def test_everything_that_is_exported_is_documented() -> None:
+def test_every_export_is_documented() -> None:
     for name in floptally.__all__:
         if not name.startswith("__"):
             assert getattr(floptally, name).__doc__, name
@@ -84,7 +84,7 @@ PLANTED = """\
 floptally.Plan(phase="training")
 floptally.Plan(recompute="selective")
 floptally.WeightSetting("*", "freezed")
-cost.total(lengths=[5], view="real")
+cost.total_flops(lengths=[5], view="real")
 cost.flops(lengths=[5], convention="megatorn")
 cost.flops(lengths=[5]).measure(1.0, gpus=1, accelerator="H100 SXM", precision="bfloat")
 cost.flops(lengths=[5]).measure(1.0, gpus=1, peak_tflops=989, peak_kind="data sheet")
@@ -95,8 +95,8 @@ floptally.Tally(cost).get("token")
 floptally.Tally(cost).get("tokens", tower="image")
 floptally.balance([1, 2], 2, mode="equal")
 floptally.balance([1, 2], 2, seed="lpt")
-floptally.Row("mlp", "token", "linear", 4)
-floptally.Row("mlp", "tokens", "gemm", 4)
+floptally.Entry("mlp", "token", "linear", 4)
+floptally.Entry("mlp", "tokens", "gemm", 4)
 floptally.cost("config.json", mla="absorb")
 floptally.distributed.Reduction(layout, scope="micro_batch")
 floptally.plots.component_bars(cost.flops(lengths=[5]), theme="black")
@@ -104,7 +104,7 @@ if cost.plan.phase == "eval": pass
 """
 
 
-def test_f79_planted_mistakes_are_found_by_a_type_checker(tmp_path: pathlib.Path) -> None:
+def test_the_type_checker_finds_deliberate_mistakes(tmp_path: pathlib.Path) -> None:
     head = "import floptally\nfrom typing import Any\n\n\ndef f(cost: floptally.Cost, meter: floptally.Meter, layout: Any) -> None:\n"
     planted = PLANTED.splitlines()
     (tmp_path / "planted.py").write_text(head + "".join(f"    {line}\n" for line in planted))
@@ -127,20 +127,20 @@ def test_f79_planted_mistakes_are_found_by_a_type_checker(tmp_path: pathlib.Path
 
 
 def literals() -> dict[str, tuple[str, ...]]:
-    from floptally import _words
+    from floptally import _literals
 
-    return {name: get_args(one) for name, one in vars(_words).items() if get_origin(one) is Literal}
+    return {name: get_args(one) for name, one in vars(_literals).items() if get_origin(one) is Literal}
 
 
-def test_f79_literals_are_the_words_that_the_extension_takes() -> None:
+def test_literal_types_list_the_values_that_the_extension_accepts() -> None:
     cost = floptally.cost({"model_type": "llama"})
     words = literals()
 
     def named(call: Callable[[str], object]) -> tuple[str, ...]:
         """The words that an error lists."""
-        with pytest.raises(floptally.Error, match="must be ") as problem:
+        with pytest.raises(floptally.Error, match="must (be|list) ") as problem:
             call("?")
-        listed = re.search(r"must be (?:one of )?(.*?), got", problem.value.problem)
+        listed = re.search(r"must (?:be one of |be |list some of )(.*?), got", problem.value.problem)
         assert listed
         return tuple(re.split(", | or ", listed[1].replace('"', "")))
 
@@ -152,35 +152,40 @@ def test_f79_literals_are_the_words_that_the_extension_takes() -> None:
         "LogitTokens": lambda word: any_.Plan(logits=word),
         "IndexerTraining": lambda word: any_.Plan(indexer=word),
         "WeightState": lambda word: any_.WeightSetting("*", word),
-        "ViewName": lambda word: any_.Cost.total(cost, lengths=[5], view=word),
+        "ViewName": lambda word: any_.Cost.total_flops(cost, lengths=[5], view=word),
         "CountedView": lambda word: any_.Tally().get("tokens", word),
         "Span": lambda word: any_.Meter(cost, gpus=1, peak_tflops=1).scalars(word),
         "Statistic": lambda word: any_.Tally().get(word),
         "Tower": lambda word: any_.Tally().get("tokens", tower=word),
-        "RowKind": lambda word: any_.Row("a", "tokens", word, 2),
-        "Split": lambda word: any_.Row("a", "tokens", "linear", 2, split=word),
+        "EntryKind": lambda word: any_.Entry("a", "tokens", word, 2),
+        "Split": lambda word: any_.Entry("a", "tokens", "linear", 2, split=word),
         "LatentAttention": lambda word: any_.cost({"model_type": "llama"}, mla=word),
         "PeakKind": lambda word: cost.flops(lengths=[5]).measure(1, gpus=1, peak_tflops=1, peak_kind=word),  # type: ignore[arg-type]
         "CountedFor": lambda word: any_.Meter(cost, gpus=1, peak_tflops=1, counted=word),
-        "ContextSplit": lambda word: floptally.ContextShares(cost, 2, word),  # type: ignore[arg-type]
+        "ContextSplit": lambda word: floptally.ContextShards(cost, 2, word),  # type: ignore[arg-type]
         "Schedule": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4, schedule=word),  # type: ignore[arg-type]
         "ZeroStates": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4).best(memory_gib=80, zero=word),  # type: ignore[arg-type]
         "ContextExchange": lambda word: cost.flops(lengths=[5]).fit(context_exchange=word),  # type: ignore[arg-type]
         "OptimizerStates": lambda word: cost.flops(lengths=[5]).fit(optimizer=word),  # type: ignore[arg-type]
         "OptimizerName": lambda word: any_.state_bytes(5, optimizer=word),
         "FewKvHeads": lambda word: any_.Cost.on_rank(cost, floptally.ParallelLayout(rank=0, tp=2), few_kv_heads=word),
+        "BlockFormat": lambda word: cost.flops(lengths=[5]).fit(matrix_inputs=word),  # type: ignore[arg-type]
+        "LayerModule": lambda word: cost.flops(lengths=[5]).fit(recompute_modules=[word]),  # type: ignore[list-item]
+        "LayerSplit": lambda word: cost.flops(lengths=[5]).fit(pp=2, layer_split=word),  # type: ignore[arg-type]
+        "LayoutFormat": lambda word: any_.ParallelLayout(rank=0).text(word),
+        "PairShape": lambda word: any_.Mask.from_callable("pairs", len, shape=word),
         "BalanceMode": lambda word: any_.balance([1, 2], 2, mode=word),
         "BalanceSeed": lambda word: any_.balance([1, 2], 2, seed=word),
         "ScopeName": lambda word: any_.Scope(word),
-        "Share": lambda word: any_.Scope(dp=word),
+        "Placement": lambda word: any_.Scope(dp=word),
         "PrecisionName": lambda word: any_.accelerator("H100 SXM").peak_tflops(word),
     }  # fmt: skip
     for name, call in asked.items():
         assert words[name] == named(call), name
-    assert set(words) - set(asked) == {"ConventionName", "Quality", "Axis", "PrecisionWord"}
+    assert set(words) - set(asked) == {"ConventionName", "Quality", "Axis", "PrecisionAlias"}
     assert {one.quality for one in floptally.accelerators()} <= set(words["Quality"])
     assert set(floptally.ParallelLayout(rank=0).coordinates) <= set(words["Axis"])
-    for word in words["PrecisionWord"]:
+    for word in words["PrecisionAlias"]:
         meter = floptally.Meter(cost, gpus=1, peak_tflops=1, precision=word)  # type: ignore[arg-type]
         assert meter.precision in words["PrecisionName"]
 
@@ -214,7 +219,7 @@ def public_names() -> Iterator[tuple[str, object]]:
                     yield f"{module.__name__}.{name}.{member}", getattr(one, member)
 
 
-def test_f79_every_public_name_has_a_docstring() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     every = dict(public_names())
     assert len(every) > 350
     missing = [name for name, one in every.items() if not (inspect.getdoc(one) or "").strip()]
@@ -235,7 +240,7 @@ UNITS = {
 }
 
 
-def test_f79_docstrings_of_quantities_have_their_unit() -> None:
+def test_docstrings_of_quantities_state_their_unit() -> None:
     said = 0
     for name, one in public_names():
         for pattern, units in UNITS.items():
@@ -248,19 +253,19 @@ def test_f79_docstrings_of_quantities_have_their_unit() -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        ("floptally.Mask('causal')", "Mask() makes none: use Mask.causal()"),
-        ("floptally.Breakdown()", "Breakdown() makes none: use floptally.flops(config, …)"),
-        ("floptally.Totals()", "Totals() makes none: use a Meter's"),
-        ("floptally.Cost()", "Cost() makes none: use floptally.cost(config)"),
-        ("floptally.Convention('exact')", "Convention() makes none: use one of floptally.conventions()"),
-        ("floptally.Accelerator('H100 SXM')", "Accelerator() makes none: use floptally.accelerator(name)"),
+        ("floptally.Mask('causal')", "Mask() cannot be called: use Mask.causal()"),
+        ("floptally.Breakdown()", "Breakdown() cannot be called: use floptally.flops(config, …)"),
+        ("floptally.Totals()", "Totals() cannot be called: use a Meter's"),
+        ("floptally.Cost()", "Cost() cannot be called: use floptally.cost(config)"),
+        ("floptally.Convention('exact')", "Convention() cannot be called: use one of floptally.conventions()"),
+        ("floptally.Accelerator('H100 SXM')", "Accelerator() cannot be called: use floptally.accelerator(name)"),
         ("floptally.Plan('train')", "Plan() takes 0 positional arguments but 1 was given"),
         ("floptally.Plan(weights=5)", "weights: must be a list of floptally.WeightSetting, got 5"),
         ("floptally.Plan(weights=['mlp=frozen'])", "weights: must be a list of floptally.WeightSetting, got ['mlp=frozen']"),
         ("floptally.Plan(recompute_components=5)", "recompute_components: must be a list of str, got 5"),
         ("floptally.Plan(repeated=5)", "repeated: must be a dict, got 5"),
         ("floptally.Plan(flash_attention='no')", "flash_attention: must be True or False, got 'no'"),
-        ("floptally.Row()", "Row() missing required argument: 'component'"),
+        ("floptally.Entry()", "Entry() missing required argument: 'component'"),
         ("floptally.Meter()", "Meter() missing required argument: 'cost'"),
         ("floptally.Meter(5, gpus=1)", "cost: must be a floptally.Cost, got 5"),
         ("floptally.MaskedTiles(5)", "cost: must be a floptally.Cost, got 5"),
@@ -268,7 +273,7 @@ def test_f79_docstrings_of_quantities_have_their_unit() -> None:
         ("floptally.Tally().pairs(5)", "mask: must be a floptally.Mask, got 5"),
     ],
 )
-def test_f79_a_wrong_constructor_call_says_what_is_wrong_by_field(call: str, says: str) -> None:
+def test_an_invalid_constructor_call_is_an_error_that_names_the_field(call: str, says: str) -> None:
     with pytest.raises((TypeError, floptally.Error)) as problem:
         eval(call)
     assert str(problem.value).startswith(says)
@@ -276,7 +281,7 @@ def test_f79_a_wrong_constructor_call_says_what_is_wrong_by_field(call: str, say
         assert raw not in str(problem.value)
 
 
-def test_f79_reprs_are_for_people(llama: floptally.Cost) -> None:
+def test_the_repr_of_every_class_is_readable(llama: floptally.Cost) -> None:
     weights = [floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("mlp", "lora", rank=8, last_layer=3)]
     plan = floptally.Plan(recompute="full", weights=weights, repeated={"vision.*": 4})
     assert repr(floptally.Plan()) == "Plan()"
@@ -293,11 +298,18 @@ def test_f79_reprs_are_for_people(llama: floptally.Cost) -> None:
 def stub_parameters() -> dict[str, list[tuple[str, str | None]]]:
     """Name and default of each parameter of the stub's functions; of methods without self."""
     found: dict[str, list[tuple[str, str | None]]] = {}
+    keywords: dict[str, list[str]] = {"TypedDict": []}  # of a batch: the names of each TypedDict
+    classes: dict[str, list[ast.stmt]] = {}
 
     def visit(body: list[ast.stmt], prefix: str) -> None:
         for node in body:
-            if isinstance(node, ast.ClassDef):
-                visit(node.body, f"{node.name}.")
+            if isinstance(node, ast.ClassDef) and node.bases and ast.unparse(node.bases[0]) in keywords:
+                own = [ast.unparse(one.target) for one in node.body if isinstance(one, ast.AnnAssign)]
+                keywords[node.name] = keywords[ast.unparse(node.bases[0])] + own
+            elif isinstance(node, ast.ClassDef):
+                classes[node.name] = node.body
+                for part in [*(classes[ast.unparse(base)] for base in node.bases), node.body]:
+                    visit(part, f"{node.name}.")
             elif isinstance(node, ast.FunctionDef) and not node.decorator_list or (
                 isinstance(node, ast.FunctionDef) and "staticmethod" in map(ast.unparse, node.decorator_list)
             ):
@@ -308,7 +320,10 @@ def stub_parameters() -> dict[str, list[tuple[str, str | None]]]:
                     (one.arg, None if default is None else ast.unparse(default))
                     for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
                 ]
-                found[prefix + node.name] = pairs
+                if node.args.kwarg and isinstance(node.args.kwarg.annotation, ast.Subscript):
+                    pairs += [(name, "None") for name in keywords[ast.unparse(node.args.kwarg.annotation.slice)]]
+                if not prefix.startswith("_"):  # a base of the stub alone
+                    found[prefix + node.name] = pairs
 
     visit(ast.parse((pathlib.Path(floptally.__file__).parent / "_core.pyi").read_text()).body, "")
     return found
@@ -324,18 +339,18 @@ def bound_parameters(function: object) -> list[tuple[str, str | None]]:
     ]
 
 
-def test_a_call_that_takes_a_batch_takes_all_of_its_keywords() -> None:
+def test_every_function_of_a_batch_takes_all_batch_keywords() -> None:
     known = stub_parameters()
     batch = {name for name, _ in known["Cost.flops"]} - {"convention", "plan"}
     decoded = {"requests", "prefill_chunk", "logits"}  # by a plan that trains nothing
-    others = {"Cost.compare": decoded, "MaskedTiles.add": decoded, "ContextShares.add": decoded}
+    others = {"Cost.compare": decoded, "MaskedTiles.add": decoded, "ContextShards.add": decoded}
     taking = [name for name, of in known.items() if {"lengths", "cu_seqlens", "attention_mask", "grid_thw"} <= {one for one, _ in of}]
     assert len(taking) >= 8
     for name in taking:
         assert batch - {one for one, _ in known[name]} == others.get(name, set()), name
 
 
-def test_parameters_of_the_stubs_are_those_that_are_bound() -> None:
+def test_parameters_in_the_stubs_equal_those_of_the_extension() -> None:
     compared = 0
     for name, expected in stub_parameters().items():
         owner: object = _core
@@ -358,7 +373,7 @@ def functions(owner: object = _core, prefix: str = "") -> Iterator[tuple[str, ob
             yield prefix + name, member if isinstance(member, property) else getattr(owner, name)
 
 
-def test_f37_help_shows_signatures_and_no_name_of_c_plus_plus() -> None:
+def test_help_shows_signatures_without_cpp_names() -> None:
     every = dict(functions())
     assert len(every) > 200
     for name, member in every.items():
@@ -387,13 +402,13 @@ def test_f37_help_shows_signatures_and_no_name_of_c_plus_plus() -> None:
         (lambda: floptally.accelerator("H100 SXM").peak_tflops("bfloat8"), "did you mean 'float8'?"),
     ],
 )  # fmt: skip
-def test_f37_a_wrong_keyword_or_word_is_told_the_nearest(call: Callable[[], object], says: str) -> None:
+def test_a_wrong_keyword_or_value_suggests_the_nearest(call: Callable[[], object], says: str) -> None:
     pattern = says if says.endswith("$") else re.escape(says)
     with pytest.raises((TypeError, floptally.Error), match=pattern):
         call()
 
 
-def test_f35_submodules_are_there_without_an_import() -> None:
+def test_submodules_load_without_their_own_import_statement() -> None:
     code = (
         "import floptally, sys; assert 'floptally.distributed' not in sys.modules; floptally.distributed.Reduction; "
         "floptally.callbacks.step; floptally.adopt.verl.FlopsCounter; assert not hasattr(floptally, 'nothing'); "

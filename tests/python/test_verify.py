@@ -76,8 +76,11 @@ def check_sums(made: floptally.Verification) -> None:
         ("BertForMaskedLM", SIZES, "eager"),
     ],
 )
-def test_a_model_of_transformers_is_equal_in_every_component(kind: str, config: dict[str, Any], attention: str) -> None:
+def test_a_verified_transformers_model_is_equal_in_every_component(kind: str, config: dict[str, Any], attention: str) -> None:
     model, batch = small(kind, config, attention), padded_batch()
+    for module in model.modules():  # grouped products, the default of experts, have no formula in PyTorch
+        if getattr(getattr(module, "config", None), "_experts_implementation", None):
+            module.config._experts_implementation = "batched_mm"
     made = floptally.verify(model, batch)
     assert made.equal and made.pytorch == made.counted + made.differences.get("constants", 0)
     assert others(made) == {}
@@ -94,7 +97,7 @@ def test_a_model_of_transformers_is_equal_in_every_component(kind: str, config: 
     assert made.terms["padding"] < 0
 
 
-def test_another_model_than_the_one_that_runs_is_seen_where_it_differs() -> None:
+def test_verification_names_the_component_in_which_a_model_differs() -> None:
     model = small("LlamaForCausalLM", DECODER)
     other = floptally.cost({**model.config.to_dict(), "intermediate_size": 49})
     made = floptally.verify(model, padded_batch(3, 11), cost=other)
@@ -106,14 +109,14 @@ def test_another_model_than_the_one_that_runs_is_seen_where_it_differs() -> None
     check_sums(made)
 
 
-def test_images_count_by_the_size_that_the_config_states() -> None:
+def test_verification_counts_images_of_the_size_in_the_config() -> None:
     config = {**SIZES, "image_size": 32, "patch_size": 8}
     del config["vocab_size"]
     made = floptally.verify(small("ViTForImageClassification", config), {"pixel_values": torch.zeros(2, 3, 32, 32)})
     assert made.equal and made.pytorch == made.counted and made.source == "config"
 
 
-def test_a_scan_that_multiplies_otherwise_is_named() -> None:
+def test_verification_names_a_scan_kernel_with_other_products() -> None:
     config = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "state_size": 4}
     with torch.device("meta"):
         model = transformers.MambaForCausalLM(transformers.MambaConfig(**config)).train()
@@ -122,7 +125,7 @@ def test_a_scan_that_multiplies_otherwise_is_named() -> None:
     check_sums(made)
 
 
-def test_what_checkpointing_runs_again_is_named() -> None:
+def test_verification_names_recompute_by_checkpointing() -> None:
     model = small("LlamaForCausalLM", DECODER)
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     batch = padded_batch()
@@ -134,7 +137,7 @@ def test_what_checkpointing_runs_again_is_named() -> None:
     assert all(one.difference == 0 for one in made.components.values())
 
 
-def test_packed_documents_that_run_as_one_row_are_named() -> None:
+def test_verification_names_packed_documents_that_run_as_one_row() -> None:
     model = small("LlamaForCausalLM", DECODER)
     ids = torch.randint(5, 90, (1, 12))
     batch = {"input_ids": ids, "position_ids": torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3]])}
@@ -143,17 +146,20 @@ def test_packed_documents_that_run_as_one_row_are_named() -> None:
     assert made.equal and others(made) == {"packed_rows": rows * (12**2 - 5**2 - 3**2 - 4**2)}
 
 
-def test_frozen_weights_are_named() -> None:
+def test_verification_names_frozen_weights() -> None:
     model = small("LlamaForCausalLM", DECODER)
     for parameter in model.model.layers[0].parameters():
         parameter.requires_grad_(False)
     model.model.embed_tokens.requires_grad_(False)
-    made = floptally.verify(model, padded_batch())
+    whole = floptally.cost({**model.config.to_dict(), "architectures": ["LlamaForCausalLM"]})  # does not know what trains
+    made = floptally.verify(model, padded_batch(), cost=whole)
     assert made.equal and list(others(made)) == ["frozen_weights"] and made.differences["frozen_weights"] < 0
-    assert any("frozen" in note for note in made.notes)
+    assert "frozen" in str(made)
+    read = floptally.verify(model, padded_batch())  # of the model, whose plan says it
+    assert read.equal and "frozen_weights" not in others(read)
 
 
-def test_adapters_are_counted_as_they_train() -> None:
+def test_verification_counts_adapters_as_they_train() -> None:
     peft = pytest.importorskip("peft")
     base = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     model = peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=["q_proj", "v_proj", "down_proj"]))
@@ -189,7 +195,7 @@ class Rotated(torch.nn.Module):  # type: ignore[misc]
         return self.inner(x * angles.T.cos())
 
 
-def test_what_multiplies_neither_data_nor_weights_is_named_and_no_row_counts_it() -> None:
+def test_verification_names_and_leaves_out_a_product_without_data_or_weights() -> None:
     made = floptally.verify(Rotated(8), torch.rand(3, 5, 8))
     assert made.equal and made.differences == {"constants": 2 * 8 * 5}
     check_sums(made)
@@ -198,17 +204,17 @@ def test_what_multiplies_neither_data_nor_weights_is_named_and_no_row_counts_it(
     assert any("multiplies neither data nor weights" in note for note in cost.notes)
 
 
-def test_a_module_without_a_page_is_counted_as_it_runs() -> None:
+def test_verification_counts_a_module_without_a_spec_as_it_runs() -> None:
     made = floptally.verify(Convolution(), torch.zeros(2, 9, 16))
     assert made.source == "from_torch" and made.equal
     # The weight gradient over all 16 channels in place of 4, three taps, 2 x 9 tokens.
     assert made.differences == {"grouped_convolutions": 2 * 18 * 16 * 3 * (16 - 4)}
     assert {name: one.difference for name, one in made.components.items()} == dict.fromkeys(made.components, 0)
-    assert any("no page" in note for note in made.notes)
+    assert any("no spec" in note for note in made.notes)
     check_sums(made)
 
 
-def test_a_class_of_diffusers_is_equal() -> None:
+def test_a_verified_diffusers_model_is_equal() -> None:
     diffusers = pytest.importorskip("diffusers")
     draw = random.Random(5)
     heads, text, image = draw.randint(1, 3), draw.randint(3, 9), draw.randint(4, 30)
@@ -228,7 +234,7 @@ def test_a_class_of_diffusers_is_equal() -> None:
     assert made.exact == floptally.flops(model, grid_thw=[(1, 1, image)] * 2, encoder_lengths=[text] * 2).total
 
 
-def test_it_is_a_table_and_json_and_changes_nothing() -> None:
+def test_verification_gives_a_table_and_json_and_leaves_the_model_unchanged() -> None:
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     before = {name: (one.data_ptr(), one.requires_grad) for name, one in model.named_parameters()}
     made = floptally.verify(model, padded_batch())
@@ -241,13 +247,13 @@ def test_it_is_a_table_and_json_and_changes_nothing() -> None:
     assert "<table>" in made._repr_html_() and "llama" in repr(made)
 
 
-def test_without_torch_the_error_says_what_to_install() -> None:
+def test_the_error_without_torch_says_what_to_install() -> None:
     code = "import sys; sys.modules['torch'] = None; import floptally; floptally.verify(None, None)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Error: torch: is not installed" in ran.stderr and "pip install torch" in ran.stderr
 
 
-def test_a_callback_verifies_the_first_batch_by_its_plan() -> None:
+def test_the_callback_verifies_the_first_batch_under_its_plan() -> None:
     model, batch = small("LlamaForCausalLM", DECODER), padded_batch()
     meter = floptally.Meter(floptally.cost(model), gpus=1, peak_tflops=1e-3)
     loop = callbacks.MeterAdapter(meter, verify=True)
@@ -270,7 +276,7 @@ def test_a_callback_verifies_the_first_batch_by_its_plan() -> None:
     assert broken.meter.last_step.tokens == 3
 
 
-def test_the_trainer_verifies_and_trains_on(tmp_path: Any) -> None:
+def test_a_trainer_continues_after_verification(tmp_path: Any) -> None:
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     rows = [{"input_ids": list(range(5, 14)), "labels": list(range(5, 14))}] * 4
     arguments = transformers.TrainingArguments(
@@ -283,3 +289,91 @@ def test_the_trainer_verifies_and_trains_on(tmp_path: Any) -> None:
     trainer.train()
     assert counter.verification is not None and counter.verification.equal and others(counter.verification) == {}
     assert meter.run.steps == 2 and meter.run.useful == 2 * counter.verification.exact
+
+
+def counted_by_pytorch(model: Any, batch: dict[str, Any]) -> int:
+    """A real step as FlopCounterMode alone counts it, with the loss of `verify`."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from floptally._from_torch import summed
+
+    with FlopCounterMode(display=False) as counter:
+        summed(model(**batch)).backward()
+    return int(counter.get_total_flops())
+
+
+def real(kind: str, config: dict[str, Any]) -> Any:
+    """A model of transformers with numbers."""
+    built = getattr(transformers, kind)
+    return built._from_config(built.config_class(**config)).train()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3, torch.tensor([1, 3, 5, 9])])
+def test_verification_counts_the_logits_that_the_batch_keeps(kept: Any) -> None:
+    model, ids = real("LlamaForCausalLM", DECODER), torch.randint(5, 90, (2, 11))
+    batch = {"input_ids": ids, "logits_to_keep": kept}
+    made = floptally.verify(model, batch)
+    assert made.pytorch == counted_by_pytorch(model, batch)
+    assert made.equal and others(made) == {}
+    check_sums(made)
+
+
+def test_verification_names_positions_that_a_causal_convolution_cuts_off() -> None:
+    layers = ["conv", "full_attention", "conv"]
+    model = real("Lfm2ForCausalLM", {**DECODER, "num_hidden_layers": 3, "layer_types": layers, "conv_L_cache": 3})
+    batch = {"input_ids": torch.randint(5, 90, (2, 11))}
+    made = floptally.verify(model, batch)
+    assert made.pytorch == counted_by_pytorch(model, batch)
+    # Two layers, two samples, two positions beyond the last token, three taps of 32 channels, forward and twice backward.
+    assert made.equal and made.differences["cut_positions"] == 2 * 2 * 2 * (2 * 3 * 32) * 3
+    check_sums(made)
+
+
+def test_verification_names_the_logits_between_samples_of_a_contrastive_model() -> None:
+    image = {name: value for name, value in SIZES.items() if name != "vocab_size"}
+    config = transformers.CLIPConfig(
+        text_config={**SIZES, "eos_token_id": 2, "max_position_embeddings": 32},
+        vision_config={**image, "image_size": 32, "patch_size": 8},
+        projection_dim=16,
+    )
+    model = transformers.CLIPModel._from_config(config).train()
+    made = floptally.verify(model, {"input_ids": torch.ones(3, 11, dtype=torch.long), "pixel_values": torch.rand(3, 3, 32, 32)})
+    assert made.equal and others(made) == {"sample_pairs": 3 * 2 * 3 * 3 * 16}
+
+
+@EXPERTS_WITHOUT_NUMBERS
+@pytest.mark.parametrize("experts", ["grouped_mm", "batched_mm", "eager"])
+def test_verification_gives_the_number_of_pytorch_for_each_implementation_of_experts(experts: str) -> None:
+    model = real("MixtralForCausalLM", {**DECODER, "num_local_experts": 4})
+    for module in model.modules():
+        if getattr(getattr(module, "config", None), "_experts_implementation", None):
+            module.config._experts_implementation = experts
+    batch = {"input_ids": torch.randint(5, 90, (2, 11))}
+    made = floptally.verify(model, batch)
+    assert made.pytorch == counted_by_pytorch(model, batch) and made.equal
+    missing = {"no_formula": made.pytorch - made.counted} if experts == "grouped_mm" else {}
+    assert others(made) == missing
+    if missing:  # two experts of three matrices for each token, in two layers, forward and twice backward
+        assert missing["no_formula"] == -3 * 2 * 22 * 2 * (3 * 2 * 32 * 48)
+        assert "so does" not in made.line
+    check_sums(made)
+
+
+def test_a_verified_diffusers_model_with_an_adapter_counts_as_it_trains() -> None:
+    diffusers, peft = pytest.importorskip("diffusers"), pytest.importorskip("peft")
+    with torch.device("meta"):
+        model = diffusers.FluxTransformer2DModel(
+            in_channels=8, num_layers=1, num_single_layers=1, attention_head_dim=12, num_attention_heads=2,
+            joint_attention_dim=10, pooled_projection_dim=6, guidance_embeds=False, axes_dims_rope=(4, 4, 4),
+        )  # fmt: skip
+    model.requires_grad_(False)
+    model.add_adapter(peft.LoraConfig(r=3, target_modules=["to_q", "to_v"]))
+    with pytest.raises(floptally.Error, match="has an adapter, but the config has no weight of that name: .*from_torch"):
+        floptally.cost(model)
+    batch = {
+        "hidden_states": torch.zeros(2, 9, 8), "encoder_hidden_states": torch.zeros(2, 5, 10),
+        "pooled_projections": torch.zeros(2, 6), "timestep": torch.ones(2), "img_ids": torch.zeros(9, 3),
+        "txt_ids": torch.zeros(5, 3),
+    }  # fmt: skip
+    made = floptally.verify(model, batch)
+    assert made.equal and made.pytorch == made.counted and made.source == "from_torch"

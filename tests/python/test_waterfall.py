@@ -28,7 +28,7 @@ TERA = 10**12
 
 def linear(tera: float) -> floptally.Breakdown:
     """So many useful TFLOP, a multiple of 3, and nothing else: no token, no padding."""
-    cost = floptally.Cost.from_rows([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
+    cost = floptally.Cost.from_entries([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
     work = cost.flops(measured={"units": round(tera * TERA / 3e9)})
     assert work.total == round(tera * TERA)
     return work
@@ -38,7 +38,7 @@ def by_step(made: floptally.Waterfall) -> dict[str, floptally.WaterfallLine]:
     return {line.step: line for line in made.lines}
 
 
-def test_lines_by_hand() -> None:
+def test_waterfall_lines_match_a_hand_calculation() -> None:
     """A second of four GPUs of 100 TFLOP/s, one of them idle and a tenth of it spent on data: 60 of 400 TFLOP are useful."""
     made = linear(60).waterfall(
         seconds=1, gpus=4, peak_tflops=100, precisions="mlp=200", masked_tiles=15 * TERA, idle_gpus=1,
@@ -64,7 +64,7 @@ def test_lines_by_hand() -> None:
     assert repr(line["bubble"]) == "<WaterfallLine pipeline bubble: not known>"
 
 
-def test_views_are_lines(mistral: floptally.Cost) -> None:
+def test_padding_recompute_and_redundant_work_are_waterfall_lines(mistral: floptally.Cost) -> None:
     plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
     once = floptally.Plan(recompute="full")
     batch: dict[str, Any] = {"lengths": [3000, 900], "row_length": 4096}
@@ -83,7 +83,7 @@ def test_views_are_lines(mistral: floptally.Cost) -> None:
     assert work.executed_total > single.executed_total
 
 
-def test_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally.Cost) -> None:
+def test_waterfall_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally.Cost) -> None:
     draw = random.Random(5)
     seen = set()
     for _ in range(150):
@@ -151,7 +151,7 @@ def simulated(stages: list[tuple[int, int]], microbatches: int) -> tuple[int, li
 
 
 @pytest.mark.parametrize(("pp", "microbatches"), [(2, 1), (4, 4), (4, 7), (8, 16)])
-def test_a_pipelines_waiting_is_that_of_a_simulation_with_its_own_stages(pp: int, microbatches: int) -> None:
+def test_time_that_pipeline_ranks_wait_equals_a_simulation_of_the_stages(pp: int, microbatches: int) -> None:
     config = {"model_type": "llama", "vocab_size": 32000, "hidden_size": 512, "intermediate_size": 1024,
               "num_hidden_layers": 8, "num_attention_heads": 8}  # fmt: skip
     cost = floptally.cost(config)
@@ -171,7 +171,7 @@ def test_a_pipelines_waiting_is_that_of_a_simulation_with_its_own_stages(pp: int
     assert line["bubble"].points < 0
 
 
-def test_two_reductions_are_as_good_as_a_gather() -> None:
+def test_the_largest_and_the_sum_of_rank_loads_give_the_waterfall_of_all_loads() -> None:
     loads = [2**70 + 3, 2**70, 5, 2**69]
     whole = linear(3)
     account: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 100}
@@ -181,7 +181,7 @@ def test_two_reductions_are_as_good_as_a_gather() -> None:
     assert by_step(gathered)["imbalance"].points == pytest.approx(100 * (sum(loads) / 4 / max(loads) - 1))
 
 
-def test_masked_tiles_are_those_of_an_enumeration() -> None:
+def test_attention_tiles_with_masked_pairs_equal_an_enumeration() -> None:
     config = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediate_size": 48,
               "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2}  # fmt: skip
     cost = floptally.cost(config)
@@ -205,11 +205,11 @@ def test_masked_tiles_are_those_of_an_enumeration() -> None:
     assert made.to_json() == work.waterfall(masked_tiles=tiles.executed(), **account).to_json()
     tiles.add(lengths=[9])
     assert by_step(made.what_if(kernel_rate=1))["masked_tiles"].is_known, "what was given is kept as it was"
-    with pytest.raises(floptally.Error, match="^masked_tiles: are of 4 count, and the work is of 3: add the same"):
+    with pytest.raises(floptally.Error, match="^masked_tiles: are of 4 count, but the work is of 3: add the same"):
         work.waterfall(masked_tiles=tiles, **account)
 
 
-def test_what_measure_was_told_is_known(mistral: floptally.Cost) -> None:
+def test_values_passed_to_measure_become_known_waterfall_lines(mistral: floptally.Cost) -> None:
     work = mistral.flops(lengths=[4096])
     told: dict[str, Any] = {"gpus": 4, "accelerator": "H100 SXM", "precisions": "mlp=fp8"}
     measured = work.measure(0.5, **told)
@@ -227,7 +227,7 @@ def test_what_measure_was_told_is_known(mistral: floptally.Cost) -> None:
     assert by_step(boost.waterfall())["precision"].points == pytest.approx(0, abs=1e-9)
 
 
-def test_what_if_keeps_what_is_not_given(mistral: floptally.Cost) -> None:
+def test_what_if_keeps_the_settings_that_are_not_passed(mistral: floptally.Cost) -> None:
     plan = floptally.Plan(recompute="full")
     work = mistral.flops(lengths=[4096] * 8, plan=plan)
     account: dict[str, Any] = {"gpus": 4, "peak_tflops": 989, "apart": {"data": 0.1}}
@@ -255,18 +255,18 @@ def test_what_if_keeps_what_is_not_given(mistral: floptally.Cost) -> None:
         assert again.to_json() == one.to_json() and copy.copy(one).to_table() == str(one)
 
 
-def test_one_gpu_waits_for_no_other() -> None:
+def test_one_gpu_waits_for_no_other_gpu() -> None:
     made = linear(12).waterfall(seconds=1, gpus=1, peak_tflops=100, masked_tiles=0)
     assert [line.step for line in made.lines if not line.is_known] == [
         "data_wait", "optimizer", "elementwise", "launches", "memory_bound",
     ]  # fmt: skip
     assert made.lines[-1].note == (
-        "with what is not known: data wait, optimizer, element-wise kernels, no kernel runs, bound by memory"
+        "includes unknown lines: data wait, optimizer, element-wise kernels, no kernel runs, bound by memory"
     )
     assert by_step(made)["communication"].note == "one GPU has nobody to talk to"
 
 
-def test_what_is_shown_is_one_text(mistral: floptally.Cost) -> None:
+def test_text_markdown_and_html_of_a_waterfall_have_the_same_cells(mistral: floptally.Cost) -> None:
     made = mistral.flops(lengths=[4096]).waterfall(
         seconds=1, gpus=2, peak_tflops=989, apart={"a|b <i>\n": 0.25, "a b": 0.1, "a_b": 0.05}
     )
@@ -286,7 +286,7 @@ def test_what_is_shown_is_one_text(mistral: floptally.Cost) -> None:
     assert all(re.fullmatch(r"[\w./-]+", name) for name in scalars), "as MLflow takes them"
 
 
-def test_what_the_caller_changes_later_changes_nothing() -> None:
+def test_changing_the_input_later_does_not_change_a_waterfall() -> None:
     loads, times = [3, 1], {"data": 0.1}
     made = linear(12).waterfall(seconds=1, gpus=2, peak_tflops=100, rank_work=loads, apart=times)
     loads[0], times["data"] = 1, 0.2
@@ -302,13 +302,13 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"seconds": None}, "seconds: is missing; give it, or measure() the step before"),
-        ({"gpus": None}, "gpus: is missing; give it, or measure() the step before"),
+        ({"seconds": None}, "seconds: is missing: pass it, or call measure() first"),
+        ({"gpus": None}, "gpus: is missing: pass it, or call measure() first"),
         ({"gpus": 0}, "gpus: must be an integer from 1 to "),
         ({"seconds": 0}, "seconds: must be a finite number above 0, got 0"),
         ({"seconds": "a"}, "seconds: must be a number, got 'a'"),
         ({"seconds": float("nan")}, "seconds: must be a finite number above 0, got "),
-        ({"peak_tflops": None}, "accelerator: is missing, and no peak_tflops is given either"),
+        ({"peak_tflops": None}, "accelerator: is missing, and so is peak_tflops: give one of them"),
         ({"peak_tflops": -1}, "peak_tflops: must be a finite number above 0, got -1"),
         ({"precision": "bf17"}, "precision: "),
         ({"precisions": 3}, "precisions: must be a str, got 3"),
@@ -329,31 +329,31 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ),
         ({"rank_work": [1, 2, 3], "pp": 2, "microbatches": 2, "replicas": 2},
          "rank_work: must have a number for each of 2 replicas, got 3"),
-        ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints beside pp"),
+        ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints with pp"),
         ({"rank_work": [], "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, got ()"),
-        ({"replicas": 2}, "pp: is missing; replicas is of a pipeline"),
-        ({"layers_of_chunks": [1]}, "pp: is missing; layers_of_chunks is of a pipeline"),
+        ({"replicas": 2}, "pp: is missing: replicas needs it"),
+        ({"layers_of_chunks": [1]}, "pp: is missing: layers_of_chunks needs it"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must be 2 numbers, pp x vpp, got 1"),
-        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: the pipeline is split for 33"),
+        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: must be the 33 layers of the pipeline's split"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
-         "num_layers_in_last_pipeline_stage: is given beside layers_of_chunks, which says all"),
-        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, where they are"),
-        ({"pp": 2, "microbatches": []}, "microbatches: must be one at least, and as many in each replica"),
+         "num_layers_in_last_pipeline_stage: is given with layers_of_chunks"),
+        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, after idle_gpus are"),
+        ({"pp": 2, "microbatches": []}, "microbatches: must be at least one, and equally many in each replica"),
         ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
-        ({"vpp": 2}, "pp: is missing; vpp is of a pipeline"),
-        ({"pp": 2}, "microbatches: is missing; a pipeline runs so many"),
+        ({"vpp": 2}, "pp: is missing: vpp needs it"),
+        ({"pp": 2}, "microbatches: is missing: give the number that each pipeline runs"),
         ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
-        ({"gpus": 3, "pp": 3, "microbatches": 4}, "layers: 32 must be a multiple of the 3 pipeline stages"),
+        ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: 32 must be a multiple of the 3 pipeline stages"),
         ({"pp": 2, "vpp": 2, "microbatches": 3}, "microbatches: must be a multiple of pp, 2, in the interleaved schedule"),
         ({"pp": 2, "vpp": 2, "microbatches": 4, "schedule": "zero_bubble"}, "vpp: must be 1 in the schedule"),
         ({"masked_tiles": 1.5}, "masked_tiles: must be a floptally.MaskedTiles, or FLOPs as an int, got 1.5"),
         ({"network_gbps": 0}, "network_gbps: must be a finite number above 0, got 0"),
-        ({"network_gbps": {"xp": 3}}, "network_gbps: must be one of tp, cp, dp, pp, ep, expert_dp, got \"xp\""),
+        ({"network_gbps": {"xp": 3}}, "network_gbps: must be one of tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate, got \"xp\""),
         ({"seconds": 1e-6}, "seconds: the work needs "),
     ],
 )  # fmt: skip
-def test_a_wrong_account_is_an_error_that_names_the_field(
+def test_an_invalid_time_breakdown_is_an_error_that_names_the_field(
     mistral: floptally.Cost, change: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(floptally.Error) as raised:
@@ -361,24 +361,24 @@ def test_a_wrong_account_is_an_error_that_names_the_field(
     assert str(raised.value).startswith(text)
 
 
-def test_other_mistakes_are_named_too(mistral: floptally.Cost) -> None:
+def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: floptally.Cost) -> None:
     made = mistral.flops(lengths=[4096]).waterfall(**ACCOUNT)
     wrong: list[tuple[Any, str]] = [
         (lambda: mistral.flops(lengths=[9], convention="megatron").waterfall(**ACCOUNT),
-         'convention: must be exact, whose views a waterfall is made of, got "megatron"'),
+         'convention: must be exact, since only exact has the views that a waterfall needs, got "megatron"'),
         (lambda: made.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
         (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
-         "masked_tiles: are FLOPs of the work before: give those of this one, or None"),
+         "masked_tiles: are FLOPs of the old work: pass those of the new one, or None"),
         (lambda: made.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
         (lambda: made.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
         (lambda: linear(3).waterfall(pp=2, microbatches=2, **ACCOUNT), "pp: needs the layers of a model"),
         (lambda: floptally.MaskedTiles(mistral, 128), "tile: must be (queries, keys), got 128"),
         (lambda: floptally.MaskedTiles(mistral, (0, 8)), "tile[0]: must be an integer from 1 to "),
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
-        (lambda: floptally.MaskedTiles(floptally.Cost.from_rows([("a", "tokens", "linear", 2)])),
-         "cost: must have the layers of a model, and is one sum of rows"),
-        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: does not say where"),
-        (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: was counted before"),
+        (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
+         "cost: must be a cost that knows its layers, got one made of entries: read it by floptally.cost() or from_torch()"),
+        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: is counted without the position of its tokens"),
+        (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is already counted"),
     ]  # fmt: skip
     for call, text in wrong:
         with pytest.raises((floptally.Error, TypeError)) as raised:
@@ -390,7 +390,7 @@ def test_other_mistakes_are_named_too(mistral: floptally.Cost) -> None:
         made.what_if(seconds=3)  # type: ignore[call-arg]
 
 
-def test_the_program_prints_the_same() -> None:
+def test_the_program_prints_the_same_waterfall() -> None:
     options = ["--config", str(CONFIG), "--lengths", "4096,2048", "--row-length", "8192", "--seconds", "1.6", "--gpus", "5",
                "--peak-tflops", "989", "--precisions", "mlp=1979", "--recompute", "full", "--repeated", "lm_head=2",
                "--tile", "128x64", "--pp", "2", "--vpp", "2", "--microbatches", "8", "--idle-gpus", "1",
@@ -445,7 +445,7 @@ def json_of_program(command: str, *options: str) -> Any:
 
 
 @pytest.mark.parametrize(("options", "account"), PIPELINES)
-def test_pipelines_and_known_lines_are_those_of_the_program(
+def test_pipelines_and_known_waterfall_lines_equal_those_of_the_program(
     mistral: floptally.Cost, options: str, account: dict[str, Any]
 ) -> None:
     base = [*EVEN.split(), "--seconds", "1.5", "--gpus", "4", "--peak-tflops", "400", *options.split()]
@@ -465,44 +465,44 @@ def test_pipelines_and_known_lines_are_those_of_the_program(
     assert made.what_if(gpus=8).what_if(gpus=4).seconds == pytest.approx(1.5, rel=1e-12), "as it was measured"
 
 
-@pytest.mark.parametrize("split", ["zigzag", "zigzag_row", "contiguous"])
-def test_context_parallel_ranks_are_those_of_the_program(mistral: floptally.Cost, split: Any) -> None:
+@pytest.mark.parametrize("split", ["zigzag", "zigzag_pack", "contiguous"])
+def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mistral: floptally.Cost, split: Any) -> None:
     base = ["--lengths", "8192,16384", "--seconds", "2", "--gpus", "8", "--peak-tflops", "400", "--cp-split", split]
     work = mistral.flops(lengths=[8192, 16384])
-    shares = floptally.ContextShares(mistral, 4, split)
+    shares = floptally.ContextShards(mistral, 4, split)
     shares.add(lengths=[8192, 16384])
-    assert shares.cp == 4 and shares.split == split and repr(shares) == f"<ContextShares of 4 ranks, {split}>"
+    assert shares.cp == 4 and shares.split == split and repr(shares) == f"<ContextShards of 4 ranks, {split}>"
     assert sum(share.tokens for share in shares.tallies) == work.tally.tokens
     for options, account in (([], {}), (["--tp", "2"], {"tp": 2}),
                              (["--pp", "2", "--microbatches", "4"], {"pp": 2, "microbatches": 4})):  # fmt: skip
         made = work.waterfall(seconds=2, gpus=8, peak_tflops=400, cp=shares, **account)  # type: ignore[arg-type]
         assert made.to_dict() == json_of_program("waterfall", *base, "--cp", "4", *options)
         found = json_of_program("whatif", *base, "--cp", "4", *options, "--then-cp", "2")
-        two = floptally.ContextShares(mistral, 2, split)
+        two = floptally.ContextShards(mistral, 2, split)
         two.add(lengths=[8192, 16384])
         assert made.what_if(cp=two).to_dict() == found["then"]
     two.add(lengths=[64])
     wrong: list[tuple[Any, str]] = [
-        ({"cp": two}, "cp: are of 3 count, and the work is of 2: add the same batches to both"),
-        ({"cp": 4}, "cp: must be a floptally.ContextShares of the batch, got 4"),
+        ({"cp": two}, "cp: are of 3 count, but the work is of 2: add the same batches to both"),
+        ({"cp": 4}, "cp: must be a floptally.ContextShards of the batch, got 4"),
         ({"tp": 0}, "tp: must be an integer from 1 to 65536, got 0"),
         ({"tp": 16}, "gpus: must be a multiple of 16 ranks, tp x cp"),
-        ({"sequence_parallel": True}, "tp: is missing; sequence_parallel is of it"),
-        ({"tp": 2, "rank_work": [1, 2]}, "rank_work: is given beside tp or cp"),
+        ({"sequence_parallel": True}, "tp: is missing: sequence_parallel needs it"),
+        ({"tp": 2, "rank_work": [1, 2]}, "rank_work: cannot be passed with tp or cp"),
     ]
     for change, text in wrong:
         with pytest.raises(floptally.Error) as raised:
             work.waterfall(seconds=2, gpus=8, peak_tflops=400, **change)
         assert str(raised.value).startswith(text), raised.value
-    flux = floptally.ContextShares(floptally.cost({"_class_name": "FluxTransformer2DModel"}), 2, split)
+    flux = floptally.ContextShards(floptally.cost({"_class_name": "FluxTransformer2DModel"}), 2, split)
     for grids in ({"grid_thw": [(1, 4, 4)]}, {"pixels": [(1, 64, 64)]}):
-        with pytest.raises(floptally.Error, match="^cp: splits the text of a batch, which has images or sound beside it"):
+        with pytest.raises(floptally.Error, match="^cp: splits the text of a batch, and this batch also has images or sound"):
             flux.add(encoder_lengths=[7], **grids)
-    with pytest.raises(floptally.Error, match="^split: must be one of zigzag, zigzag_row, contiguous, got"):
-        floptally.ContextShares(mistral, 2, "zigzac")  # type: ignore[arg-type]
+    with pytest.raises(floptally.Error, match="^split: must be one of zigzag, zigzag_pack, contiguous, got"):
+        floptally.ContextShards(mistral, 2, "zigzac")  # type: ignore[arg-type]
 
 
-def test_what_became_slower_and_what_costs_most() -> None:
+def test_largest_slowdowns_and_largest_costs_come_first() -> None:
     times = [{"name": "mlp", "components": ["mlp"], "seconds": 0.5}, {"name": "data", "seconds": 0.1}]
     slower = [{"name": "mlp", "components": ["mlp"], "seconds": 0.75}, {"name": "optimizer", "seconds": 0.1}]
     work, account = linear(30), {"gpus": 1, "peak_tflops": 100}
@@ -523,7 +523,7 @@ def test_what_became_slower_and_what_costs_most() -> None:
     assert after.lines[-1].usually_helps.startswith("larger matrices")
 
 
-def test_unequal_microbatches_are_dealt_as_the_program_deals_them(mistral: floptally.Cost) -> None:
+def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: floptally.Cost) -> None:
     lengths = [4096, 100, 900, 2048, 300, 4000, 50, 64]
     dealt = [[mistral.flops(lengths=[lengths[2 * m + r]]) for m in range(4)] for r in range(2)]
     work, account = mistral.flops(lengths=lengths), {"seconds": 2, "gpus": 8, "peak_tflops": 400, "pp": 4}
@@ -536,9 +536,9 @@ def test_unequal_microbatches_are_dealt_as_the_program_deals_them(mistral: flopt
     assert made.to_dict() == json_of_program("waterfall", *options, "--micro-batch-size", "2")
     assert by_step(made)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
     wrong: list[tuple[Any, str]] = [
-        (row[1:], "microbatches: are of 6 count together, and the work is of 8"),
-        ([dealt[0], dealt[1][1:]], "microbatches: must be one at least, and as many in each replica"),
-        ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be one at least"),
+        (row[1:], "microbatches: are of 6 count together, but the work is of 8"),
+        ([dealt[0], dealt[1][1:]], "microbatches: must be at least one, and equally many in each replica"),
+        ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least one"),
     ]
     for given, text in wrong:
         with pytest.raises(floptally.Error) as raised:
@@ -546,7 +546,7 @@ def test_unequal_microbatches_are_dealt_as_the_program_deals_them(mistral: flopt
         assert str(raised.value).startswith(text), raised.value
 
 
-def test_the_search_of_the_best_layout_is_that_of_the_program(mistral: floptally.Cost) -> None:
+def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: floptally.Cost) -> None:
     account: dict[str, Any] = {"seconds": 0.25, "gpus": 16, "peak_tflops": 989, "pp": 4, "replicas": 4, "microbatches": 8,
                                "apart": {"transfer": 0.01}}  # fmt: skip
     options = ["--lengths", "8192,8192,8192,8192", "--seconds", "0.25", "--gpus", "16", "--peak-tflops", "989", "--pp", "4",
@@ -564,8 +564,8 @@ def test_the_search_of_the_best_layout_is_that_of_the_program(mistral: floptally
     wrong: list[tuple[Any, str]] = [
         (lambda: made.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
         (lambda: made.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
-        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches equal stages and microbatches; take"),
-        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing; a search"),
+        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches equal stages and microbatches only: leave"),
+        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass it"),
     ]
     for call, text in wrong:
         with pytest.raises(floptally.Error) as raised:
@@ -589,7 +589,7 @@ def table_of(text: str) -> dict[str, list[str]]:
     return {name: numbers for name, *numbers in found}
 
 
-def test_the_lines_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_examples_of_docs_waterfall_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(SOURCE / "examples")
     scope: dict[str, Any] = {"__name__": "a_script"}
@@ -609,7 +609,7 @@ def hstu() -> floptally.Cost:
                            "dim_per_head": 256})  # fmt: skip
 
 
-def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
+def test_docs_waterfall_shows_the_published_hstu_numbers() -> None:
     """63.89 TFLOP a step in 185.407 ms, kernel by kernel; what is no product of the layers is time apart."""
     batch: dict[str, Any] = {"sequences": [(3, 4096, 0)] * 32}
     work, theirs = hstu().flops(**batch), hstu().flops(convention="recsys_examples", **batch)
@@ -625,7 +625,7 @@ def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
     assert points["element-wise kernels"] > sum(points[name] for name in ("embedding", "no kernel runs", "exposed communication"))
 
 
-def test_published_numbers_of_the_shuffler_are_those_that_the_page_says() -> None:
+def test_docs_waterfall_shows_the_published_numbers_of_the_batch_shuffler() -> None:
     """75.6 to 115.8 TFLOP/s of a GPU, on lengths of Zipf's law with exponent 1.2, cut at 4096 items."""
     draw, law = random.Random(0), [n**-1.2 for n in range(1, 4096)]
     law.append(5.591582441177751 - sum(law))  # zeta(1.2): all that is longer is cut
@@ -634,7 +634,7 @@ def test_published_numbers_of_the_shuffler_are_those_that_the_page_says() -> Non
     for _ in range(100):
         samples = draw.choices(range(1, 4097), law, k=16 * 32)
         for n in set(samples) - cost_of.keys():
-            cost_of[n] = model.total(sequences=[(3, 2 * n, 0)])
+            cost_of[n] = model.total_flops(sequences=[(3, 2 * n, 0)])
         costs = [cost_of[n] for n in samples]
         largest += max(sum(costs[gpu : gpu + 32]) for gpu in range(0, 512, 32))
         even += max(floptally.balance(costs, ranks=16).loads)
@@ -652,7 +652,7 @@ def test_published_numbers_of_the_shuffler_are_those_that_the_page_says() -> Non
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
-def test_the_real_run_of_the_page_is_taken_apart_as_it_says(tmp_path: pathlib.Path) -> None:
+def test_the_pytorch_example_of_docs_waterfall_splits_its_time_as_stated(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     number = next(i for i, (language, lines) in enumerate(fenced()) if language == "python" and "import torch" in lines)
     # Behind the lines of the page: the same steps once more, with PyTorch's own counter.

@@ -18,7 +18,7 @@ struct itself {
 };
 
 constexpr sequence five{.length = 5};
-static_assert(rule(itself{})(five) == 5);
+static_assert(statistic(itself{})(five) == 5);
 static_assert(mask::causal()(five) == 1 + 2 + 3 + 4 + 5);
 static_assert(mask::sliding_window(2)(five) == 1 + 2 + 2 + 2 + 2);
 static_assert(mask::top_k(2)(five) == 1 + 2 + 2 + 2 + 2);

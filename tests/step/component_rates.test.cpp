@@ -43,7 +43,7 @@ bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 
 }  // namespace
 
-TEST_CASE("H7: the table of components has time, TFLOPS and MFU where a time was given") {
+TEST_CASE("the component table shows time, TFLOP/s and MFU of each timed component") {
     const std::vector<component_row> rows = rows_of(
         {{"attention.core", 4, counted_passes::backward}, {"mlp", 2}, {"attention.core", 8, counted_passes::forward}});
     REQUIRE(rows.size() == 4);
@@ -86,14 +86,18 @@ TEST_CASE("H7: the table of components has time, TFLOPS and MFU where a time was
           std::string::npos);
 }
 
-TEST_CASE("H7: times that are none, of no component, or given twice are errors") {
+TEST_CASE("invalid, unknown or repeated component times are errors") {
     for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
         CHECK(problem({{"mlp", bad}}).rfind("seconds: must be a finite number above 0", 0) == 0);
     }
-    CHECK(problem({{"mpl", 1}}) == "component: this model counts no component named \"mpl\"");
-    CHECK(problem({{"mlp", 1}, {"mlp", 2}}) == "component: \"mlp\" has two times");
-    CHECK(problem({{"mlp", 1}, {"mlp", 2, counted_passes::forward}}) == "component: \"mlp\" has two times");
-    CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2}}) == "component: \"mlp\" has two times");
+    CHECK(problem({{"mpl", 1}}) ==
+          "component: this model counts no component named \"mpl\": use a name that the breakdown shows");
+    CHECK(problem({{"mlp", 1}, {"mlp", 2}}) ==
+          "component: \"mlp\" has two times: give one for all passes, or one each for forward and backward");
+    CHECK(problem({{"mlp", 1}, {"mlp", 2, counted_passes::forward}}) ==
+          "component: \"mlp\" has two times: give one for all passes, or one each for forward and backward");
+    CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2}}) ==
+          "component: \"mlp\" has two times: give one for all passes, or one each for forward and backward");
     CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2, counted_passes::forward}}) == "no error");
     CHECK(error_of([] { return floptally::component_rates(ten_tokens(), {.gpus = 0, .peak_tflops = 1}, {}).size(); }) ==
           "gpus: must be at least 1, got 0");

@@ -48,7 +48,7 @@ std::vector<double> durations(int kind, std::size_t number) {
 
 }  // namespace
 
-TEST_CASE("Each of the percentiles of a log is its own: of a hundred durations, each a tenth longer than the last") {
+TEST_CASE("each logged percentile of a hundred growing step times is within 1/128") {
     duration_histogram histogram;
     const auto nth = [](int n) { return 0.01 * std::pow(1.1, n); };
     for (int n = 100; n > 0; --n) {
@@ -65,7 +65,7 @@ TEST_CASE("Each of the percentiles of a log is its own: of a hundred durations, 
     }
 }
 
-TEST_CASE("A percentile is within 1/128 of the sorted durations', whatever their distribution") {
+TEST_CASE("percentiles are within 1/128 of those of sorted durations for every distribution") {
     for (const int kind : {0, 1, 2, 3}) {
         for (const std::size_t number : {1U, 2U, 3U, 20U, 101U, 20'000U}) {
             std::vector<double> all = durations(kind, number);
@@ -87,7 +87,7 @@ TEST_CASE("A percentile is within 1/128 of the sorted durations', whatever their
     }
 }
 
-TEST_CASE("Durations beyond the buckets keep count, minimum and maximum") {
+TEST_CASE("durations outside the histogram's buckets still count in its number, minimum and maximum") {
     duration_histogram histogram;
     histogram.add(1e-12);
     histogram.add(std::numeric_limits<double>::denorm_min());
@@ -98,7 +98,7 @@ TEST_CASE("Durations beyond the buckets keep count, minimum and maximum") {
     CHECK(histogram.percentile(50) <= 1e-6);
 }
 
-TEST_CASE("The first octave of buckets is as fine as the others, and the largest double a duration") {
+TEST_CASE("a duration histogram is within 1/128 for the shortest durations and accepts the largest double") {
     duration_histogram histogram;
     for (const double part : {1.0, 1.9, 1.95}) {
         histogram.add(std::ldexp(part, -20));
@@ -108,10 +108,12 @@ TEST_CASE("The first octave of buckets is as fine as the others, and the largest
     CHECK(histogram.max() == std::numeric_limits<double>::max());
 }
 
-TEST_CASE("Bad durations, percentiles and buckets are errors") {
+TEST_CASE("invalid durations, percentiles and buckets are errors") {
     duration_histogram histogram;
-    CHECK(error_of([&] { return histogram.percentile(50); }) == "step_seconds: no step has ended yet");
-    CHECK(error_of([&] { return histogram.min(); }) == "step_seconds: no step has ended yet");
+    CHECK(error_of([&] { return histogram.percentile(50); }) ==
+          "step_seconds: no step has ended yet: end a step before you ask for its times");
+    CHECK(error_of([&] { return histogram.min(); }) ==
+          "step_seconds: no step has ended yet: end a step before you ask for its times");
     for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
         CHECK(error_of([&] {
                   histogram.add(bad);
@@ -136,9 +138,9 @@ TEST_CASE("Bad durations, percentiles and buckets are errors") {
     }
     CHECK(duration_histogram::from_buckets(of_two, 0.5, 4) == two);
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.4, 0.5); }) ==
-          "step_seconds: min 0.400000 and max 0.500000 are not among the durations");
+          "step_seconds: min 0.400000 and max 0.500000 are not among the durations: the saved histogram is damaged");
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.5, 0.25); }) ==
-          "step_seconds: min 0.500000 and max 0.250000 are not among the durations");
+          "step_seconds: min 0.500000 and max 0.250000 are not among the durations: the saved histogram is damaged");
     buckets[0] = std::numeric_limits<std::uint64_t>::max();
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.5, 0.5); }) ==
           "step_seconds: more durations than fit 64 bits");

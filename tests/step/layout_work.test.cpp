@@ -19,7 +19,7 @@
 namespace layout_work_test {
 namespace {
 
-using floptally::context_shares;
+using floptally::context_shards;
 using floptally::context_split;
 using floptally::mask;
 using floptally::mask_set;
@@ -39,7 +39,7 @@ std::vector<model_part> small_model(std::uint64_t window) {
 
 const floptally::training_plan forward{.counted = floptally::counted_passes::forward, .flash_attention = false};
 
-/// Whose a token is, by the words of the three splits: token `at` of `slot`, which begins at `start` of a row.
+/// Whose a token is, by the accumulators of the three splits: token `at` of `slot`, which begins at `start` of a row.
 std::uint64_t owner(context_split how, std::uint64_t cp, std::uint64_t at, std::uint64_t slot, std::uint64_t start,
                     std::uint64_t row) {
     if (how == context_split::contiguous) {
@@ -53,7 +53,7 @@ std::uint64_t owner(context_split how, std::uint64_t cp, std::uint64_t at, std::
 
 }  // namespace
 
-TEST_CASE("Context parallel ranks work what their queries attend, query by query") {
+TEST_CASE("context-parallel ranks count the pairs of their own queries") {
     std::mt19937_64 random(44);
     for (int repeat = 0; repeat < 120; ++repeat) {
         const auto how = static_cast<context_split>(repeat % 3);
@@ -66,8 +66,8 @@ TEST_CASE("Context parallel ranks work what their queries attend, query by query
             slots.push_back(2 * cp * (1 + random() % 5));
             row += slots.back();
         }
-        context_shares dealt(floptally::cost_of(model).masks(), cp, how);
-        dealt.add_lengths(slots);
+        context_shards sharded(floptally::cost_of(model).masks(), cp, how);
+        sharded.add_lengths(slots);
         std::vector<double> expected(cp, 0);
         std::uint64_t start = 0;
         for (const std::uint64_t slot : slots) {
@@ -80,7 +80,7 @@ TEST_CASE("Context parallel ranks work what their queries attend, query by query
             }
             start += slot;
         }
-        const floptally::layout_work made = floptally::layout_work_of(model, forward, 1, dealt.shares(), peak);
+        const floptally::layout_work made = floptally::layout_work_of(model, forward, 1, sharded.shards(), peak);
         CAPTURE(repeat, cp, window);
         REQUIRE(made.loads.size() == cp);
         double whole = 0;
@@ -96,7 +96,7 @@ TEST_CASE("Context parallel ranks work what their queries attend, query by query
     }
 }
 
-TEST_CASE("Tensor parallel ranks run their heads, and what no rank can split each of them whole") {
+TEST_CASE("tensor-parallel ranks count their own heads and replicate what cannot be split") {
     // Llama 3 8B: 32 heads of 128, 8 of them for keys and values; on 16 ranks each computes a whole one.
     const floptally::listed_parts parts = floptally::parts_of(floptally::presets::llama_3_8b);
     const std::vector<model_part> model(parts.begin(), parts.end());
@@ -117,7 +117,7 @@ TEST_CASE("Tensor parallel ranks run their heads, and what no rank can split eac
     CHECK(executed(16) - executed(1) == 32.0 * 100 * 2 * 4096 * (8 + 8) * 128);
 }
 
-TEST_CASE("A pipeline of tensor parallel ranks takes as much less time as they are") {
+TEST_CASE("tensor parallelism divides the time of a pipeline by the number of tp ranks") {
     const floptally::listed_parts parts = floptally::parts_of(floptally::presets::llama_3_8b);
     const std::vector<model_part> model(parts.begin(), parts.end());
     tally batch{floptally::cost_of(model).masks()};
@@ -135,17 +135,17 @@ TEST_CASE("A pipeline of tensor parallel ranks takes as much less time as they a
     CHECK(8 * run(8) == run(1));
 }
 
-TEST_CASE("Pipelines on context parallel ranks are one for each of them, with its load") {
+TEST_CASE("context parallelism simulates one pipeline per cp rank, each with its own load") {
     const std::vector<model_part> model = small_model(0);
-    context_shares dealt(floptally::cost_of(model).masks(), 2, context_split::contiguous);
-    dealt.add_lengths(std::vector<std::uint64_t>{40});  // the second half of it attends the first
-    const floptally::layout_work layout = floptally::layout_work_of(model, forward, 1, dealt.shares(), peak);
+    context_shards sharded(floptally::cost_of(model).masks(), 2, context_split::contiguous);
+    sharded.add_lengths(std::vector<std::uint64_t>{40});  // the second half of it attends the first
+    const floptally::layout_work layout = floptally::layout_work_of(model, forward, 1, sharded.shards(), peak);
     REQUIRE(layout.loads.size() == 2);
     REQUIRE(layout.loads[0] < layout.loads[1]);
     for (const std::uint64_t replicas : {1U, 2U}) {
         const floptally::step_ranks made =
             floptally::run_ranks(floptally::pipeline_choices{.pp = 3, .replicas = replicas, .microbatches = 4}, layout,
-                                 model, forward, dealt.total(), peak, {}, 6 * replicas);
+                                 model, forward, sharded.total(), peak, {}, 6 * replicas);
         CHECK(made.microbatches == replicas * 2 * 4);
         REQUIRE(made.times);
         CHECK(made.times->ranks == replicas * 2 * 3);
@@ -156,29 +156,29 @@ TEST_CASE("Pipelines on context parallel ranks are one for each of them, with it
         CHECK(std::abs(busy - 4.0 / 6 * (load(0) + load(1)) / 2 / load(1)) < 1e-9);
     }
     // Without a pipeline they are those of the layout; without either there is nothing to say.
-    const floptally::step_ranks ranks = floptally::run_ranks({}, layout, model, forward, dealt.total(), peak, {}, 2);
+    const floptally::step_ranks ranks = floptally::run_ranks({}, layout, model, forward, sharded.total(), peak, {}, 2);
     REQUIRE(ranks.times);
     CHECK(ranks.times->ranks == 2);
     CHECK(ranks.microbatches == 0);
-    CHECK_FALSE(floptally::run_ranks({}, {}, model, forward, dealt.total(), peak, {}, 2).times);
+    CHECK_FALSE(floptally::run_ranks({}, {}, model, forward, sharded.total(), peak, {}, 2).times);
     const auto refused = [&](const floptally::pipeline_choices& choices, std::uint64_t gpus) {
         return error_of([&] {
-            static_cast<void>(floptally::run_ranks(choices, layout, model, forward, dealt.total(), peak, {}, gpus));
+            static_cast<void>(floptally::run_ranks(choices, layout, model, forward, sharded.total(), peak, {}, gpus));
         });
     };
     CHECK(refused({.pp = 3, .microbatches = 4}, 5) ==
-          "gpus: must be a multiple of 2 ranks, tp x cp, where they are not idle, got 5");
+          "gpus: must be a multiple of 2 ranks, tp x cp, after idle_gpus are subtracted, got 5");
     CHECK(refused({.pp = 3, .microbatches = 4, .loads = {1, 2}}, 6) ==
-          "cp: deals the whole batch, and replicas or microbatches have work of their own");
-    CHECK(refused({.pp = 3, .batches = {{dealt.total()}}}, 6) ==
-          "cp: deals the whole batch, and replicas or microbatches have work of their own");
+          "cp: shards the whole batch, but replicas or microbatches have work of their own: give cp or their work");
+    CHECK(refused({.pp = 3, .batches = {{sharded.total()}}}, 6) ==
+          "cp: shards the whole batch, but replicas or microbatches have work of their own: give cp or their work");
 }
 
-TEST_CASE("Shares of context parallel ranks add up with those of another batch, and begin again") {
+TEST_CASE("context-parallel work of two batches adds up and can be cleared") {
     const mask_set masks = floptally::cost_of(small_model(3)).masks();
-    context_shares one(masks, 2, context_split::zigzag);
-    context_shares other = one;
-    context_shares both = one;
+    context_shards one(masks, 2, context_split::zigzag);
+    context_shards other = one;
+    context_shards both = one;
     one.add_lengths(std::vector<std::uint64_t>{8, 4});
     other.add_lengths(std::vector<std::uint64_t>{12});
     both.add_lengths(std::vector<std::uint64_t>{8, 4});
@@ -186,41 +186,41 @@ TEST_CASE("Shares of context parallel ranks add up with those of another batch, 
     one += other;
     CHECK(one.total() == both.total());
     for (std::size_t rank = 0; rank < 2; ++rank) {
-        CHECK(one.shares()[rank] == both.shares()[rank]);
+        CHECK(one.shards()[rank] == both.shards()[rank]);
     }
     one.clear();
     CHECK(one.total() == tally{masks});
-    CHECK(one.shares()[0] == tally{masks});
-    CHECK(one.shares()[1] == tally{masks});
+    CHECK(one.shards()[0] == tally{masks});
+    CHECK(one.shards()[1] == tally{masks});
 }
 
-TEST_CASE("What cannot be cut is a named error") {
+TEST_CASE("a batch that cannot be split over ranks is an error that names the field") {
     const std::vector<model_part> model = small_model(0);
-    context_shares dealt(floptally::cost_of(model).masks(), 4, context_split::zigzag);
-    CHECK(error_of([&] { dealt.add_lengths(std::vector<std::uint64_t>{12}); }).starts_with("cu_seqlens_padded[1]"));
-    CHECK(dealt.total() == tally{floptally::cost_of(model).masks()});
-    CHECK(error_of([&] { context_shares({}, 0, context_split::zigzag); }) == "cp: must be at least 1, got 0");
+    context_shards sharded(floptally::cost_of(model).masks(), 4, context_split::zigzag);
+    CHECK(error_of([&] { sharded.add_lengths(std::vector<std::uint64_t>{12}); }).starts_with("cu_seqlens_padded[1]"));
+    CHECK(sharded.total() == tally{floptally::cost_of(model).masks()});
+    CHECK(error_of([&] { context_shards({}, 0, context_split::zigzag); }) == "cp: must be at least 1, got 0");
     CHECK(error_of([&] {
-              dealt.add(floptally::listed_samples(std::vector<floptally::grid>{{1, 2, 2}}));
-          }) == "cp: splits the text of a batch, which has images or sound beside it");
+              sharded.add(floptally::listed_samples(std::vector<floptally::grid>{{1, 2, 2}}));
+          }) == "cp: splits the text of a batch, and this batch also has images or sound: leave cp at 1");
     floptally::training_plan repeats;
     repeats.repeated.push_back({.weights = "mlp", .ranks = 2}, "repeated");
-    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, repeats, 2, dealt.shares(), peak)); }) ==
-          "repeated: is given beside tp or cp, which say what several ranks run");
-    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, {}, 0, dealt.shares(), peak)); }) ==
+    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, repeats, 2, sharded.shards(), peak)); }) ==
+          "repeated: is given with tp or cp, which already say what several ranks run: give one of them");
+    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, {}, 0, sharded.shards(), peak)); }) ==
           "tp: must be at least 1, got 0");
-    dealt.add_lengths(std::vector<std::uint64_t>{});  // nothing is cut, and nothing added
-    CHECK(dealt.total() == tally{floptally::cost_of(model).masks()});
-    dealt.add_lengths(std::vector<std::uint64_t>{8});
+    sharded.add_lengths(std::vector<std::uint64_t>{});  // nothing is cut, and nothing added
+    CHECK(sharded.total() == tally{floptally::cost_of(model).masks()});
+    sharded.add_lengths(std::vector<std::uint64_t>{8});
     // A token of one rank is 3 · (2·16·32 + 2·4·8) FLOPs and a pair 3 · 64: 2 · 3264 + 7 · 192 on the last of them.
     const auto load_at = [&](double tflops) {
         return error_of(
-            [&] { return floptally::layout_work_of(model, forward, 1, dealt.shares(), tflops).loads.size(); });
+            [&] { return floptally::layout_work_of(model, forward, 1, sharded.shards(), tflops).loads.size(); });
     };
     CHECK(load_at(1e-12) == "no error");
-    CHECK(load_at(1e-13) == "peak_tflops: is so low that a rank needs more than 10 000 s at it");
-    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of({}, {}, 1, dealt.shares(), peak)); }) ==
-          "tp: needs the layers of a model, and this cost is one sum of rows");
+    CHECK(load_at(1e-13) == "peak_tflops: is so low that a rank needs more than 10 000 s: give it in TFLOP/s");
+    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of({}, {}, 1, sharded.shards(), peak)); }) ==
+          "tp: needs the layers of a model, and a cost alone has none: give a model with parts");
 }
 
 }  // namespace layout_work_test

@@ -24,7 +24,8 @@ constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 
 }  // namespace
 
-TEST_CASE("A8: logits of 128K tokens in bf16 are 37 GiB a rank, and half where they are not gathered", "[memory]") {
+TEST_CASE("bf16 logits of 128K tokens take 37 GiB per rank when gathered, and half without the gathered copy",
+          "[memory]") {
     // areal-project/AReaL, pull request 1223: Qwen3-30B-A3B, vocabulary 151 936, CP = 2, "about 37 GiB per rank".
     constexpr logits_shape qwen3{.tokens = 128 * 1024, .vocabulary = 151'936, .context_parallel = 2};
     static_assert(gathered_logits_bytes(qwen3) == 39'829'110'784);
@@ -48,7 +49,7 @@ TEST_CASE("A8: logits of 128K tokens in bf16 are 37 GiB a rank, and half where t
     CHECK(gathered_logits_bytes({.tokens = 7, .vocabulary = 3}) == local_logits_bytes({.tokens = 7, .vocabulary = 3}));
 }
 
-TEST_CASE("F23, A13: 16K of context at d1p1t2c4 hold 5 GB of logits while they are gathered, both copies", "[memory]") {
+TEST_CASE("bf16 logits of 16K tokens at cp 4 and tp 2 take 5 GB with the gathered copy", "[memory]") {
     // AReaL's figure for Qwen3's vocabulary in bf16: its gather holds the parts of the ranks and the whole at once.
     constexpr logits_shape qwen3{
         .tokens = 16 * 1024, .vocabulary = 151'936, .context_parallel = 4, .tensor_parallel = 2};
@@ -80,7 +81,7 @@ TEST_CASE("F23, A13: 16K of context at d1p1t2c4 hold 5 GB of logits while they a
           }).rfind("logits: ", 0) == 0);
 }
 
-TEST_CASE("A8: logits that ranks do not divide, or that no integer holds, are refused", "[memory]") {
+TEST_CASE("logits that do not divide over ranks or exceed 64 bits are an error", "[memory]") {
     const auto problem = [](const logits_shape& logits) {
         return error_of([&] { return local_logits_bytes(logits); });
     };
@@ -97,7 +98,7 @@ TEST_CASE("A8: logits that ranks do not divide, or that no integer holds, are re
           "tokens: must be a multiple of context_parallel (2), got 7");
 }
 
-TEST_CASE("Model states are those of the ZeRO paper", "[memory]") {
+TEST_CASE("model states equal those of the ZeRO paper", "[memory]") {
     // arXiv:1910.02054, figure 1: 7.5 billion parameters, 64 ranks, K = 12: 120, 31.4, 16.6 and 1.9 GB.
     const auto gigabytes = [](zero_stage sharded) {
         const memory_plan plan{.sharded = sharded, .data_parallel = 64};
@@ -112,7 +113,7 @@ TEST_CASE("Model states are those of the ZeRO paper", "[memory]") {
     CHECK(state_bytes_of(1000, one) == state_bytes{.weights = 2000, .gradients = 500, .optimizer = 3000});
 }
 
-TEST_CASE("Model states are those of Megatron-LM's table of its distributed optimizer", "[memory]") {
+TEST_CASE("model states equal Megatron-LM's table for its distributed optimizer", "[memory]") {
     // Megatron Core developer guide, "Distributed Optimizer": bytes of a parameter, d data-parallel ranks.
     const auto bytes = [](const parameter_bytes& of, zero_stage sharded, std::uint64_t d) {
         return state_bytes_of(1'000'000 * d, {.sharded = sharded, .data_parallel = d, .bytes = of}).total();
@@ -129,7 +130,7 @@ TEST_CASE("Model states are those of Megatron-LM's table of its distributed opti
     }
 }
 
-TEST_CASE("Frozen weights have neither gradients nor optimizer state", "[memory]") {
+TEST_CASE("frozen weights have no gradients and no optimizer state", "[memory]") {
     CHECK(state_bytes_of(1000, 10) == state_bytes{.weights = 2000, .gradients = 20, .optimizer = 120});
     CHECK(state_bytes_of(1000, 0).total() == 2000);
     CHECK(error_of([] { return state_bytes_of(10, 11); }) == "trainable: must be at most the parameters (10), got 11");
@@ -143,7 +144,7 @@ TEST_CASE("Frozen weights have neither gradients nor optimizer state", "[memory]
           }).starts_with("memory: "));
 }
 
-TEST_CASE("A shard that does not divide is rounded up, and the shards together hold every parameter", "[memory]") {
+TEST_CASE("uneven ZeRO shards are rounded up, and all shards together have every parameter", "[memory]") {
     for (std::uint64_t ranks = 1; ranks <= 9; ++ranks) {
         for (std::uint64_t count = 0; count <= 40; ++count) {
             const memory_plan plan{.sharded = zero_stage::weights, .data_parallel = ranks};

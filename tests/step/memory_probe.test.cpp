@@ -33,7 +33,7 @@ struct recorded_device {
 
 }  // namespace
 
-TEST_CASE("A9: a probe is off by default and calls nothing", "[memory]") {
+TEST_CASE("a memory probe is off by default and then calls no hook", "[memory]") {
     std::vector<std::string> calls;
     memory_probe_options options;
     options.start = [&](std::size_t) { calls.emplace_back("start"); };
@@ -47,7 +47,7 @@ TEST_CASE("A9: a probe is off by default and calls nothing", "[memory]") {
     CHECK(probe.rows().empty());
 }
 
-TEST_CASE("A9: profiled steps are sampled, between the hooks of a recorder", "[memory]") {
+TEST_CASE("a memory probe takes samples in the profiled steps, between start and stop of the recorder", "[memory]") {
     std::vector<std::string> calls;
     memory_probe_options options;
     options.profile_steps = {7, 3};
@@ -79,7 +79,7 @@ TEST_CASE("A9: profiled steps are sampled, between the hooks of a recorder", "[m
           "\"free_after\": 996, \"total\": 1000, \"pool_used_high\": 40, \"pool_reserved_high\": 400}");
 }
 
-TEST_CASE("A9: hooks are optional, and file names have two digits or more", "[memory]") {
+TEST_CASE("hooks of a memory probe are optional, and its file names have at least two digits", "[memory]") {
     std::vector<std::string> calls;
     memory_probe_options options;
     options.profile_steps = {0};
@@ -95,7 +95,7 @@ TEST_CASE("A9: hooks are optional, and file names have two digits or more", "[me
           "snapshot_rank1023_p7d3c2t1_step123456");
 }
 
-TEST_CASE("F15, A13: no two profiled steps of any rank have one file", "[memory]") {
+TEST_CASE("a memory probe writes one file per profiled step and rank", "[memory]") {
     std::set<std::string> files;
     for (const std::uint32_t rank : {0U, 1U, 12U}) {
         memory_probe_options options;
@@ -116,16 +116,17 @@ TEST_CASE("F15, A13: no two profiled steps of any rank have one file", "[memory]
     CHECK(files.count("snapshot_rank12_p0d0c0t12_step111") == 1);
 }
 
-TEST_CASE("A9: a step that ends without a begin, or begins twice, is an error and the probe goes on", "[memory]") {
+TEST_CASE("a memory probe refuses a missing or second begin of a step and continues afterwards", "[memory]") {
     std::vector<std::string> calls;
     memory_probe_options options;
     options.profile_steps = {1, 2, 3};
     memory_probe probe(recorded_device{&calls}, options);
-    CHECK(error_of([&] { return probe.end_step(1), 0; }) == "end_step: step 1 has not begun");
+    CHECK(error_of([&] { return probe.end_step(1), 0; }) == "end_step: step 1 has not begun: call begin_step() first");
     probe.begin_step(1);
-    CHECK(error_of([&] { return probe.end_step(2), 0; }) == "end_step: step 2 has not begun");
-    CHECK(error_of([&] { return probe.begin_step(2), 0; }) == "begin_step: step 1 has not ended");
-    CHECK(error_of([&] { return probe.end_step(1), 0; }) == "end_step: step 1 has not begun");
+    CHECK(error_of([&] { return probe.end_step(2), 0; }) == "end_step: step 2 has not begun: call begin_step() first");
+    CHECK(error_of([&] { return probe.begin_step(2), 0; }) ==
+          "begin_step: step 1 has not ended: call end_step() first");
+    CHECK(error_of([&] { return probe.end_step(1), 0; }) == "end_step: step 1 has not begun: call begin_step() first");
     probe.begin_step(3);
     probe.end_step(3);
     REQUIRE(probe.rows().size() == 1);

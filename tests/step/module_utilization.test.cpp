@@ -57,7 +57,7 @@ constexpr measurement twelve_ranks{.seconds = 0.5, .gpus = 12, .peak_tflops = 98
 
 }  // namespace
 
-TEST_CASE("T10: modules with ranks, data parallel sizes, frozen flags and precisions of their own") {
+TEST_CASE("modules of a step may have their own ranks, dp sizes, frozen weights and precisions") {
     const std::vector<step_module> modules = three_modules();
     const module_utilization step = utilize(modules, twelve_ranks);
 
@@ -116,7 +116,7 @@ TEST_CASE("T10: modules with ranks, data parallel sizes, frozen flags and precis
     CHECK(step.modules[2].ranks_per_replica == 4);
 }
 
-TEST_CASE("One module on all ranks is an ordinary step") {
+TEST_CASE("a single module on all ranks has the same MFU as a step without modules") {
     const breakdown work = work_of(1 << 14, 1 << 15);
     const std::vector<step_module> one{
         {.name = "language", .ranks = ranks_from(0, 12), .work = work, .peak_tflops = 989}};
@@ -130,9 +130,25 @@ TEST_CASE("One module on all ranks is an ordinary step") {
     }
     CHECK(step.padded_mfu == Approx(plain.padded_mfu).epsilon(1e-15));
     CHECK(step.hfu == Approx(plain.hfu).epsilon(1e-15));
+    CHECK(step.doubt == plain.doubt);
 }
 
-TEST_CASE("P3: modules of two precisions on the same ranks that run at their peaks all the time have an MFU of one") {
+TEST_CASE("a step of several modules says in a sentence why its rates are implausible") {
+    const auto doubt = [](std::uint64_t width, counted_passes counted, double seconds) {
+        const std::vector<step_module> one{{.name = "language",
+                                            .ranks = ranks_from(0, 12),
+                                            .work = work_of(width, 1 << 15, counted),
+                                            .peak_tflops = 989}};
+        return utilize(one, {.seconds = seconds, .gpus = 12, .peak_tflops = 989}).doubt;
+    };
+    const double needed = to_double(work_of(1 << 14, 1 << 15).total()) / 12 / 989e12;
+    CHECK(doubt(1 << 14, counted_passes::train, 2 * needed).empty());
+    CHECK(doubt(1 << 14, counted_passes::train, needed / 2).starts_with("more FLOPs than the peak allows"));
+    CHECK(doubt(1 << 14, counted_passes::train, 5000 * needed).starts_with("an MFU below 0.1 %"));
+    CHECK(doubt(1 << 14, counted_passes::forward, 5000 * needed).empty());
+}
+
+TEST_CASE("two modules that each reach their peak on the same ranks have an MFU of 1 together") {
     // Half of the time in bf16, half of it in fp8, on 4 ranks of 1000 and 2000 TFLOPS.
     const auto at_peak = [](const char* name, double peak, std::uint64_t width) {
         return step_module{.name = name,
@@ -148,7 +164,7 @@ TEST_CASE("P3: modules of two precisions on the same ranks that run at their pea
     CHECK(step.mfu == Approx(2.0 / 3).epsilon(1e-14));
 }
 
-TEST_CASE("The order of modules and of their ranks makes no difference") {
+TEST_CASE("neither the order of modules nor that of ranks changes the utilization") {
     std::vector<step_module> modules = three_modules();
     const module_utilization first = utilize(modules, twelve_ranks);
     std::reverse(modules.begin(), modules.end());
@@ -161,7 +177,7 @@ TEST_CASE("The order of modules and of their ranks makes no difference") {
     CHECK(first.useful == second.useful);
 }
 
-TEST_CASE("A module that cannot be is a named error") {
+TEST_CASE("an invalid module of a step is an error that names the field") {
     const auto with = [](auto change, measurement step = twelve_ranks) {
         std::vector<step_module> modules = three_modules();
         change(modules, step);
@@ -170,15 +186,16 @@ TEST_CASE("A module that cannot be is a named error") {
     using list = std::vector<step_module>;
     CHECK(with([](list& m, measurement&) { m.clear(); }) == "modules: must name at least one module");
     CHECK(with([](list& m, measurement&) { m[1].ranks.clear(); }) ==
-          "modules[1].ranks: \"language\" has no rank, and FLOPs: " +
-              to_string(three_modules()[1].work.total(view::executed)) + " of them");
+          "modules[1].ranks: \"language\" has no rank but " + to_string(three_modules()[1].work.total(view::executed)) +
+              " FLOPs: list the ranks that run it");
     CHECK(with([](list& m, measurement&) {
               m[1].ranks.clear();
               m[1].work = {};
-          }) == "modules[1].ranks: \"language\" has no rank");
+          }) == "modules[1].ranks: \"language\" has no rank: list the ranks that run it");
     CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 12; }) ==
           "modules[1].ranks: must be below the 12 ranks, got 12");
-    CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 2; }) == "modules[1].ranks: rank 2 stands twice");
+    CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 2; }) ==
+          "modules[1].ranks: rank 2 stands twice: list each rank once");
     CHECK(with([](list& m, measurement&) { m[1].data_parallel_size = 3; }) ==
           "modules[1].data_parallel_size: must divide the 8 ranks of \"language\" evenly, got 3");
     CHECK(with([](list& m, measurement&) { m[1].data_parallel_size = 0; }) ==
@@ -192,12 +209,13 @@ TEST_CASE("A module that cannot be is a named error") {
     CHECK(with([](list& m, measurement&) { m[2].seconds = std::numeric_limits<double>::quiet_NaN(); }).substr(0, 19) ==
           "modules[2].seconds:");
     CHECK(with([](list& m, measurement&) { m[2].name = "vision"; }) ==
-          "modules[2].name: \"vision\" is the name of another module too");
+          "modules[2].name: \"vision\" is the name of another module too: give each its own name");
     CHECK(with([](list& m, measurement&) { m[2].name = "language"; }) ==
-          "modules[2].name: \"language\" is the name of another module too");
+          "modules[2].name: \"language\" is the name of another module too: give each its own name");
     CHECK(with([](list& m, measurement&) { m[2].frozen = true; }) ==
           "modules[2].frozen: \"critic\" is frozen, and its work has gradients of weights: " +
-              to_string(three_modules()[2].work.get(view::padded, phase::backward_weights)) + " FLOPs");
+              to_string(three_modules()[2].work.get(view::padded, phase::backward_weights)) +
+              " FLOPs; count it with a plan that freezes its weights");
     CHECK(with([](list&, measurement& step) { step.seconds = 0; }) ==
           "seconds: must be a finite number above 0, got 0.000000");
     CHECK(with([](list&, measurement& step) { step.peak_tflops = -1; }) ==

@@ -48,8 +48,8 @@ std::map<std::string, std::string> samples_of(const std::string& text) {
         if (one == "# EOF") {
             ended = true;
         } else if (one.rfind("# TYPE ", 0) == 0) {
-            std::istringstream words(one.substr(7));
-            words >> family >> type;
+            std::istringstream accumulators(one.substr(7));
+            accumulators >> family >> type;
             CHECK((type == "counter" || type == "gauge" || type == "info"));
         } else if (one.rfind("# ", 0) == 0) {
             CHECK((one.rfind("# HELP " + family + " ", 0) == 0 || one.rfind("# UNIT " + family + " ", 0) == 0));
@@ -70,7 +70,7 @@ std::map<std::string, std::string> samples_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A meter's run in OpenMetrics: counters of all that its ratios are made of") {
+TEST_CASE("the OpenMetrics text has counters for every ratio of a meter's run") {
     meter m = small_meter();
     for (const double seconds : {0.5, 0.25}) {
         m.begin_step();
@@ -104,7 +104,7 @@ TEST_CASE("A meter's run in OpenMetrics: counters of all that its ratios are mad
                         "SXM5\",precision=\"bf16\"}") == 1);
 }
 
-TEST_CASE("What a meter shows beside is a counter by view, with the convention as a label") {
+TEST_CASE("the OpenMetrics text labels the counters of a second convention by view and name") {
     meter m = small_meter();
     const floptally::flop_counter old(floptally::presets::llama_3_8b.cost(), floptally::conventions::palm);
     m.shows_beside(old);
@@ -115,12 +115,12 @@ TEST_CASE("What a meter shows beside is a counter by view, with the convention a
     m.end_step(0.5);
     const auto samples = samples_of(floptally::to_open_metrics(m));
     const floptally::tally& batch = m.run().totals.batch;
-    CHECK(samples.at(view_of + "\"useful\"}") == to_string(old.total(batch)));
-    CHECK(samples.at(view_of + "\"padded\"}") == to_string(old.total(batch, view::padded)));
-    CHECK(samples.at(view_of + "\"executed\"}") == to_string(old.total(batch, view::executed)));
+    CHECK(samples.at(view_of + "\"useful\"}") == to_string(old.total_flops(batch)));
+    CHECK(samples.at(view_of + "\"padded\"}") == to_string(old.total_flops(batch, view::padded)));
+    CHECK(samples.at(view_of + "\"executed\"}") == to_string(old.total_flops(batch, view::executed)));
 }
 
-TEST_CASE("A meter before its first step has counters of 0, and labels are escaped") {
+TEST_CASE("OpenMetrics counters start at 0 and their labels are escaped") {
     const auto samples = samples_of(floptally::to_open_metrics(small_meter("a \"b\" \\ c\nd")));
     CHECK(samples.at("floptally_steps_total") == "0");
     CHECK(samples.at("floptally_tokens_total{view=\"useful\"}") == "0");
@@ -132,14 +132,14 @@ TEST_CASE("A meter before its first step has counters of 0, and labels are escap
     CHECK(escaped);
 }
 
-TEST_CASE("A run is a label of every sample, whatever other labels it has") {
+TEST_CASE("every OpenMetrics sample has the label of its run") {
     for (const auto& [key, value] : samples_of(floptally::to_open_metrics(small_meter(), "night \"7\""))) {
         INFO(key);
         CHECK(key.ends_with("run=\"night \\\"7\\\"\"}"));
     }
 }
 
-TEST_CASE("The query of docs/meter.md asks for metrics and labels that there are") {
+TEST_CASE("the Prometheus query of docs/meter.md uses existing metrics and labels") {
     const std::string page = read_text(FLOPTALLY_SOURCE_DIR "/docs/meter.md");
     const auto samples = samples_of(floptally::to_open_metrics(small_meter()));
     const std::regex metric(R"re((floptally_[a-z_]+)(?:\{([a-z]+="[a-z]+")\})?)re");
@@ -156,7 +156,7 @@ TEST_CASE("The query of docs/meter.md asks for metrics and labels that there are
     CHECK(asked == 2);
 }
 
-TEST_CASE("The dashboard of examples/ asks for metrics that there are") {
+TEST_CASE("the Grafana dashboard uses existing metrics") {
     std::ifstream file(FLOPTALLY_SOURCE_DIR "/examples/data/grafana_dashboard.json");
     const nlohmann::json dashboard = nlohmann::json::parse(file);
     meter m = small_meter();
@@ -184,6 +184,36 @@ TEST_CASE("The dashboard of examples/ asks for metrics that there are") {
         }
     }
     CHECK(asked.size() >= 5);
+}
+
+TEST_CASE("the OpenMetrics text of a run that two plans counted has the FLOPs of each step as it was counted") {
+    using floptally::recompute;
+    const floptally::metered_hardware one{.gpus = 1, .peak_tflops = 989};
+    const auto step = [](meter& m) {
+        m.begin_step();
+        m.microbatch().add_lengths(std::vector<int>{500});
+        m.end_step(1);
+    };
+    meter before(floptally::presets::llama_3_8b, {}, one);
+    step(before);
+    meter after(floptally::presets::llama_3_8b, {.recomputed = recompute::full}, one);
+    CHECK_FALSE(after.continue_from(before));
+    step(after);
+    const auto samples = samples_of(floptally::to_open_metrics(after));
+    const floptally::flops executed = before.last_step().executed + after.last_step().executed;
+    CHECK(samples.at("floptally_flops_total{component=\"all\",view=\"executed\"}") == to_string(executed));
+    CHECK(samples.size() < samples_of(floptally::to_open_metrics(before)).size());
+}
+
+TEST_CASE("the OpenMetrics text of GPUs with an unknown peak has no peak") {
+    meter m(floptally::presets::llama_3_8b, {}, floptally::metered_hardware{.gpus = 1, .peak_is_unknown = true});
+    m.begin_step();
+    m.microbatch().add_lengths(std::vector<int>{500});
+    m.end_step(1);
+    const auto samples = samples_of(floptally::to_open_metrics(m));
+    CHECK(samples.count("floptally_peak_flops_total") == 0);
+    CHECK(samples.count("floptally_peak_tflops") == 0);
+    CHECK(samples.at("floptally_step_seconds_total") == "1");
 }
 
 }  // namespace open_metrics_test

@@ -50,7 +50,7 @@ double states_of(std::uint64_t weights) {
 
 }  // namespace
 
-TEST_CASE("A search for pipelines takes each schedule that divides layers and microbatches, and counts the others") {
+TEST_CASE("a pipeline search tries every schedule that divides layers and microbatches and counts the skipped ones") {
     using enum pipeline_schedule;
     const pipeline_search search =
         pipelines_that_fit(small_model(16), {}, {.pipeline_ranks = 4, .microbatches = 8, .memory_gib = 1e6});
@@ -84,7 +84,7 @@ TEST_CASE("A search for pipelines takes each schedule that divides layers and mi
               .impossible == 1 + 7);
 }
 
-TEST_CASE("The memory of a pipeline is that of its rank with the most: states, and the activations that it holds") {
+TEST_CASE("a pipeline search takes as memory the model states and activations of the fullest rank") {
     const std::vector<model_part> model = small_model(4);
     const auto memory = [&](pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t gpus,
                             double activation) {
@@ -107,7 +107,7 @@ TEST_CASE("The memory of a pipeline is that of its rank with the most: states, a
           "gpus: must be at least 1, got 0");
 }
 
-TEST_CASE("A pipeline that needs as much as there is fits, and with a little less it is counted as too large") {
+TEST_CASE("a pipeline that needs exactly the memory limit fits, and one that needs more is counted as too large") {
     const std::vector<model_part> model = small_model(4);
     const double needed = states_of(4 * layer_weights + head_weights);
     pipeline_search_options options{.pipeline_ranks = 1, .microbatches = 4, .memory_gib = needed};
@@ -126,7 +126,7 @@ TEST_CASE("A pipeline that needs as much as there is fits, and with a little les
           "microbatches: must be at least 1, got 0");
 }
 
-TEST_CASE("What a search keeps is said in a sentence") {
+TEST_CASE("the description of a pipeline search lists the settings that it does not vary") {
     CHECK(
         kept_in({}) ==
         "kept: the batch and its microbatches, 1 GPU of each stage, precision, recompute, times apart and what kernels "

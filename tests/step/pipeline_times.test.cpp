@@ -3,6 +3,7 @@
 // The time of a pipeline's passes, against a list of the products of each layer, each at the peak of its own precision,
 // and a simulation by events.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,6 @@
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/rank_times.hpp>
-#include <floptally/step/pipeline_times.hpp>
 #include <floptally/step/pipelines.hpp>
 
 #include "catch2.hpp"
@@ -116,9 +116,9 @@ shares simulated(const std::vector<pipeline_order>& orders, Length length) {
 /// A backward is one pass.
 template <class Listed>
 double pass_length(const pipeline_pass& pass, Listed listed_of) {
-    return pass.what == pipeline_pass::kind::forward
-               ? listed_of(pass.what)
-               : listed_of(pass.what) + listed_of(pipeline_pass::kind::backward_weights);
+    return pass.type == pipeline_pass::kind::forward
+               ? listed_of(pass.type)
+               : listed_of(pass.type) + listed_of(pipeline_pass::kind::backward_weights);
 }
 
 void check(const rank_times& made, const shares& expected) {
@@ -129,7 +129,7 @@ void check(const rank_times& made, const shares& expected) {
 
 }  // namespace
 
-TEST_CASE("F80: a pipeline's clock takes the time of each pass at the peak of its own precision") {
+TEST_CASE("a simulated pipeline times each pass at the peak of its own precision") {
     const std::vector<model_part> model = small_model();
     const pipeline_split split(4, layers_of_stages);
     const lengths_list lengths = {7, 2, 30};
@@ -157,7 +157,7 @@ TEST_CASE("F80: a pipeline's clock takes the time of each pass at the peak of it
     }
 }
 
-TEST_CASE("F80: layers that full recompute runs again take their time in the backward, the head does not") {
+TEST_CASE("full recompute adds the forward time of layers, not of the head, to the backward pass") {
     std::vector<model_part> model = small_model();
     floptally::cost head;
     head.add("lm_head", floptally::linear{.in_features = 30, .out_features = 100, .kind = floptally::term::lm_head});
@@ -173,7 +173,7 @@ TEST_CASE("F80: layers that full recompute runs again take their time in the bac
             const std::uint64_t layers = layers_of_stages[pass.chunk];
             const double own = pass_length(
                 pass, [&](kind what) { return listed(lengths, layers, pass.chunk == 3, what, bf16, bf16); });
-            return own + (recomputes && pass.what != kind::forward
+            return own + (recomputes && pass.type != kind::forward
                               ? listed(lengths, layers, false, kind::forward, bf16, bf16)
                               : 0);
         });
@@ -187,7 +187,7 @@ TEST_CASE("F80: layers that full recompute runs again take their time in the bac
     CHECK(std::abs(expected(true).busy - expected(false).busy) > 0.0001);
 }
 
-TEST_CASE("F80: shares are the same for work that no 64 bits hold") {
+TEST_CASE("pipeline times keep their proportions for work above 64 bits") {
     const pipeline_split split(4, layers_of_stages);
     const pipeline_order order(pipeline_schedule::one_f_one_b, 4, 1, 8);
     const std::vector<model_part> model = small_model();
@@ -206,7 +206,7 @@ TEST_CASE("F80: shares are the same for work that no 64 bits hold") {
     CHECK(std::abs(run(larger).bubble_share() - small.bubble_share()) < 1e-12);
 }
 
-TEST_CASE("F85: replicas with microbatches of their own run beside each other, on one clock") {
+TEST_CASE("pipeline replicas with different microbatches are simulated together, each with its own order") {
     const std::vector<model_part> model = small_model();
     const pipeline_split split(4, layers_of_stages);
     const std::vector<std::vector<lengths_list>> replicas = {{{7, 2}, {30}, {3, 3, 3}}, {{20}, {1}, {40, 5}}};
@@ -235,7 +235,7 @@ TEST_CASE("F85: replicas with microbatches of their own run beside each other, o
           }));
 }
 
-TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
+TEST_CASE("the loads of data-parallel ranks and of a pipeline give one time breakdown") {
     const pipeline_split split(4, layers_of_stages);
     const lengths_list lengths = {7, 2, 30};
     const std::vector<std::uint64_t> loads = {5, 6, 9};
@@ -270,7 +270,7 @@ TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
     const std::vector<std::uint64_t> idle = {0, 0};
     for (const std::vector<std::uint64_t>& none : {idle, std::vector<std::uint64_t>{}}) {
         CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, none)); }) ==
-              "rank_work: must have a replica that works");
+              "rank_work: must have a replica that works: give a load above 0");
     }
     // Loads are in any unit: of 2^60 too.
     std::vector<pipeline_run> in_large_units;
@@ -285,7 +285,7 @@ TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
           "peak_tflops: must be a finite number above 0, got 0.000000");
 }
 
-TEST_CASE("F85: pipelines of any schedule, split, replicas and microbatches are those of a simulation of events") {
+TEST_CASE("pipelines of any schedule, split and replicas equal an event simulation") {
     const std::vector<model_part> model = small_model();
     std::mt19937_64 random(850);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
@@ -341,7 +341,7 @@ TEST_CASE("F85: pipelines of any schedule, split, replicas and microbatches are 
             const pipeline_order order = pipeline_order::fitted(of, pp, of_vpp, microbatches, work);
             return pipeline_simulation::simulate(
                 {order.ranks().begin(), order.ranks().end()}, order.chunks(), split, [&](const pipeline_pass& pass) {
-                    return split ? length(pass, pass.what)
+                    return split ? length(pass, pass.type)
                                  : pass_length(pass, [&](pipeline_pass::kind what) { return length(pass, what); });
                 });
         };
@@ -368,7 +368,7 @@ TEST_CASE("F85: pipelines of any schedule, split, replicas and microbatches are 
     CHECK(later < 60);
 }
 
-TEST_CASE("F85: a schedule has as many chunks a rank as it needs, unless more are asked for") {
+TEST_CASE("a pipeline schedule uses its minimum number of chunks per rank unless more are requested") {
     CHECK(floptally::pipeline_choices{}.chunks() == 1);
     CHECK(floptally::pipeline_choices{.schedule = pipeline_schedule::zb_v}.chunks() == 2);
     CHECK(floptally::pipeline_choices{.vpp = 4, .schedule = pipeline_schedule::zb_v}.chunks() == 4);
@@ -377,7 +377,7 @@ TEST_CASE("F85: a schedule has as many chunks a rank as it needs, unless more ar
     CHECK(floptally::pipeline_choices{.vpp = 2}.order() == pipeline_schedule::interleaved);
 }
 
-TEST_CASE("F85: choices of pipelines that cannot be are named errors") {
+TEST_CASE("impossible pipeline settings are an error that names the field") {
     const std::vector<model_part> model = small_model();
     const auto refused = [&](const floptally::pipeline_choices& choices, std::uint64_t gpus = 8) {
         return error_of(
@@ -386,28 +386,29 @@ TEST_CASE("F85: choices of pipelines that cannot be are named errors") {
     CHECK(refused({.pp = 0, .microbatches = 2}) == "pp: must be at least 1, got 0");
     CHECK(refused({.pp = 2, .vpp = 0, .microbatches = 2}) == "vpp: must be at least 1, got 0");
     CHECK(refused({.pp = 2, .replicas = 0, .microbatches = 2}) == "replicas: must be at least 1, got 0");
-    CHECK(refused({.pp = 2}) == "microbatches: is missing; a pipeline runs so many of them in the step");
+    CHECK(refused({.pp = 2}) == "microbatches: is missing: give the number that each pipeline runs in the step");
     CHECK(refused({.pp = 7, .microbatches = 2}).starts_with("gpus: must be a multiple of 7 ranks, pp x replicas"));
     CHECK(refused({.pp = 2, .replicas = 3, .microbatches = 2, .loads = {1, 2}}, 6) ==
           "rank_work: must have a number for each of 3 replicas, got 2");
     CHECK(refused({.pp = 2, .loads = {1}, .batches = {{batch_of({7})}}}) ==
-          "rank_work: is given beside microbatches that say the work of each");
+          "rank_work: is given with microbatches that already say the work of each replica: give one of them");
     CHECK(refused({.pp = 2, .batches = {{batch_of({7})}, {}}}) ==
-          "microbatches: must be one at least, and as many in each replica");
+          "microbatches: must be at least one, and equally many in each replica");
     CHECK(refused({.pp = 2, .replicas = 1, .batches = {{batch_of({7})}, {batch_of({7})}}}) ==
           "microbatches: must be a list for each of 1 replicas, got 2");
     CHECK(refused({.pp = 2, .microbatches = 2, .batches = {{batch_of({7})}}}) ==
-          "microbatches: must be the 1 of each replica whose work is given, got 2");
+          "microbatches: must be 1, the number of each replica's batches, got 2");
     CHECK(refused({.pp = 2, .microbatches = 2, .layers_of_chunks = {7}}) ==
           "layers_of_chunks: must be 2 numbers, pp x vpp, got 1");
     CHECK(refused({.pp = 2,
                    .microbatches = 2,
                    .layers_of_chunks = {3, 4},
                    .split = {.account_for_loss_in_pipeline_split = true}}) ==
-          "account_for_loss_in_pipeline_split: is given beside layers_of_chunks, which says all");
+          "account_for_loss_in_pipeline_split: is given with layers_of_chunks, which already says each chunk: give one "
+          "of them");
     CHECK(error_of([] {
               static_cast<void>(floptally::run_pipelines({.microbatches = 1}, {}, eager, batch_of({7}), bf16, {}, 1));
-          }) == "pp: needs the layers of a model, and this cost is one sum of rows");
+          }) == "pp: needs the layers of a model, and a cost alone has none: give a model with parts");
 }
 
 }  // namespace pipeline_times_test

@@ -20,7 +20,7 @@ cost experts(bool are_measured) {
 
 }  // namespace
 
-TEST_CASE("a token passes every weight but the experts that it did not choose", "[report]") {
+TEST_CASE("active parameters are all weights except those of experts that a token does not choose", "[report]") {
     cost dense;
     dense.add("mlp", linear{.in_features = 3, .out_features = 5});
     dense.add("attention.core", attention_core{.num_heads = 2, .qk_head_dim = 4, .v_head_dim = 4}, mask::causal());
@@ -29,13 +29,13 @@ TEST_CASE("a token passes every weight but the experts that it did not choose", 
           weight_counts{.total = 4 * 8 + 8 * 3 * 4 * 16, .active = 4 * 8 + 2 * 3 * 4 * 16});
     // What is passed once a sequence counts as it is stored, used or not.
     cost pooled;
-    pooled.add("pooling", linear{.in_features = 3, .out_features = 5, .stored = 4, .rows = statistic::count});
+    pooled.add("pooling", linear{.in_features = 3, .out_features = 5, .stored = 4, .rows = accumulator::count});
     CHECK(weights_of(pooled) == weight_counts{.total = 4 * 15, .active = 4 * 15});
     // Visits that are measured say nothing of one token.
     CHECK(weights_of(experts(true)) == weight_counts{.total = 4 * 8 + 8 * 3 * 4 * 16});
 }
 
-TEST_CASE("the report of a batch says what was counted, and how", "[report]") {
+TEST_CASE("a batch report names its sequences and its settings", "[report]") {
     model_config model;
     model.model_type = "small";
     model.notes = {"a note"};
@@ -60,7 +60,7 @@ TEST_CASE("the report of a batch says what was counted, and how", "[report]") {
     CHECK_FALSE(report_of(model, counter, all, batch, model.cost.masks()).parameters.trainable);
 }
 
-TEST_CASE("an MFU is in doubt above the peak and far below every step's", "[report]") {
+TEST_CASE("an MFU above 1 or far too low causes a warning", "[report]") {
     for (const counted_passes counted : {counted_passes::train, counted_passes::forward}) {
         const double least = counted == counted_passes::forward ? 1e-5 : 1e-3;
         for (const double fine : {0.0, least, 0.4, 1.0}) {

@@ -117,13 +117,13 @@ report with_mfu(report r) {
 
 // ---- figures ----
 
-TEST_CASE("a readable figure has two decimals and the largest prefix below it", "[report_table]") {
+TEST_CASE("a rounded figure has two decimals and the largest unit prefix below it", "[report_table]") {
     CHECK(readable(flops{421'651'971'833'856}) == "421.65 TFLOP");
     CHECK(readable(flops{1'234'567}) == "1.23 MFLOP");
     CHECK(readable(flops{~std::uint64_t{0}}) == "18.45 EFLOP");
 }
 
-TEST_CASE("a figure below 1000 is the exact integer", "[report_table]") {
+TEST_CASE("a figure below 1000 is printed as the exact integer", "[report_table]") {
     CHECK(readable(flops{}) == "0 FLOP");
     CHECK(readable(flops{1}) == "1 FLOP");
     CHECK(readable(flops{999}) == "999 FLOP");
@@ -132,7 +132,7 @@ TEST_CASE("a figure below 1000 is the exact integer", "[report_table]") {
     CHECK(readable(flops{1010}) == "1.01 KFLOP");
 }
 
-TEST_CASE("a figure that would round to 1000 takes the next prefix, at every prefix", "[report_table]") {
+TEST_CASE("a figure that would round to 1000 takes the next unit prefix, at every prefix", "[report_table]") {
     CHECK(readable(flops{999'994}) == "999.99 KFLOP");
     CHECK(readable(flops{999'995}) == "1.00 MFLOP");
     CHECK(readable(flops{999'999}) == "1.00 MFLOP");
@@ -149,7 +149,7 @@ TEST_CASE("a figure that would round to 1000 takes the next prefix, at every pre
     }
 }
 
-TEST_CASE("no figure reads 1000.00 of a prefix that has a next one", "[report_table]") {
+TEST_CASE("a rounded figure never starts with 1000", "[report_table]") {
     for (int exponent = 0; exponent <= 21; exponent += 3) {
         for (std::uint64_t near = 999'990'000; near <= 1'000'010'000; near += 500) {
             const std::string text = readable(power_of_ten(exponent, near));
@@ -158,7 +158,7 @@ TEST_CASE("no figure reads 1000.00 of a prefix that has a next one", "[report_ta
     }
 }
 
-TEST_CASE("past the last prefix the number grows", "[report_table]") {
+TEST_CASE("a figure beyond the last unit prefix gets more digits", "[report_table]") {
     CHECK(readable(power_of_ten(30)) == "1.00 QFLOP");
     CHECK(readable(power_of_ten(33)) == "1000.00 QFLOP");
     CHECK(readable(flops{~uint128{0}}) == "340282366.92 QFLOP");
@@ -166,7 +166,7 @@ TEST_CASE("past the last prefix the number grows", "[report_table]") {
 
 // ---- the table ----
 
-TEST_CASE("the columns of the components and phases stand in line", "[report_table]") {
+TEST_CASE("the report aligns its columns of components and phases", "[report_table]") {
     for (const figures style : {figures::readable, figures::exact}) {
         for (const report& r : {llama_report(), with_mfu(padded_report())}) {
             const std::string table = to_table(r, style);
@@ -187,7 +187,7 @@ TEST_CASE("the columns of the components and phases stand in line", "[report_tab
     }
 }
 
-TEST_CASE("the columns of the statistics stand in line", "[report_table]") {
+TEST_CASE("the report aligns its columns of statistics", "[report_table]") {
     for (const report& r : {llama_report(), padded_report()}) {
         const std::vector<std::string> rows = section(to_table(r), "  sequences");
         REQUIRE(rows.size() == 2 + r.masks.size());
@@ -200,7 +200,7 @@ TEST_CASE("the columns of the statistics stand in line", "[report_table]") {
     }
 }
 
-TEST_CASE("a long window and a long name keep the columns in line", "[report_table]") {
+TEST_CASE("the report's columns stay aligned with a long window and a long component name", "[report_table]") {
     // Gemma-style windows of 131072 tokens are 29 characters wide with their label; a component may have 39.
     report r;
     r.model_type = "own";
@@ -222,7 +222,7 @@ TEST_CASE("a long window and a long name keep the columns in line", "[report_tab
     }
 }
 
-TEST_CASE("the table shows the statistics, and what is padded beside them", "[report_table]") {
+TEST_CASE("the report shows each statistic with its useful and padded amount", "[report_table]") {
     const std::string plain = to_table(llama_report());
     CHECK(cells(row(plain, "sequences")) == std::vector<std::string>{"sequences", "1"});
     CHECK(cells(row(plain, "tokens")) == std::vector<std::string>{"tokens", "8 192"});
@@ -240,7 +240,7 @@ TEST_CASE("the table shows the statistics, and what is padded beside them", "[re
           std::vector<std::string>{"pairs, sliding_window(512)", "381 184", "393 508 padded"});
 }
 
-TEST_CASE("pictures and sound stand in the table under names of their own", "[report_table]") {
+TEST_CASE("images and audio have their own names in the report", "[report_table]") {
     report r;
     r.masks = mask_set::of_towers();
     r.batch = tally{r.masks};
@@ -254,7 +254,7 @@ TEST_CASE("pictures and sound stand in the table under names of their own", "[re
     CHECK(cells(row(table, "audio.frames")) == std::vector<std::string>{"audio.frames", "16"});
 }
 
-TEST_CASE("every component stands in the table with its share and its three views", "[report_table]") {
+TEST_CASE("the report shows every component with its percentage and its three views", "[report_table]") {
     for (const report& r : {llama_report({.recomputed = recompute::full}), padded_report()}) {
         const std::string exact = to_table(r, figures::exact);
         const std::string figure = to_table(r);
@@ -294,7 +294,7 @@ TEST_CASE("every component stands in the table with its share and its three view
     }
 }
 
-TEST_CASE("one known table, whole", "[report_table]") {
+TEST_CASE("the report of a known step matches its full text", "[report_table]") {
     report r = with_mfu(llama_report());
     r.notes = {"head_dim is hidden_size / num_attention_heads", "no window"};
     const std::string expected = std::string(R"table(llama: forward and backward, recompute none
@@ -333,7 +333,7 @@ useful total, exact: 421651971833856 FLOP (floptally )table") +
     CHECK(to_table(r) == expected);
 }
 
-TEST_CASE("an exact table has the exact integers and no rounded one", "[report_table]") {
+TEST_CASE("a report in exact mode shows integers and no rounded figures", "[report_table]") {
     const std::string exact = to_table(llama_report(), figures::exact);
     CHECK(contains(exact, "421651971833856"));
     CHECK_FALSE(contains(exact, "TFLOP"));
@@ -346,8 +346,7 @@ TEST_CASE("an exact table has the exact integers and no rounded one", "[report_t
     CHECK(lines_of(to_table(llama_report())).back() == lines_of(exact).back());
 }
 
-TEST_CASE("MFU, padded MFU and HFU are in per cent, beside the rates and what they were measured against",
-          "[report_table]") {
+TEST_CASE("the report shows MFU, padded MFU and HFU in per cent with the rates and the peak", "[report_table]") {
     const report r = with_mfu(padded_report());
     const std::string table = to_table(r);
     const auto value = [&](const std::string& name) { return cells(row(table, name)).at(1); };
@@ -377,8 +376,7 @@ TEST_CASE("MFU, padded MFU and HFU are in per cent, beside the rates and what th
     CHECK_FALSE(contains(to_table(padded_report()), "MFU"));
 }
 
-TEST_CASE("the parameters of a model stand first, those that a token passes and that train where they are others",
-          "[report_table]") {
+TEST_CASE("the report starts with parameters, including active and trained ones if they differ", "[report_table]") {
     const auto rows = [](const weight_counts& parameters) {
         report r = llama_report();
         r.parameters = parameters;
@@ -398,7 +396,7 @@ TEST_CASE("the parameters of a model stand first, those that a token passes and 
           "parameters: 8 000; parameters, active: 3 000; parameters, trainable: 70; ");
 }
 
-TEST_CASE("padding stands in the table by its causes, where there is any", "[report_table]") {
+TEST_CASE("the report splits padding by cause", "[report_table]") {
     report r = padded_report();
     r.padding = padding_flops{};
     CHECK(section(to_table(r), "  padded").empty());
@@ -413,7 +411,7 @@ TEST_CASE("padding stands in the table by its causes, where there is any", "[rep
     CHECK(cells(rows[4]) == std::vector<std::string>{"padded vocabulary", "50 FLOP", "5.00 %"});
 }
 
-TEST_CASE("a peak that is from no vendor's document is noted with its source", "[report_table]") {
+TEST_CASE("a report notes a peak without a vendor document and its source", "[report_table]") {
     report r = with_mfu(llama_report());
     CHECK(notes_of(r).empty());
     r.mfu->peak_quality = source_quality::third_party;
@@ -423,7 +421,7 @@ TEST_CASE("a peak that is from no vendor's document is noted with its source", "
     CHECK(notes_of(r)[0].ends_with(": somewhere"));
 }
 
-TEST_CASE("an absurd rate has four digits", "[report_table]") {
+TEST_CASE("an implausibly high rate is printed in scientific notation with four digits", "[report_table]") {
     report r = with_mfu(llama_report());
     const auto rates = [&](double tflops, double tokens) {
         r.mfu->utilization.tflops_per_gpu = tflops;
@@ -435,7 +433,7 @@ TEST_CASE("an absurd rate has four digits", "[report_table]") {
     CHECK(rates(1e9, 1e15) == "1.000e+09 1.000e+15");
 }
 
-TEST_CASE("a peak of the user's own has no accelerator", "[report_table]") {
+TEST_CASE("a report with a peak passed by the user names no accelerator", "[report_table]") {
     report r = with_mfu(llama_report());
     r.mfu->accelerator.clear();
     r.mfu->peak_source = "given by the user";
@@ -444,7 +442,7 @@ TEST_CASE("a peak of the user's own has no accelerator", "[report_table]") {
     CHECK(cells(row(to_table(r), "peak")).at(2) == "bf16 dense, boost: given by the user");
 }
 
-TEST_CASE("the head of a table names the model, what was counted, and the convention", "[report_table]") {
+TEST_CASE("the head of a report names the model, the counted phase and the convention", "[report_table]") {
     const auto head = [](const report& r) {
         const std::vector<std::string> lines = lines_of(to_table(r));
         return lines.at(0) + "\n" + lines.at(1);
@@ -467,14 +465,14 @@ TEST_CASE("the head of a table names the model, what was counted, and the conven
     }
 }
 
-TEST_CASE("notes stand in the table one by one", "[report_table]") {
+TEST_CASE("a report lists its notes one by one", "[report_table]") {
     report r = llama_report();
     CHECK_FALSE(contains(to_table(r), "note: "));
     r.notes = {"the first", "the second"};
     CHECK(contains(to_table(r), "\nnote: the first\nnote: the second\n"));
 }
 
-TEST_CASE("a table of no work divides by nothing", "[report_table]") {
+TEST_CASE("a report of zero FLOPs divides nothing by zero", "[report_table]") {
     report r;
     r.model_type = "nothing";
     CHECK(cells(row(to_table(r), "total")) == std::vector<std::string>{"total", "0 FLOP", "-", "0 FLOP", "0 FLOP"});
@@ -483,7 +481,7 @@ TEST_CASE("a table of no work divides by nothing", "[report_table]") {
     CHECK(cells(row(to_table(r), "mlp")) == std::vector<std::string>{"mlp", "0 FLOP", "-", "0 FLOP", "0 FLOP"});
 }
 
-TEST_CASE("a table of 2^64 FLOPs and more keeps its columns", "[report_table]") {
+TEST_CASE("a report above 2^64 FLOPs keeps its columns aligned", "[report_table]") {
     report r;
     r.model_type = "llama";
     const cost model = presets::llama_3_1_405b.cost();
@@ -502,7 +500,7 @@ TEST_CASE("a table of 2^64 FLOPs and more keeps its columns", "[report_table]") 
     CHECK(cells(row(to_table(r), "total"))[1] == "42.35 EFLOP");
 }
 
-TEST_CASE("A table says where more was executed than the peak allows", "[report_table]") {
+TEST_CASE("a report notes executed FLOPs above the peak", "[report_table]") {
     report r = with_mfu(llama_report());
     const auto has_note = [&] { return to_table(r).find("more FLOPs than the peak allows") != std::string::npos; };
     r.mfu->utilization.hfu = 1;
@@ -511,7 +509,7 @@ TEST_CASE("A table says where more was executed than the peak allows", "[report_
     CHECK(has_note());
 }
 
-TEST_CASE("F5: a table says last of its notes that its figures are an upper bound", "[report_table]") {
+TEST_CASE("a report notes last that its count is an upper bound", "[report_table]") {
     report r = llama_report();
     const auto has_note = [](const report& shown) {
         return to_table(shown).find(

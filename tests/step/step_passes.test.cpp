@@ -35,8 +35,7 @@ step_pass pass(const char* name, breakdown work, const measurement& time, bool l
 
 }  // namespace
 
-TEST_CASE(
-    "R4: each pass is over its own seconds and GPUs, the learner over its passes, the whole over the wall clock") {
+TEST_CASE("each RL pass is divided by its own GPU time, and the total by the wall clock") {
     // 8 GPUs of 100 TFLOP/s: a rollout on all of them, then the learner's passes; 2 seconds in which nothing runs.
     const std::vector<step_pass> passes{
         pass("rollout", work_of(400, false), {10, 8, 100}, false),
@@ -62,7 +61,44 @@ TEST_CASE(
     CHECK(points == Approx(made.whole.mfu));
 }
 
-TEST_CASE("pools of their own run at once, and idle GPUs are in the whole alone") {
+TEST_CASE("a pass with a peak of its own leaves no time without a pass, and shares of time add up") {
+    // A rollout in fp8 fills 8 of 10 seconds, and the update in bf16 the rest.
+    const std::vector<step_pass> passes{pass("rollout", work_of(4000, false), {8, 8, 1979}, false),
+                                        pass("update", work_of(2000, true), {2, 8, 989})};
+    const pass_rates made = rates_of(passes, gpu_time({10, 8, 989}));
+    CHECK(made.no_pass == 0);
+    CHECK(made.passes[0].points == Approx(4000. / (8 * 1979) / 10));
+    CHECK(made.passes[1].points == Approx(6000. / (8 * 989) / 10));
+    CHECK(made.passes[0].points + made.passes[0].lost == Approx(0.8));
+    CHECK(made.passes[1].points + made.passes[1].lost == Approx(0.2));
+    CHECK(made.whole.mfu == Approx(made.passes[0].points + made.passes[1].points));
+    CHECK(made.whole.mfu == Approx(0.8 * made.passes[0].mfu + 0.2 * made.passes[1].mfu));
+    CHECK(made.whole.mfu + made.whole.lost == Approx(1));
+    REQUIRE(made.learner);
+    CHECK(made.learner->mfu == Approx(6000. / (2 * 8 * 989)));
+    CHECK(made.learner->wall_mfu == Approx(6000. / (10 * 8 * 989)));
+    CHECK(to_table(made).find("no pass runs                           0.00") != std::string::npos);
+    // Half of the GPUs idle for the whole step: half of the time has no pass, whatever the peaks are.
+    CHECK(rates_of(passes, gpu_time({10, 16, 989})).no_pass == Approx(0.5));
+    const std::vector<step_pass> learners{pass("values", work_of(4000, false), {8, 8, 1979}),
+                                          pass("update", work_of(2000, true), {2, 8, 989})};
+    CHECK(rates_of(learners, gpu_time({20, 8, 989})).learner->mfu == Approx(made.whole.mfu));
+}
+
+TEST_CASE("passes whose peak is unknown have FLOPs and times, and no MFU") {
+    step_pass rollout = pass("rollout", work_of(100, false), {4, 8, 100}, false);
+    rollout.time.peak_tflop = 0;
+    const pass_rates made =
+        rates_of(std::vector{rollout, pass("update", work_of(100, true), {4, 8, 100})}, gpu_time({10, 8, 100}));
+    CHECK_FALSE(made.has_peak);
+    CHECK(made.no_pass == Approx(0.2));
+    CHECK(made.whole.useful == flops{uint128{400} * 1'000'000'000'000U});
+    const std::string text = to_table(made);
+    CHECK(text.find('%') == std::string::npos);
+    CHECK(text.find("the peak is unknown, so that there is no MFU: pass peak_tflops") != std::string::npos);
+}
+
+TEST_CASE("RL passes on separate GPU pools may overlap, and idle GPUs lower only the total MFU") {
     // 12 GPUs generate while 4 learn; one second of four is the slower side's.
     const std::vector<step_pass> passes{pass("rollout", work_of(100, false), {4, 12, 100}, false),
                                         pass("update", work_of(200, true), {3, 4, 100})};
@@ -72,15 +108,23 @@ TEST_CASE("pools of their own run at once, and idle GPUs are in the whole alone"
     CHECK(made.no_pass == Approx(4. / 64));
 }
 
-TEST_CASE("passes that take more than all GPUs have are an error") {
+TEST_CASE("the table of RL passes names a pass that did more FLOPs than its peak allows") {
+    const std::vector<step_pass> passes{pass("rollout", work_of(100, false), {1, 8, 100}, false),
+                                        pass("update", work_of(2000, true), {3, 8, 100})};
+    const table shown = table_of(rates_of(passes, gpu_time({4, 8, 100})));
+    REQUIRE(shown.notes.size() == 1);
+    CHECK(shown.notes[0] == "update: more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
+}
+
+TEST_CASE("RL passes that need more time than all GPUs have are an error") {
     const std::vector<step_pass> passes{pass("rollout", work_of(1, false), {4, 8, 100}, false),
                                         pass("update", work_of(1, true), {4, 8, 100})};
-    CHECK(
-        error_of([&] {
-            static_cast<void>(rates_of(passes, gpu_time({4, 8, 100})));
-        }) ==
-        "passes: took 64 GPU-seconds of the 32 that all GPUs have in the step: gpus are those of the whole job, and a "
-        "second of a GPU is of one pass");
+    CHECK(error_of([&] {
+              static_cast<void>(rates_of(passes, gpu_time({4, 8, 100})));
+          }) ==
+          "passes: took 64 GPU-seconds of the 32 that all GPUs have in the step: give the gpus of the whole job, and "
+          "count each "
+          "second of a GPU in one pass");
     CHECK_NOTHROW(rates_of(passes, gpu_time({4, 16, 100})));
     const std::vector<step_pass> thirds{pass("rollout", work_of(1, false), {2. / 3, 8, 100}, false),
                                         pass("update", work_of(1, true), {2. / 3, 8, 100})};
@@ -90,22 +134,22 @@ TEST_CASE("passes that take more than all GPUs have are an error") {
     const std::vector<step_pass> twice{passes[0], passes[0]};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(twice, gpu_time({100, 8, 100})));
-          }) == "passes[1]: \"rollout\" is the name of another pass too");
+          }) == "passes[1]: \"rollout\" is the name of another pass too: give each pass its own name");
     CHECK(error_of([&] {
               static_cast<void>(rates_of({}, gpu_time({4, 8, 100})));
           }) == "passes: must have at least one pass");
     CHECK(error_of([&] {
               gpu_time without_peak({16, 8, 100});
-              without_peak.peak_tflop = 0;
+              without_peak.peak_tflop = -1;
               static_cast<void>(rates_of(passes, without_peak));
-          }) == "peak_tflops: must be a finite number above 0, got 0.000000");
+          }) == "peak_tflops: must be a finite number above 0, got -1.000000");
     const std::vector<step_pass> untimed{step_pass{.name = "ref", .work = work_of(1, false)}};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(untimed, gpu_time({4, 8, 100})));
           }) == "ref.seconds: must be a finite number above 0, got 0.000000");
 }
 
-TEST_CASE("a forward pass is a third of a step only where everything trains") {
+TEST_CASE("a forward pass is a third of a training step's FLOPs only if all weights train") {
     // TRL's and verl's division by 3 is wrong for an adapter: a step is then twice its forward and what is around A, B.
     training_plan lora{.weights = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 16}}};
     const auto total = [](training_plan plan, counted_passes counted) {
@@ -113,30 +157,30 @@ TEST_CASE("a forward pass is a third of a step only where everything trains") {
         const flop_counter counter(presets::llama_3_8b, conventions::exact, plan);
         tally batch{counter.masks()};
         batch.add_lengths(std::vector<std::uint32_t>{1000, 500});
-        return to_double(counter.total(batch));
+        return to_double(counter.total_flops(batch));
     };
     CHECK(total({}, counted_passes::train) == Approx(3 * total({}, counted_passes::forward)));
     CHECK(total(lora, counted_passes::train) < 2.1 * total(lora, counted_passes::forward));
 }
 
-TEST_CASE("R5: rollouts of one prompt as a tree and without it, both in the step") {
+TEST_CASE("an RL step reports rollouts of one prompt both as a tree and as separate sequences") {
     const flop_counter counter(presets::llama_3_8b);
     tally tree{counter.masks()};
     add_tree(tree, std::vector<int>{-1, 0, 0, 0}, std::vector<std::uint32_t>{500, 100, 200, 300});
     tally rows{counter.masks()};
     rows.add_lengths(std::vector<std::uint32_t>{600, 700, 800});
     step_pass update = pass("update", counter.evaluate(tree), {1, 8, 989});
-    update.shared = flops{counter.total(rows).value() - counter.total(tree).value()};
+    update.shared = flops{counter.total_flops(rows).value() - counter.total_flops(tree).value()};
     const pass_rates made = rates_of(std::vector{update}, gpu_time({1, 8, 989}));
-    CHECK(made.whole.useful == counter.total(tree));
+    CHECK(made.whole.useful == counter.total_flops(tree));
     // Twice more the prompt: its tokens and the pairs among themselves.
     tally prompt{counter.masks()};
     prompt.add(sequence{500});
-    CHECK(made.whole.shared.value() == 2 * counter.total(prompt).value());
+    CHECK(made.whole.shared.value() == 2 * counter.total_flops(prompt).value());
     CHECK(to_table(made).find(to_string(made.whole.shared)) != std::string::npos);
 }
 
-TEST_CASE("a pass adds up over steps, and an MBU stands beside its MFU") {
+TEST_CASE("an RL pass adds up over steps and has an MBU in addition to its MFU") {
     step_pass decode = pass("rollout", work_of(3, false), {1, 2, 100}, false);
     decode.bytes_read = 3'000'000'000'000U;
     decode.memory_bytes = 2 * 3e12;

@@ -11,7 +11,7 @@ namespace step_totals_test {
 
 using floptally::step_totals;
 
-TEST_CASE("Totals that no double or no 64 bits hold are an error that adds nothing") {
+TEST_CASE("step totals that exceed a double or 64 bits are an error and add nothing") {
     const auto refused = [](const step_totals& sum, const step_totals& more) {
         step_totals all = sum;
         const auto said = error_of([&] { all += more; });

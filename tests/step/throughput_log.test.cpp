@@ -52,12 +52,12 @@ std::string two_decimals(double value) { return floptally::detail::fixed_decimal
 
 }  // namespace
 
-TEST_CASE("The log of docs/meter.md is what these lines are") {
+TEST_CASE("docs/meter.md shows the log lines that this test prints") {
     const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/meter.md");
     CHECK(fenced_blocks(page, "log") == std::vector<std::string>{step_text + "\n" + layer_text + "\n"});
 }
 
-TEST_CASE("H8: the two log lines are written and read as they stand") {
+TEST_CASE("written step and layer log lines are parsed back unchanged") {
     const train_line step{.iteration = 99, .tokens = 131168, .milliseconds = 58.51, .tflops = 1092, .mfu_pct = 6.9};
     const layer_line layer{
         .pass = "train_fwd", .tokens = 131168, .milliseconds = 12.345, .tflops = 345.6, .mfu_pct = 34.94};
@@ -70,7 +70,7 @@ TEST_CASE("H8: the two log lines are written and read as they stand") {
     CHECK(log.layers == std::vector<layer_line>{layer});
 }
 
-TEST_CASE("H8: lines of a step and of a layer come from exact FLOPs and a time") {
+TEST_CASE("step and layer log lines are computed from exact FLOPs and a time") {
     floptally::tally batch;
     batch.add({.length = 1000}, {.length = 1024});
     const floptally::step_totals done{.steps = 2,
@@ -88,7 +88,7 @@ TEST_CASE("H8: lines of a step and of a layer come from exact FLOPs and a time")
           }).rfind("seconds: must be", 0) == 0);
 }
 
-TEST_CASE("H8: every prefix of a line that has begun is an error with its line number") {
+TEST_CASE("every truncated log line is an error with its line number") {
     for (const auto& [text, begin] : {std::pair{step_text, std::string("[train] [iter ").size()},
                                       std::pair{layer_text, std::string("[LAYER] [train_fwd").size()}}) {
         for (std::size_t size = begin; size < text.size(); ++size) {
@@ -107,7 +107,7 @@ TEST_CASE("H8: every prefix of a line that has begun is an error with its line n
 }
 
 // The lines of the three tests below were made by the format strings of NVIDIA/recsys-examples, at the commits named.
-TEST_CASE("F7: lines of a step are read in every shape that recsys-examples has written") {
+TEST_CASE("step log lines of every recsys-examples version are parsed") {
     // main (43465aea), release-v26.04: through rich's handler, which fills the line and writes a time once a second,
     // and with the colours that it has under FORCE_COLOR.
     const std::string blanks(99, ' ');
@@ -143,12 +143,12 @@ TEST_CASE("F7: lines of a step are read in every shape that recsys-examples has 
     CHECK(floptally::to_string(no_flops) == oldest + "]");
     const experiment old{.name = "old", .gpus = 16, .peak_tflops = 989, .steps = {no_flops}};
     CHECK(error_of([&] { return floptally::compare(std::vector<experiment>{old}).size(); }) ==
-          "achieved FLOPS: iteration 99 of \"old\" says none: its version did not count them");
+          "achieved FLOPS: iteration 99 of \"old\" says none: its version did not count them; use logs of a later one");
     // Two commits before release-25.10 wrote the number of TFLOPS as one of GFLOPS: no guess.
     CHECK(read_error(oldest + ", FLOPS 1092.00 GFLOPS" + tail).rfind("line 1: must read", 0) == 0);
 }
 
-TEST_CASE("F7: lines of a layer are read whatever its name, pass and version") {
+TEST_CASE("layer log lines are parsed for every name, pass and version of recsys-examples") {
     const auto one = [](const std::string& line) {
         const throughput_log log =
             read("loading\n" + line + "\n[FUSED] [peak] bf16 peak TFLOPS: 989.0 on NVIDIA H100\n");
@@ -176,7 +176,7 @@ TEST_CASE("F7: lines of a layer are read whatever its name, pass and version") {
     CHECK(one("[FUSED] [e2e] tokens 131168;time: 24.1250 ms.").pass == "e2e");
 }
 
-TEST_CASE("F7: a line that looks like one and cannot be read is an error, and a log of none is no empty table") {
+TEST_CASE("a malformed log line is an error, and a log without throughput lines is an error") {
     for (const char* bad : {
              "[train] [iter 99 tokens 1]",  // begins as one
              "[train] [iter",
@@ -203,11 +203,11 @@ TEST_CASE("F7: a line that looks like one and cannot be read is an error, and a 
         std::istringstream broken(none);
         broken.setstate(std::ios::badbit);
         CHECK(error_of([&] { return floptally::read_throughput_log(broken).steps.size(); }) ==
-              "log: cannot be read to its end");
+              "log: cannot be read to its end: check its disk, or read a copy");
     }
 }
 
-TEST_CASE("F7: what is written is what the scripts of recsys-examples look for") {
+TEST_CASE("log lines that floptally writes match the patterns of recsys-examples' scripts") {
     // examples/hstu/training/benchmark/scripts/analyze_results.py and analyze_layer_results.py look for these.
     const std::string step = floptally::to_string(
         train_line{.iteration = 99, .tokens = 131168, .milliseconds = 58.51, .tflops = 1092, .mfu_pct = 6.9});
@@ -225,7 +225,7 @@ TEST_CASE("F7: what is written is what the scripts of recsys-examples look for")
     CHECK(fields == std::vector<std::string>{"FUSED", "bwd", "7", "12.345", "345.60", "5.00"});
 }
 
-TEST_CASE("H8: numbers that are no counts or no finite rates are errors") {
+TEST_CASE("an invalid count or non-finite rate in a log line is an error") {
     const auto with = [](const std::string& from, const std::string& to) {
         std::string text = step_text;
         text.replace(text.find(from), from.size(), to);
@@ -246,7 +246,7 @@ TEST_CASE("H8: numbers that are no counts or no finite rates are errors") {
               .rfind("line 1: must read", 0) == 0);
 }
 
-TEST_CASE("H9: the published table comes out of the published inputs") {
+TEST_CASE("recsys-examples' published logs give its published table") {
     // 16 H100, bf16 dense 989 TFLOPS; global TFLOPS of the five published experiments.
     const std::vector<double> published{1092, 1667, 3933, 3919, 2880};
     std::vector<experiment> runs;
@@ -275,7 +275,7 @@ TEST_CASE("H9: the published table comes out of the published inputs") {
     CHECK(two_decimals(floptally::compare(runs)[2].mfu_pct) == "22.96");
 }
 
-TEST_CASE("H8: an average weighs by time, the peak is the best line, and the table shows both") {
+TEST_CASE("averages over log lines are weighted by time, and the table also shows the best line") {
     experiment uneven = run_of("uneven", {1600, 3200});
     uneven.steps[0].milliseconds = 30;  // 30 ms at 1600 and 10 ms at 3200: 80 TFLOP in 40 ms
     const std::vector<experiment> runs{run_of("base", {1600}), uneven};
@@ -286,11 +286,12 @@ TEST_CASE("H8: an average weighs by time, the peak is the best line, and the tab
           "| uneven | 125.00 | 200.00 | 12.64 % | 1.25x |\n");
 }
 
-TEST_CASE("H8: experiments that cannot be compared are errors") {
+TEST_CASE("logs of experiments that cannot be compared are an error") {
     const auto problem = [](const experiment& run) {
         return error_of([&] { return floptally::compare(std::vector<experiment>{run}).size(); });
     };
-    CHECK(problem(run_of("empty", {})) == "steps: \"empty\" has no line of a step in its log");
+    CHECK(problem(run_of("empty", {})) ==
+          "steps: \"empty\" has no line of a step in its log: pass the log of a run with steps");
     CHECK(problem(run_of("still", {0})).rfind("achieved FLOPS: must be", 0) == 0);
     experiment run = run_of("a", {1});
     run.gpus = 0;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,7 +53,7 @@ struct llama_step {
 
 }  // namespace
 
-TEST_CASE("published rates of 16 H100 are the published MFU", "[utilization]") {
+TEST_CASE("the published rates of 16 H100 give the published MFU", "[utilization]") {
     // Global TFLOP/s and the MFU that was published with it, against 989 dense bf16 TFLOP/s a GPU.
     struct published {
         std::uint64_t tflops;
@@ -68,7 +69,7 @@ TEST_CASE("published rates of 16 H100 are the published MFU", "[utilization]") {
     }
 }
 
-TEST_CASE("each fraction is of its own view, and the rates are of real tokens", "[utilization]") {
+TEST_CASE("MFU, padded MFU and HFU use their own view, and token rates count real tokens", "[utilization]") {
     const llama_step step;
     const double seconds = 2.5;
     const utilization u = utilize(step.work, step.batch, {.seconds = seconds, .gpus = 8, .peak_tflops = 989});
@@ -83,7 +84,7 @@ TEST_CASE("each fraction is of its own view, and the rates are of real tokens", 
     CHECK(is_near(u.tokens_per_second, (4000 + 8192) / seconds));
 }
 
-TEST_CASE("twice the GPUs, the time or the peak is half the utilization", "[utilization]") {
+TEST_CASE("doubling the GPUs, the time or the peak halves utilization", "[utilization]") {
     const llama_step step;
     const measurement base{.seconds = 2.5, .gpus = 8, .peak_tflops = 989};
     const double mfu = utilize(step.work, step.batch, base).mfu;
@@ -92,7 +93,7 @@ TEST_CASE("twice the GPUs, the time or the peak is half the utilization", "[util
     }
 }
 
-TEST_CASE("no work is no utilization", "[utilization]") {
+TEST_CASE("zero FLOPs are zero utilization", "[utilization]") {
     const utilization u = utilize(breakdown{}, tally{}, {.seconds = 1, .gpus = 1, .peak_tflops = 989});
     CHECK(u.mfu == 0);
     CHECK(u.padded_mfu == 0);
@@ -102,7 +103,7 @@ TEST_CASE("no work is no utilization", "[utilization]") {
     CHECK(mixed_precision_mfu(breakdown{}, {.seconds = 1, .gpus = 1, .peak_tflops = 989}, {}) == 0);
 }
 
-TEST_CASE("a measurement that cannot be is an error that names its field", "[utilization][errors]") {
+TEST_CASE("an invalid measurement is an error that names its field", "[utilization][errors]") {
     const one_token_step step(1);
     const auto problem = [&](const measurement& measured) {
         const std::string simple = error_of([&] { return utilize(step.work, step.batch, measured); });
@@ -124,38 +125,113 @@ TEST_CASE("a measurement that cannot be is an error that names its field", "[uti
     CHECK(problem({}) == "seconds: must be a finite number above 0, got 0.000000");
 }
 
-TEST_CASE("a measurement whose product is no number is an error and no utilization", "[utilization][errors]") {
+TEST_CASE("a measurement whose product is not finite is an error", "[utilization][errors]") {
     const one_token_step step(1);
     const auto problem = [&](const measurement& measured) {
         return error_of([&] { return utilize(step.work, step.batch, measured); });
     };
     CHECK(problem({1e308, 1000, 989}).starts_with("seconds: must be a finite number above 0, got inf"));
-    CHECK(problem({1e300, 1, 1e300}) == "peak_tflops: is out of range: a rate over it is zero or infinite");
-    CHECK(problem({1e-300, 1, 1e-300}) == "peak_tflops: is out of range: a rate over it is zero or infinite");
-    CHECK(problem({5e-324, 1, 989}) == "seconds: is out of range: a rate over it is zero or infinite");
+    CHECK(problem({1e300, 1, 1e300}) == "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 1e+300");
+    CHECK(problem({1e-300, 1, 1e-300}) ==
+          "peak_tflops: is out of range: the rate divided by it is zero or infinite; check its unit");
+    CHECK(problem({5e-324, 1, 989}) ==
+          "seconds: is out of range: the rate divided by it is zero or infinite; check its unit");
 }
 
-TEST_CASE("a mixed-precision measurement whose product is no number is an error too", "[utilization][errors]") {
+TEST_CASE("a mixed-precision measurement whose product is not finite is an error", "[utilization][errors]") {
     const one_token_step step(1);
     const auto problem = [&](const measurement& measured) {
         return error_of([&] { return mixed_precision_mfu(step.work, measured, {}); });
     };
     CHECK(problem({1e308, 1000, 989}) == "seconds: must be a finite number above 0, got inf");
-    CHECK(problem({1e200, 1, 1e300}) == "seconds: is out of range: a rate over it is zero or infinite");
+    CHECK(problem({1e200, 1, 1e300}) == "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 1e+300");
+    CHECK(problem({1e-308, 1, 1e-12}) ==
+          "seconds: is out of range: the rate divided by it is zero or infinite; check its unit");
 }
 
-TEST_CASE("a measurement at the edge of a double is counted or refused, never infinite", "[utilization]") {
+TEST_CASE("measurements at the limits of a double are counted or an error and never infinite", "[utilization]") {
     const one_token_step step(1);
-    CHECK_THROWS_AS(utilize(step.work, step.batch, {.seconds = 5e-324, .gpus = 1, .peak_tflops = 1e300}), error);
-    const utilization u = utilize(step.work, step.batch, {.seconds = 1e-200, .gpus = 1, .peak_tflops = 1e200});
+    CHECK_THROWS_AS(utilize(step.work, step.batch, {.seconds = 5e-324, .gpus = 1, .peak_tflops = 1e5}), error);
+    const utilization u = utilize(step.work, step.batch, {.seconds = 1e-200, .gpus = 1, .peak_tflops = 1e5});
     CHECK(std::isfinite(u.tflops_per_gpu));
     CHECK(std::isfinite(u.tokens_per_second));
     CHECK(u.mfu > 0);
 }
 
+TEST_CASE("a peak above 100000 TFLOP/s is an error that names the unit", "[utilization][errors]") {
+    const one_token_step step(1);
+    const auto problem = [&](double peak_tflops) {
+        return error_of([&] { return utilize(step.work, step.batch, {1, 1, peak_tflops}); });
+    };
+    CHECK(problem(1e5) == "no error");
+    CHECK(problem(100'001) ==
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 100001; if that is GFLOP/s, give 100.001");
+    CHECK(problem(989.4e12) ==
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.894e+14; if that is FLOP/s, give 989.4");
+    CHECK(error_of([&] {
+              return mixed_precision_mfu(step.work, {1, 1, 989}, std::vector{component_peak{"mlp", 989e12}});
+          }).starts_with("peak_tflops: must be in TFLOP/s"));
+}
+
+TEST_CASE("a utilization says in a sentence why its rates are implausible", "[utilization]") {
+    const llama_step trains;
+    const auto doubt = [](const auto& step, double seconds) {
+        return utilize(step.work, step.batch, {.seconds = seconds, .gpus = 8, .peak_tflops = 989}).doubt;
+    };
+    CHECK(doubt(trains, 2.5).empty());
+    const char* const too_fast = "more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right";
+    CHECK(doubt(trains, 0.0025) == too_fast);
+    CHECK(doubt(trains, 2500) == "an MFU below 0.1 %: seconds, gpus or the peak may be in another unit");
+    // An HFU above the peak is as impossible, also where the MFU is below it.
+    const utilization rates = utilize(trains.work, trains.batch, {.seconds = 0.085, .gpus = 8, .peak_tflops = 989});
+    CHECK(rates.mfu < 1);
+    CHECK(rates.hfu > 1);
+    CHECK(rates.doubt == too_fast);
+    // A forward alone may wait for memory.
+    const one_token_step forward(1);
+    CHECK(doubt(forward, 1.0 / 8 / 989 * 2000).empty());
+    CHECK(doubt(forward, 1.0 / 8 / 989 * 200'000)
+              .ends_with("below 0.001 %: seconds, gpus or the peak may be in another unit"));
+    CHECK(doubt(one_token_step(0), 1).empty());
+}
+
+TEST_CASE("a breakdown and a utilization print as text", "[utilization]") {
+    const one_token_step step(2);
+    const utilization rates = utilize(step.work, step.batch, {.seconds = 1, .gpus = 1, .peak_tflops = 4});
+    const auto written = [](const auto& value) {
+        std::ostringstream to;
+        to << value;
+        return to.str();
+    };
+    CHECK(written(step.work) == "2000000000000 FLOP (mlp 2000000000000)");
+    CHECK(written(breakdown{}) == "0 FLOP");
+    CHECK(written(rates) == "MFU 50 %, padded MFU 50 %, HFU 50 %, 2 TFLOP/s per GPU, 1 tokens/s");
+    CHECK(written(utilize(step.work, step.batch, {.seconds = 1, .gpus = 1, .peak_tflops = 1})) ==
+          "MFU 200 %, padded MFU 200 %, HFU 200 %, 2 TFLOP/s per GPU, 1 tokens/s; more FLOPs than the peak allows: "
+          "seconds, "
+          "gpus or the peak cannot all be right");
+    CHECK(written(view::executed) == "executed");
+    CHECK(written(phase::backward_weights) == "backward_weights");
+    CHECK(written(accumulator::crossed) == "crossed");
+    CHECK(written(component_name("moe.experts")) == "moe.experts");
+    CHECK(written(mask::sliding_window(4096)) == "sliding_window(4096)");
+    breakdown at_most = step.work;
+    at_most.mark_upper_bound();
+    CHECK(written(at_most) == "at most 2000000000000 FLOP (mlp 2000000000000)");
+}
+
+// Fails, so that ctest sees what Catch2 writes: failed_check.
+TEST_CASE("a failed CHECK prints the values of both operands", "[.]") {
+    tally batch{llama.masks()};
+    batch.add(sequence{.length = 8192});
+    CHECK(evaluate(llama, batch).total() == 421'651'971'833'855);
+    CHECK(view::useful == view::executed);
+    CHECK(evaluate(llama, batch).components()[0].name == component_name("mlp"));
+}
+
 // ---- mixed precision ----
 
-TEST_CASE("each component's time at its own peak is added up", "[utilization]") {
+TEST_CASE("utilizations of components timed at their own peaks add up to that of the step", "[utilization]") {
     const llama_step step;
     const measurement measured{.seconds = 2.5, .gpus = 8, .peak_tflops = 989};
     const std::vector<component_peak> fp8{{"attention.qkv", 1978.9}, {"attention.output", 1978.9}, {"mlp", 1978.9}};
@@ -172,7 +248,7 @@ TEST_CASE("each component's time at its own peak is added up", "[utilization]") 
     CHECK(mfu < utilize(step.work, step.batch, measured).mfu);
 }
 
-TEST_CASE("equal peaks are one peak", "[utilization]") {
+TEST_CASE("equal peaks for all components give the same MFU as one peak", "[utilization]") {
     const llama_step step;
     const measurement measured{.seconds = 2.5, .gpus = 8, .peak_tflops = 989};
     const double mfu = utilize(step.work, step.batch, measured).mfu;
@@ -190,23 +266,25 @@ TEST_CASE("equal peaks are one peak", "[utilization]") {
     CHECK(is_near(2 * mixed_precision_mfu(step.work, measured, all), mfu));
 }
 
-TEST_CASE("a peak of an unknown component, or one that cannot be, is an error", "[utilization][errors]") {
+TEST_CASE("an unknown component or an invalid peak is an error", "[utilization][errors]") {
     const llama_step step;
     const auto problem = [&](const component_peak& peak) {
         const std::vector<component_peak> peaks{{"mlp", 1978.9}, peak};
         return error_of([&] { return mixed_precision_mfu(step.work, {2.5, 8, 989}, peaks); });
     };
     CHECK(problem({"lm_head", 989}) == "no error");
-    CHECK(problem({"moe.experts", 1978.9}) == R"(component: this model counts no component named "moe.experts")");
-    CHECK(problem({"", 1978.9}) == R"(component: this model counts no component named "")");
-    CHECK(problem({"mlp", 989}) == "component: \"mlp\" has two peaks");
+    CHECK(problem({"moe.experts", 1978.9}) ==
+          R"(component: this model counts no component named "moe.experts": use a name that the breakdown shows)");
+    CHECK(problem({"", 1978.9}) ==
+          R"(component: this model counts no component named "": use a name that the breakdown shows)");
+    CHECK(problem({"mlp", 989}) == "component: \"mlp\" has two peaks: give each component once");
     CHECK(problem({"lm_head", 0}) == "peak_tflops: must be a finite number above 0, got 0.000000");
     CHECK(problem({"lm_head", -1}) == "peak_tflops: must be a finite number above 0, got -1.000000");
     CHECK(problem({"lm_head", not_a_number}) == "peak_tflops: must be a finite number above 0, got nan");
     CHECK(problem({"lm_head", infinity}) == "peak_tflops: must be a finite number above 0, got inf");
 }
 
-TEST_CASE("the largest double is finite", "[utilization][errors]") {
+TEST_CASE("the largest double is accepted as a measurement and infinity is an error", "[utilization][errors]") {
     CHECK_NOTHROW(detail::require_finite_positive(std::numeric_limits<double>::max(), "seconds"));
     CHECK(error_of([] { detail::require_finite_positive(infinity, "seconds"); }) ==
           "seconds: must be a finite number above 0, got inf");
@@ -214,8 +292,7 @@ TEST_CASE("the largest double is finite", "[utilization][errors]") {
 
 // ---- the one conversion ----
 
-TEST_CASE("a count below 2^53 is its double, and a larger one is rounded to the nearest, ties to even",
-          "[utilization]") {
+TEST_CASE("a FLOP count below 2^53 is an exact double and a larger one rounds to nearest even", "[utilization]") {
     const auto at = [](unsigned exponent, uint128 more = 0) { return flops{(uint128{1} << exponent) + more}; };
     const auto power = [](int exponent) { return std::ldexp(1.0, exponent); };
     CHECK(to_double(flops{}) == 0);

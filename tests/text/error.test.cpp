@@ -14,7 +14,7 @@ namespace error_test {
 
 using floptally::detail::text_of;
 
-TEST_CASE("a text is put together out of words and numbers") {
+TEST_CASE("the text of an error joins texts and numbers") {
     const std::string owned = "c";
     CHECK(text_of({"a", std::string_view("b"), owned, " ", 7, " ", 0U, " ", -12L}) == "abc 7 0 -12");
     CHECK(text_of({}).empty());
@@ -25,13 +25,30 @@ TEST_CASE("a text is put together out of words and numbers") {
     CHECK(text_of({static_cast<std::uint8_t>(255)}) == "255");
 }
 
-TEST_CASE("what is refused names its field") {
+TEST_CASE("an error from detail::refuse names its field") {
     CHECK(error_of([] {
               floptally::detail::refuse("heads[" + std::to_string(3) + "]", {"got ", 5});
           }) == "heads[3]: got 5");
 }
 
-TEST_CASE("Control characters of a field and of a value neither end the text nor rule a terminal") {
+TEST_CASE("with_renamed_field renames the field of an error about that list and of no other error") {
+    const auto renamed = [](const auto& problem) {
+        return error_of(
+            [&] { floptally::detail::with_renamed_field("lengths", "lengths_file", [&] { throw problem; }); });
+    };
+    CHECK(renamed(floptally::error("lengths", "is empty")) == "lengths_file: is empty");
+    CHECK(renamed(floptally::error("lengths[3]", "got -1")) == "lengths_file[3]: got -1");
+    CHECK(renamed(floptally::error("lengths_padded", "is empty")) == "lengths_padded: is empty");
+    CHECK(renamed(floptally::error("length", "is 0")) == "length: is 0");
+    CHECK(renamed(floptally::error("encoder_lengths", "is empty")) == "encoder_lengths: is empty");
+    const auto overflows = [] {
+        floptally::detail::with_renamed_field("lengths", "mine",
+                                              [] { throw floptally::overflow("squares", "too large"); });
+    };
+    CHECK_THROWS_AS(overflows(), floptally::overflow);
+}
+
+TEST_CASE("control characters in an error's field or value are escaped") {
     using namespace std::string_view_literals;
     const floptally::error problem("a\0b"sv, "must be 1, got \"\x1b[2J\r\0é\x7f\""sv);
     CHECK(problem.field() == "a?b");

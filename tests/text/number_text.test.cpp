@@ -9,7 +9,7 @@
 
 namespace number_text_test {
 
-TEST_CASE("A number is read by a stream as std::from_chars reads it, to the last bit and the same place") {
+TEST_CASE("the stream-based number parser gives the value and end position of std::from_chars") {
     const auto compared = [](const std::string& text) {
         double expected = 7;
         double found = 7;

@@ -23,7 +23,7 @@ table two_sections() {
 
 }  // namespace
 
-TEST_CASE("Sections of a table stand in line under their names") {
+TEST_CASE("sections of a table are aligned under their titles") {
     CHECK(to_text(two_sections()) ==
           "ab      1 234\n"
           "\n"
@@ -37,7 +37,7 @@ TEST_CASE("Sections of a table stand in line under their names") {
           "  a  1\n");
 }
 
-TEST_CASE("In Markdown every section has a head and all of its cells, and words end neither cell nor row") {
+TEST_CASE("a Markdown table has a header row per section and escaped cells") {
     CHECK(to_markdown(two_sections()) ==
           "| | |\n| --- | --: |\n"
           "| ab | 1 234 |\n"
@@ -49,7 +49,7 @@ TEST_CASE("In Markdown every section has a head and all of its cells, and words 
           "| z |  |  |\n");
 }
 
-TEST_CASE("Cells of numbers") {
+TEST_CASE("number cells of a table are formatted with digits, decimals and units") {
     CHECK(floptally::count_cell(1'234'567).text == "1 234 567");
     CHECK(floptally::count_cell(1'234'567).exact == "1234567");
     CHECK(floptally::number_cell(-7.5, 2, " %").text == "-7.50 %");
@@ -57,7 +57,7 @@ TEST_CASE("Cells of numbers") {
     CHECK(floptally::number_cell(-0.005001, 2).text == "-0.01");
 }
 
-TEST_CASE("digits are grouped in threes") {
+TEST_CASE("digits of large integers are grouped in threes") {
     using floptally::grouped;
     CHECK(grouped(0) == "0");
     CHECK(grouped(7) == "7");

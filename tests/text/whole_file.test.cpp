@@ -52,7 +52,7 @@ std::size_t calls_of_a_save(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("Each call of a save fails once: a named error, the old file is there, and nothing beside it") {
+TEST_CASE("a failing system call during a save is an error that keeps the old file and leaves no other file") {
     const fs::path folder = fresh_folder("failing");
     const fs::path file = folder / "state";
     floptally::write_whole(file, before, "path");
@@ -70,7 +70,7 @@ TEST_CASE("Each call of a save fails once: a named error, the old file is there,
     fs::remove_all(folder);
 }
 
-TEST_CASE("A process that is killed before or after any call of a save leaves the old file or the new one") {
+TEST_CASE("a process killed during a save leaves either the old or the new file") {
     const fs::path folder = fresh_folder("killed");
     const fs::path file = folder / "state";
     const std::size_t calls = calls_of_a_save(file);
@@ -98,7 +98,7 @@ TEST_CASE("A process that is killed before or after any call of a save leaves th
     fs::remove_all(folder);
 }
 
-TEST_CASE("A disk that is full after any number of bytes: a named error, the old file, and nothing beside it") {
+TEST_CASE("a full disk during a save is an error that keeps the old file and leaves no other file") {
     const fs::path folder = fresh_folder("full");
     const fs::path file = folder / "state";
     const std::string large(20'000, 'x');
@@ -125,7 +125,7 @@ TEST_CASE("A disk that is full after any number of bytes: a named error, the old
     fs::remove_all(folder);
 }
 
-TEST_CASE("A device is written to as it is, a link stays one, and a file keeps its mode") {
+TEST_CASE("a save writes directly to devices, follows links and keeps file modes") {
     CHECK(error_of([] { floptally::write_whole("/dev/full", "text", "path"); }) ==
           "path: cannot write \"/dev/full\": No space left on device");
     CHECK(fs::is_character_file("/dev/full"));

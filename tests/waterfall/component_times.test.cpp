@@ -22,7 +22,7 @@ using floptally::breakdown;
 using floptally::component_line;
 using floptally::component_waterfall;
 using floptally::counted_passes;
-using floptally::step_account;
+using floptally::time_breakdown;
 using floptally::timed_part;
 using floptally::work_at_peak;
 
@@ -40,16 +40,16 @@ void put(breakdown& work, std::string_view name, std::uint64_t useful, std::uint
 }
 
 /// A second of four GPUs of 100 TFLOP/s.
-step_account by_hand() {
-    step_account account{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
+time_breakdown by_hand() {
+    time_breakdown timed{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
     breakdown slow;
     put(slow, "attention.core", 30 * tera, 6 * tera, 9 * tera);
     put(slow, "lm_head", 12 * tera);
     put(slow, "norm", 0);
     breakdown fast;
     put(fast, "mlp", 90 * tera);
-    account.work = {{slow, 100}, {fast, 200}};
-    return account;
+    timed.work = {{slow, 100}, {fast, 200}};
+    return timed;
 }
 
 const component_line& line(const component_waterfall& of, std::string_view name) {
@@ -75,35 +75,35 @@ sums sums_of(const component_waterfall& of) {
         sum.useful += line.useful_nanoseconds;
         sum.executed += line.executed_nanoseconds;
         sum.lost += line.lost();
-        CHECK(line.lost() == line.besides() + line.below());
+        CHECK(line.lost() == line.not_useful() + line.below_peak());
     }
     return sum;
 }
 
 }  // namespace
 
-TEST_CASE("Components of a step made by hand") {
-    step_account account = by_hand();
-    account.apart = {{"optimizer", 0.05}};
+TEST_CASE("a component waterfall matches a hand calculation") {
+    time_breakdown timed = by_hand();
+    timed.apart = {{"optimizer", 0.05}};
     const std::vector<timed_part> times = {{.name = "core", .components = {"attention.*"}, .seconds = 0.3},
                                            {.name = "mlp", .components = {"mlp"}, .seconds = 0.25},
                                            {.name = "dispatch", .seconds = 0.1}};
-    const component_waterfall made(account, times);
+    const component_waterfall made(timed, times);
     const component_line& core = line(made, "core");
     CHECK(core.components == std::vector<std::string>{"attention.core"});
     CHECK(core.gpu_nanoseconds == 1'200'000'000);
     CHECK(core.useful_nanoseconds == 300'000'000);    // 30 TFLOP at 100 TFLOP/s
     CHECK(core.executed_nanoseconds == 450'000'000);  // 45
     CHECK(core.lost() == 900'000'000);
-    CHECK(core.besides() == 150'000'000);
-    CHECK(core.below() == 750'000'000);
+    CHECK(core.not_useful() == 150'000'000);
+    CHECK(core.below_peak() == 750'000'000);
     CHECK(core.share == Approx(0.3));
     CHECK(core.mfu == Approx(0.25));
     CHECK(core.kernel_rate == Approx(0.375));
     const component_line& mlp = line(made, "mlp");
     CHECK(mlp.useful_nanoseconds == 900'000'000);  // at the stated peak
     CHECK(mlp.executed_nanoseconds == 450'000'000);
-    CHECK(mlp.besides() == -450'000'000);  // its own peak is twice the stated one
+    CHECK(mlp.not_useful() == -450'000'000);  // its own peak is twice the stated one
     CHECK(mlp.mfu == Approx(0.45));
     CHECK(line(made, "dispatch").lost() == 400'000'000);
     CHECK(line(made, "dispatch").mfu == 0);
@@ -121,21 +121,21 @@ TEST_CASE("Components of a step made by hand") {
     CHECK(made.points(sum.lost) == Approx(100 * (1 - made.whole().mfu())));
 }
 
-TEST_CASE("Passes that are timed apart, and the executed work of a layout and of tiles") {
-    step_account account = by_hand();
-    account.repeated = account.work;
+TEST_CASE("a component waterfall may time passes separately, with parallel layouts and masked tiles") {
+    time_breakdown timed = by_hand();
+    timed.repeated = timed.work;
     breakdown again;
     again.append("lm_head").executed_more[1] = 8 * tera;
-    account.repeated->push_back({again, 100});
+    timed.repeated->push_back({again, 100});
     breakdown tiles;
     tiles.append("attention.core").executed_more[0] = 5 * tera;
     tiles.append("masks").executed_more[0] = tera;
-    account.masked_tiles = std::vector<work_at_peak>{{tiles, 100}};
+    timed.masked_tiles = std::vector<work_at_peak>{{tiles, 100}};
     const std::vector<timed_part> times = {
         {.name = "f", .components = {"attention.core"}, .timed = counted_passes::forward, .seconds = 0.1},
         {.name = "b", .components = {"attention.core"}, .timed = counted_passes::backward, .seconds = 0.2},
         {.name = "h", .components = {"lm_head"}, .timed = counted_passes::backward, .seconds = 0.05}};
-    const component_waterfall made(account, times);
+    const component_waterfall made(timed, times);
     CHECK(line(made, "f").useful_nanoseconds == 100'000'000);
     CHECK(line(made, "f").executed_nanoseconds == 210'000'000);  // 10 useful, 6 of padding, 5 of tiles
     CHECK(line(made, "b").useful_nanoseconds == 200'000'000);
@@ -148,12 +148,12 @@ TEST_CASE("Passes that are timed apart, and the executed work of a layout and of
     CHECK(rest.executed_nanoseconds == 40'000'000 + 450'000'000 + 10'000'000);
 }
 
-TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosecond") {
+TEST_CASE("the MFU points of components add up to the lost MFU to the nanosecond") {
     std::mt19937_64 random(5);
     std::uniform_real_distribution<double> fraction(0, 1);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
     for (int repeat = 0; repeat < 2000; ++repeat) {
-        step_account account{.step = {.gpus = 1 + up_to(20'000), .peak_tflops = 1 + 2000 * fraction(random)}};
+        time_breakdown timed{.step = {.gpus = 1 + up_to(20'000), .peak_tflops = 1 + 2000 * fraction(random)}};
         const std::uint64_t components = 1 + up_to(9);
         double needed = 0;
         std::vector<double> needs(components, 0.0);
@@ -171,15 +171,15 @@ TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosec
                     needed += own;
                 }
             }
-            account.work.push_back({work, peak});
+            timed.work.push_back({work, peak});
         }
         if (needed == 0) {
             continue;
         }
-        if (account.step.gpus > 1 && up_to(1) == 0) {
-            account.idle_gpus = up_to(account.step.gpus - 1);
+        if (timed.step.gpus > 1 && up_to(1) == 0) {
+            timed.idle_gpus = up_to(timed.step.gpus - 1);
         }
-        const auto working = static_cast<double>(account.step.gpus - account.idle_gpus.value_or(0));
+        const auto working = static_cast<double>(timed.step.gpus - timed.idle_gpus.value_or(0));
         std::vector<timed_part> times;
         double seconds = 0;
         for (std::uint64_t i = 0; i < components; ++i) {
@@ -195,21 +195,20 @@ TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosec
             seconds += times.back().seconds;
         }
         // Sometimes the parts are all of the step: nothing is left but what rounding leaves.
-        account.step.seconds = seconds * (up_to(3) == 0 ? 1 : 1 + fraction(random));
-        if (account.step.seconds * static_cast<double>(account.step.gpus) > 4e9) {
+        timed.step.seconds = seconds * (up_to(3) == 0 ? 1 : 1 + fraction(random));
+        if (timed.step.seconds * static_cast<double>(timed.step.gpus) > 4e9) {
             continue;
         }
-        const component_waterfall made(account, times);
+        const component_waterfall made(timed, times);
         const sums sum = sums_of(made);
-        const std::int64_t all =
-            std::llround(account.step.seconds * 1e9) * static_cast<std::int64_t>(account.step.gpus);
+        const std::int64_t all = std::llround(timed.step.seconds * 1e9) * static_cast<std::int64_t>(timed.step.gpus);
         REQUIRE(sum.time == all);
         REQUIRE(made.gpu_nanoseconds() == all);
         floptally::flops useful;
-        for (const work_at_peak& entry : account.work) {
+        for (const work_at_peak& entry : timed.work) {
             useful += entry.work.total(floptally::view::useful);
         }
-        const std::int64_t at_peak = std::llround(to_double(useful) / 1e12 / account.step.peak_tflops * 1e9);
+        const std::int64_t at_peak = std::llround(to_double(useful) / 1e12 / timed.step.peak_tflops * 1e9);
         REQUIRE(sum.useful == at_peak);
         REQUIRE(sum.lost == all - at_peak);
         if (made.whole().mfu() <= 1) {  // where parts run faster than at the stated peak it may be more
@@ -219,7 +218,7 @@ TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosec
         for (const component_line& line : made.lines()) {
             REQUIRE(line.gpu_nanoseconds >= 0);
             REQUIRE(line.useful_nanoseconds >= 0);
-            REQUIRE(line.below() >= -2);  // its sums are rounded apart
+            REQUIRE(line.below_peak() >= -2);  // its sums are rounded apart
             REQUIRE(std::isfinite(line.mfu));
             points += made.points(line.lost());
         }
@@ -227,44 +226,46 @@ TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosec
     }
 }
 
-TEST_CASE("Times that cannot be are named errors") {
+TEST_CASE("an invalid component time is an error that names the field") {
     const auto refused = [](std::vector<timed_part> times, double apart = 0) {
-        step_account account = by_hand();
-        account.apart = {{"optimizer", apart}};
-        return error_of([&] { static_cast<void>(component_waterfall(account, times)); });
+        time_breakdown timed = by_hand();
+        timed.apart = {{"optimizer", apart}};
+        return error_of([&] { static_cast<void>(component_waterfall(timed, times)); });
     };
     const timed_part core{.name = "core", .components = {"attention.core"}, .seconds = 0.3};
     CHECK(refused({core}) == "no error");
     CHECK(refused({{.name = "core", .components = {"atention.core"}, .seconds = 0.3}}) ==
-          "times[0]: \"core\" is of \"atention.core\", and the work has none: attention.core, lm_head, norm, mlp");
-    CHECK(refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
-          "times[0]: \"core\" is of \"moe.*\", and the work has none: attention.core, lm_head, norm, mlp");
+          "times[0]: \"core\" lists the component \"atention.core\", but the work has only: attention.core, lm_head, "
+          "norm, mlp");
+    CHECK(
+        refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
+        "times[0]: \"core\" lists the component \"moe.*\", but the work has only: attention.core, lm_head, norm, mlp");
     CHECK(refused({{.name = "core", .components = {"moe.*", "attention.*"}, .seconds = 0.3}}) == "no error");
     CHECK(refused({core, {.name = "again", .components = {"attention.*"}, .seconds = 0.3}}) ==
-          "times[1]: \"attention.core\" has two times");
+          "times[1]: \"attention.core\" has two times: list the component in one part only");
     CHECK(
         refused(
             {core,
              {.name = "back", .components = {"attention.core"}, .timed = counted_passes::backward, .seconds = 0.3}}) ==
-        "times[1]: \"attention.core\" has two times");
-    CHECK(refused({core, core}) == "times[1]: \"core\" has two times");
-    CHECK(refused({{.name = "optimizer", .seconds = 0.1}}, 0.1) == "times[1]: \"optimizer\" has two times");
-    CHECK(
-        refused({{.name = "core", .components = {"attention.core"}, .seconds = 0.1}}) ==
-        "times[0]: \"core\" needs 0.112500 s of each GPU at its peak, and took 0.100000 s: a time, a peak or a number "
-        "of GPUs is wrong, or its components ran in another part");
+        "times[1]: \"attention.core\" has two times: list the component in one part only");
+    CHECK(refused({core, core}) == "times[1]: \"core\" has two times: give one time for each name and pass");
+    CHECK(refused({{.name = "optimizer", .seconds = 0.1}}, 0.1) ==
+          "times[1]: \"optimizer\" has two times: give one time for each name and pass");
+    CHECK(refused({{.name = "core", .components = {"attention.core"}, .seconds = 0.1}}) ==
+          "times[0]: \"core\" needs 0.112500 s of each GPU at its peak, and took 0.100000 s: check the time, the "
+          "peak and the number of GPUs, and that its components ran in this part");
     CHECK(refused({{.name = "core", .seconds = -0.1}}) ==
           "times[0]: \"core\" must be from 0 to the 1.000000 s of the step, got -0.100000");
     CHECK(refused({{.name = "core", .seconds = std::nan("")}}) ==
           "times[0]: \"core\" must be from 0 to the 1.000000 s of the step, got nan");
     CHECK(refused({core, {.name = "wait", .seconds = 0.8}}) ==
-          "times: are 1.100000 s together, and the step 1.000000: some of them overlap, or are of another step");
+          "times: add up to 1.100000 s, more than the step's 1.000000 s: give times of one step that do not overlap");
     CHECK(refused({core, {.name = "wait", .seconds = 0.6}}) ==
-          "times: leave 0.100000 s of each GPU, and lm_head, mlp need 0.142500 s at their peak: a time is too long, or "
-          "they ran in a part that does not say so");
+          "times: leave 0.100000 s of each GPU for components without a time, but these (lm_head, mlp) need 0.142500 s "
+          "at their peak: shorten a time, or list these components in the part that ran them");
 }
 
-TEST_CASE("Components as a table and as Markdown") {
+TEST_CASE("a component waterfall prints as a text table and as Markdown") {
     const std::vector<timed_part> times = {
         {.name = "core", .components = {"attention.core"}, .timed = counted_passes::forward, .seconds = 0.2},
         {.name = "dispatch", .seconds = 0.1}};
@@ -287,12 +288,12 @@ TEST_CASE("Components as a table and as Markdown") {
     CHECK(markdown.find("\n| dispatch | 100.000 | 10.00 | - | - | 10.00 | 0.00 | 10.00 |  |\n") != std::string::npos);
 }
 
-TEST_CASE("Two steps side by side: what became slower is first, and the differences are the steps' own") {
+TEST_CASE("a comparison of two steps lists the largest slowdown first and adds up") {
     std::mt19937_64 random(35);
     const auto milliseconds = [&](std::uint64_t least) { return 1e-3 * static_cast<double>(least + random() % 100); };
     for (int repeat = 0; repeat < 200; ++repeat) {
-        step_account account = by_hand();
-        account.apart = {};
+        time_breakdown timed = by_hand();
+        timed.apart = {};
         std::vector<timed_part> before = {{"attention", {"attention.core"}, counted_passes::train, milliseconds(120)},
                                           {"mlp", {"mlp"}, counted_passes::forward, milliseconds(45)},
                                           {"mlp", {"mlp"}, counted_passes::backward, milliseconds(85)},
@@ -302,9 +303,9 @@ TEST_CASE("Two steps side by side: what became slower is first, and the differen
         const double more = 0.001 + milliseconds(0);
         after[slower].seconds += more;
         after[3].name = "optimizer";  // which only the later step has
-        step_account later = account;
+        time_breakdown later = timed;
         later.step.seconds += more;
-        const component_waterfall first(account, before);
+        const component_waterfall first(timed, before);
         const component_waterfall second(later, after);
         const std::vector<floptally::compared_component> all = floptally::compare(first, second);
         double sum = 0;

@@ -52,20 +52,20 @@ struct tiles_of_window {
 /// Two layers of causal and three of windowed attention, between matrices, as one's own model.
 template <class Causal, class Window>
 std::vector<model_part> model_of(const Causal& causal, const Window& window) {
-    const auto layer = [](const floptally::rule& attends, std::uint64_t first, std::uint64_t repeat) {
+    const auto layer = [](const floptally::statistic& attends, std::uint64_t first, std::uint64_t repeat) {
         namespace value = floptally::value;
         floptally::cost cost;
         cost.add(
             "attention.qkv",
-            floptally::linear{.in_features = 8, .out_features = 24, .reads = value::stream, .writes = value::made(0)});
+            floptally::linear{.in_features = 8, .out_features = 24, .reads = value::stream, .writes = value::local(0)});
         cost.add("attention.core",
                  floptally::attention_core{.num_heads = 2,
                                            .qk_head_dim = 4,
                                            .v_head_dim = 6,
-                                           .q = value::made(0),
-                                           .k = value::made(0),
-                                           .v = value::made(0),
-                                           .writes = value::made(1)},
+                                           .q = value::local(0),
+                                           .k = value::local(0),
+                                           .v = value::local(0),
+                                           .writes = value::local(1)},
                  attends);
         return model_part{.name = "layer", .cost = cost, .first_layer = first, .repeat = repeat};
     };
@@ -74,7 +74,7 @@ std::vector<model_part> model_of(const Causal& causal, const Window& window) {
 
 }  // namespace
 
-TEST_CASE("Masked tiles are the tiles' pairs less the mask's, in each pass as the plan executes them") {
+TEST_CASE("work in masked tiles is tile pairs minus mask pairs in each executed pass") {
     const std::vector<model_part> parts = model_of(mask::causal(), mask::sliding_window(20));
     const std::vector<model_part> tiled = model_of(tiles_of_window{0}, tiles_of_window{20});
     const std::vector<std::uint32_t> lengths = {1, 15, 16, 17, 40, 100, 7};
@@ -84,7 +84,7 @@ TEST_CASE("Masked tiles are the tiles' pairs less the mask's, in each pass as th
     plans[1].flash_attention = false;
     plans[2].recomputed = floptally::recompute::full;
     plans[3].weights.push_back(
-        {.weights = "*", .state = floptally::weight_state::frozen, .first_layer = 0, .last_layer = 2}, "rules");
+        {.weights = "*", .state = floptally::weight_state::frozen, .first_layer = 0, .last_layer = 2}, "statistics");
     for (const training_plan& plan : plans) {
         tally batch{floptally::cost_of(parts).masks()};
         batch.add_lengths(lengths);
@@ -106,7 +106,7 @@ TEST_CASE("Masked tiles are the tiles' pairs less the mask's, in each pass as th
     }
 }
 
-TEST_CASE("F80: masked tiles run at the peak of the attention that they are of") {
+TEST_CASE("work in masked tiles is timed at the peak of its attention component") {
     const std::vector<model_part> parts = model_of(mask::causal(), mask::sliding_window(20));
     const std::vector<model_part> tiled = model_of(tiles_of_window{0}, tiles_of_window{20});
     const std::vector<std::uint32_t> lengths = {1, 15, 16, 17, 40, 100, 7};
@@ -142,7 +142,7 @@ TEST_CASE("F80: masked tiles run at the peak of the attention that they are of")
     CHECK(peaks == 2);
 }
 
-TEST_CASE("Masked tiles look at slots, as kernels do, and keep the batch") {
+TEST_CASE("masked tiles are counted over whole slots and leave the batch unchanged") {
     const std::vector<model_part> parts = model_of(mask::causal(), mask::causal());
     masked_tiles slots(parts, {.rows = 16, .keys = 8});
     slots.add_cu_seqlens(std::vector<std::int32_t>{0, 10, 30, 30}, std::vector<std::int32_t>{0, 16, 48, 64}, 2);
@@ -155,11 +155,12 @@ TEST_CASE("Masked tiles look at slots, as kernels do, and keep the batch") {
     CHECK(masked_tiles(parts, {1, 1}).work().components().size() == 0);
 }
 
-TEST_CASE("Masked tiles of a mask without tiles, or of no tile, are an error that adds nothing") {
+TEST_CASE("masked tiles of a mask without tiles or with tile size zero are an error that adds nothing") {
     const std::vector<model_part> chosen = model_of(mask::top_k(4), mask::causal());
     masked_tiles counted(chosen, {});
     CHECK(error_of([&] { counted.add_lengths(std::vector<std::uint32_t>{9}); }) ==
-          "mask: top_k(4) says how many keys a query sees, not which");
+          "mask: top_k(4) gives only the number of keys that a query sees: pass a mask with `add_keys`, such as a "
+          "window");
     CHECK(counted.total() == tally{counted.masks()});
     CHECK(error_of([&] { masked_tiles(chosen, {0, 8}); }) == "tile: must be at least 1, got 0");
 }

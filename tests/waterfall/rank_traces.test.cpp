@@ -45,7 +45,7 @@ struct played_rank {
         const auto add = [&](trace_kind what, const std::string& of, std::int64_t from, std::int64_t until,
                              std::uint32_t lane) -> trace_event& {
             made.names.push_back(of);
-            made.events.push_back({.what = what,
+            made.events.push_back({.kind = what,
                                    .name = static_cast<std::uint32_t>(made.names.size() - 1),
                                    .lane = lane,
                                    .begin = from,
@@ -69,7 +69,7 @@ breakdown mlp_work(std::uint64_t flops) {
 
 }  // namespace
 
-TEST_CASE("F82: several ranks' traces are one account: waiting is told from transfer, and stragglers are named") {
+TEST_CASE("traces of several ranks separate waiting from transfer and name the slowest ranks") {
     std::mt19937_64 random(820);
     const auto up_to = [&](std::int64_t most) {
         return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
@@ -125,7 +125,7 @@ TEST_CASE("F82: several ranks' traces are one account: waiting is told from tran
             }
             // The step is as long as all of it: a mark on the host from the beginning to the end.
             shifted.names.push_back("ProfilerStep#1");
-            shifted.events.push_back({.what = trace_kind::annotation,
+            shifted.events.push_back({.kind = trace_kind::annotation,
                                       .name = static_cast<std::uint32_t>(shifted.names.size() - 1),
                                       .begin = shift,
                                       .end = shift + rank.end});
@@ -148,7 +148,7 @@ TEST_CASE("F82: several ranks' traces are one account: waiting is told from tran
             REQUIRE(is(lines[i].computing, ranks[i].computing));
             REQUIRE(is(lines[i].waiting, ranks[i].waiting));
             REQUIRE(is(lines[i].transfer, ranks[i].transfer));
-            REQUIRE(is(lines[i].besides, ranks[i].optimizer));
+            REQUIRE(is(lines[i].other, ranks[i].optimizer));
             REQUIRE(is(lines[i].idle, ranks[i].idle));
             REQUIRE(is(lines[i].hidden, ranks[i].hidden));
             end += static_cast<double>(ranks[i].end);
@@ -159,14 +159,14 @@ TEST_CASE("F82: several ranks' traces are one account: waiting is told from tran
         }
         // The waterfall of the whole: each line is a mean over the ranks.
         const auto count = static_cast<double>(ranks.size());
-        floptally::step_account account{.step = {.seconds = made.seconds(), .gpus = ranks.size(), .peak_tflops = 1e6}};
-        account.work = {{work, 1e6}};
-        account.apart = made.apart(work);
-        account.ranks = made.times(work);
-        const floptally::waterfall whole(account);
+        floptally::time_breakdown timed{.step = {.seconds = made.seconds(), .gpus = ranks.size(), .peak_tflops = 1e5}};
+        timed.work = {{work, 1e5}};
+        timed.apart = made.apart(work);
+        timed.ranks = made.times(work);
+        const floptally::waterfall whole(timed);
         const auto share = [&](waterfall_step what) {
             for (const floptally::waterfall_line& line : whole.lines()) {
-                if (line.what == what) {
+                if (line.step == what) {
                     return line.share;
                 }
             }
@@ -181,7 +181,7 @@ TEST_CASE("F82: several ranks' traces are one account: waiting is told from tran
     }
 }
 
-TEST_CASE("F82: collectives of which ranks have different numbers are not told apart, and counted") {
+TEST_CASE("collectives without a match in other ranks' traces are counted and not split into waiting") {
     std::vector<played_rank> ranks(2);
     for (std::size_t i = 0; i < 2; ++i) {
         ranks[i].run("gemm", "model.layers.0.mlp", 0, 10, 7);
@@ -190,11 +190,12 @@ TEST_CASE("F82: collectives of which ranks have different numbers are not told a
     ranks[1].run("ncclDevKernel_AllReduce", "comm", 40, 10, 20);
     const rank_traces made({ranks[0].made, ranks[1].made});
     REQUIRE(!made.notes().empty());
-    CHECK(made.notes().back() == "kernels of communication that no other trace has, whose waiting is not told: 3");
+    CHECK(made.notes().back() ==
+          "kernels of communication that no other trace has, so that their waiting is unknown: 3");
     CHECK(!made.times(mlp_work(1)));
     const auto apart = made.apart(mlp_work(1));
     CHECK(apart.front().kind == floptally::apart_kind::communication);
-    CHECK(error_of([] { rank_traces({}); }) == "trace: needs one of at least one rank");
+    CHECK(error_of([] { rank_traces({}); }) == "trace: is missing: give the trace of at least one rank");
 }
 
 }  // namespace rank_traces_test

@@ -34,7 +34,7 @@ struct made_trace : trace {
     trace_event& add(trace_kind what, const std::string& name, std::int64_t begin, std::int64_t end,
                      std::uint32_t lane = 0) {
         names.push_back(name);
-        events.push_back({.what = what,
+        events.push_back({.kind = what,
                           .name = static_cast<std::uint32_t>(names.size() - 1),
                           .lane = lane,
                           .begin = begin,
@@ -59,7 +59,7 @@ using part = std::pair<std::int64_t, std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("Time that several share: every nanosecond once, as a walk over all of them finds") {
+TEST_CASE("the time of overlapping kernels is attributed once, as a full scan of the trace finds") {
     std::mt19937_64 random(11);
     const auto up_to = [&](std::int64_t most) {
         return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
@@ -107,7 +107,7 @@ TEST_CASE("Time that several share: every nanosecond once, as a walk over all of
     CHECK(shared == std::map<std::uint64_t, std::int64_t>{{1, 6}, {2, 5}, {3, 1}});
 }
 
-TEST_CASE("A moment of a thread is its innermost operator's, of the innermost module that a pattern knows") {
+TEST_CASE("each instant of a trace belongs to the innermost operator and its innermost known module") {
     made_trace of;
     of.add(trace_kind::module_call, "LlamaMLP", 0, 100);
     of.add(trace_kind::op, "aten::linear", 10, 60);
@@ -124,7 +124,7 @@ TEST_CASE("A moment of a thread is its innermost operator's, of the innermost mo
     CHECK(made.at("no operator runs") == part(50, 0));
 }
 
-TEST_CASE("What a backward computes again is of the module that it runs, and of the backward") {
+TEST_CASE("recomputed operators in a trace belong to their module and to the backward pass") {
     made_trace of;
     of.add(trace_kind::annotation, "model.layers.0", 0, 30);
     of.add(trace_kind::op, "CheckpointFunction", 1, 29).sequence = 5;
@@ -142,7 +142,7 @@ TEST_CASE("What a backward computes again is of the module that it runs, and of 
     CHECK(made.at("mlp") == part(18, 19 + 10));
 }
 
-TEST_CASE("The operator that made a node is the last with its number") {
+TEST_CASE("a backward node of a trace belongs to the last operator with its sequence number") {
     made_trace of;
     of.add(trace_kind::annotation, "x.mlp", 0, 10);
     of.add(trace_kind::op, "aten::empty", 1, 2).sequence = 7;  // makes none: the number is as it was
@@ -154,12 +154,12 @@ TEST_CASE("The operator that made a node is the last with its number") {
     CHECK(parts_of(of).at("attention.core") == part(1, 5));
     // A thread that two links say differently is none.
     of.add(trace_kind::op, "aten::mul", 21, 22, 1).sequence = 7;
-    of.links = {{0, 21, 0, 40}, {1, 21, 0, 40}};
+    of.links = {{0, 0, 40}, {1, 0, 40}};
     CHECK(parts_of(of).count("not attributed") == 1);
     CHECK(parts_of(of).at("attention.core") == part(1, 0));
 }
 
-TEST_CASE("Steps and devices: a step of one device, whatever is outside of the marks") {
+TEST_CASE("a step of a trace covers one device and ignores events outside the step marks") {
     made_trace of;
     of.add(trace_kind::annotation, "ProfilerStep#3", 100, 200);
     of.add(trace_kind::annotation, "ProfilerStep#4", 200, 300);
@@ -243,7 +243,7 @@ struct played_device {
 
 }  // namespace
 
-TEST_CASE("F82: a step's two ends are on the device's clock, however far the host is ahead") {
+TEST_CASE("a traced step begins and ends on the device clock even if the host runs ahead") {
     std::mt19937_64 random(82);
     std::size_t behind = 0;
     for (int repeat = 0; repeat < 300; ++repeat) {
@@ -264,8 +264,8 @@ TEST_CASE("F82: a step's two ends are on the device's clock, however far the hos
         std::int64_t mark = INT64_MAX;
         std::int64_t launch = INT64_MAX;
         for (const trace_event& event : alone.events) {
-            (event.what == trace_kind::annotation ? mark : launch) =
-                std::min(event.what == trace_kind::annotation ? mark : launch, event.begin);
+            (event.kind == trace_kind::annotation ? mark : launch) =
+                std::min(event.kind == trace_kind::annotation ? mark : launch, event.begin);
         }
         REQUIRE(std::abs(error) <= static_cast<double>(launch - mark + 3) / static_cast<double>(steps));
         behind += made.notes().empty() ? 0 : 1;
@@ -273,17 +273,17 @@ TEST_CASE("F82: a step's two ends are on the device's clock, however far the hos
     CHECK(behind > 100);
 }
 
-TEST_CASE("F83: a note's times are of one step of one device, as the table's") {
+TEST_CASE("notes on a trace give times per step and device, as its table does") {
     made_trace of;
     of.add(trace_kind::annotation, "ProfilerStep#1", 0, 50'000'000);
     of.add(trace_kind::annotation, "ProfilerStep#2", 50'000'000, 100'000'000);
     of.add(trace_kind::op, "mine", 10'000'000, 30'000'000);
     const trace_times made(of);
     REQUIRE(made.notes().size() == 1);
-    CHECK(made.notes()[0] == "no pattern says what 10.000 ms of a step are, most of them 10.000 ms mine");
+    CHECK(made.notes()[0] == "no pattern matches 10.000 ms of a step, most of that 10.000 ms mine");
 }
 
-TEST_CASE("Parts of a work: passes that the trace has, groups, towers, and time without FLOPs") {
+TEST_CASE("modules in a trace map to the passes, layer groups and towers of the counted work") {
     made_trace of;
     of.add(trace_kind::annotation, "visual.blocks.0.mlp", 0, 10);
     of.add(trace_kind::op, "aten::mm", 1, 9).sequence = 1;
@@ -334,7 +334,7 @@ TEST_CASE("Parts of a work: passes that the trace has, groups, towers, and time 
     CHECK(named(trace_times(alone).parts(tower), "vision.mlp").components == std::vector<std::string>{"mlp"});
 }
 
-TEST_CASE("Usual names of modules") {
+TEST_CASE("common module names in a trace map to components") {
     const floptally::module_map modules;
     const std::map<std::string, std::string> known{
         {"model.layers.3.self_attn.q_proj", "attention.qkv"},
@@ -391,7 +391,7 @@ TEST_CASE("Usual names of modules") {
     }
     CHECK(error_of([] {
               static_cast<void>(floptally::module_map(std::vector<floptally::module_pattern>{{"*", ""}}));
-          }) == "modules[0]: must have a pattern and the name of what runs there");
+          }) == "modules[0]: has an empty pattern or name: give a pattern and the component that runs there");
     for (const auto& [pattern, text, fits] : {std::tuple("*", "", true),
                                               {"a*c", "abbc", true},
                                               {"a*c", "abbcd", false},

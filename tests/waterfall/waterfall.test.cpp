@@ -25,7 +25,7 @@ namespace {
 
 using floptally::breakdown;
 using floptally::rank_times;
-using floptally::step_account;
+using floptally::time_breakdown;
 using floptally::waterfall;
 using floptally::waterfall_line;
 using floptally::waterfall_step;
@@ -45,7 +45,7 @@ breakdown work_of(std::string_view name, std::uint64_t useful, std::uint64_t pad
 
 const waterfall_line& line(const waterfall& of, waterfall_step what) {
     for (const waterfall_line& entry : of.lines()) {
-        if (entry.what == what) {
+        if (entry.step == what) {
             return entry;
         }
     }
@@ -63,25 +63,25 @@ std::int64_t sum_of(const waterfall& of) {
 constexpr std::uint64_t tera = 1'000'000'000'000;
 
 /// A second of four GPUs of 100 TFLOP/s; one of them idle, a tenth of a second spent on data.
-step_account by_hand() {
-    step_account account{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
+time_breakdown by_hand() {
+    time_breakdown timed{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
     // At its own peak: 40 TFLOP are 0.2 s at 200, 20 are 0.2 s at 100.
-    account.work = {{work_of("mlp", 40 * tera), 200},
-                    {work_of("attention", 20 * tera, 10 * tera, 5 * tera, 15 * tera), 100}};
-    account.repeated = account.work;
-    account.repeated->push_back({work_of("vision", 0, 10 * tera), 100});
-    account.masked_tiles = std::vector<work_at_peak>{{work_of("attention", 0, 0, 5 * tera), 100}};
-    account.ranks = rank_times::of(6, 12, 3);  // the largest has 6, the mean is 4
-    account.ranks->makespan = 8;
-    account.idle_gpus = 1;
-    account.apart = {{"data wait", 0.1}, {"transfer", 0}, {"optimizer", 0}, {"elementwise", 0}, {"launches", 0}};
-    account.memory_bound = {.gpu_seconds = 0, .assumed = "at 3.35 TB/s"};
-    return account;
+    timed.work = {{work_of("mlp", 40 * tera), 200},
+                  {work_of("attention", 20 * tera, 10 * tera, 5 * tera, 15 * tera), 100}};
+    timed.repeated = timed.work;
+    timed.repeated->push_back({work_of("vision", 0, 10 * tera), 100});
+    timed.masked_tiles = std::vector<work_at_peak>{{work_of("attention", 0, 0, 5 * tera), 100}};
+    timed.ranks = rank_times::of(6, 12, 3);  // the largest has 6, the mean is 4
+    timed.ranks->makespan = 8;
+    timed.idle_gpus = 1;
+    timed.apart = {{"data wait", 0.1}, {"transfer", 0}, {"optimizer", 0}, {"elementwise", 0}, {"launches", 0}};
+    timed.memory_bound = {.gpu_seconds = 0, .assumed = "at 3.35 TB/s"};
+    return timed;
 }
 
 }  // namespace
 
-TEST_CASE("A waterfall made by hand") {
+TEST_CASE("a waterfall matches a hand calculation") {
     const waterfall made(by_hand());
     const auto at = [&](waterfall_step what) { return line(made, what).gpu_nanoseconds; };
     CHECK(at(waterfall_step::useful) == 600'000'000);      // 60 TFLOP at 100 TFLOP/s
@@ -108,14 +108,14 @@ TEST_CASE("A waterfall made by hand") {
     }
 }
 
-TEST_CASE("What nobody gave is named, and part of the last line") {
-    step_account little{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
+TEST_CASE("the last line of a waterfall includes the losses that were not measured and names them") {
+    time_breakdown little{.step = {.seconds = 1, .gpus = 4, .peak_tflops = 100}};
     little.work = {{work_of("mlp", 60 * tera), 100}};
     const waterfall made(little);
     CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == 3'400'000'000);
     CHECK(
         line(made, waterfall_step::kernels).assumed ==
-        "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
+        "includes unknown lines: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
         "idle GPUs, exposed communication, data wait, optimizer, element-wise kernels, no kernel runs, bound by "
         "memory");
     for (const waterfall_step what :
@@ -133,12 +133,12 @@ TEST_CASE("What nobody gave is named, and part of the last line") {
     CHECK(line(more, waterfall_step::imbalance).gpu_nanoseconds == 2'000'000'000);
 }
 
-TEST_CASE("The lines of any step add up to its time, to the nanosecond, and the first is its MFU") {
+TEST_CASE("waterfall lines add up to the step time to the nanosecond and start with the MFU") {
     std::mt19937_64 random(3);
     std::uniform_real_distribution<double> fraction(0, 1);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
     for (int repeat = 0; repeat < 3000; ++repeat) {
-        step_account account{.step = {.gpus = 1 + up_to(20'000), .peak_tflops = 1 + 2000 * fraction(random)}};
+        time_breakdown timed{.step = {.gpus = 1 + up_to(20'000), .peak_tflops = 1 + 2000 * fraction(random)}};
         const auto pieces = [&] {
             std::vector<work_at_peak> list;
             for (std::uint64_t i = 0; i <= up_to(2); ++i) {
@@ -148,7 +148,7 @@ TEST_CASE("The lines of any step add up to its time, to the nanosecond, and the 
             }
             return list;
         };
-        account.work = pieces();
+        timed.work = pieces();
         double needed = 0;
         const auto add = [&](const std::vector<work_at_peak>& list) {
             for (const work_at_peak& piece : list) {
@@ -156,64 +156,63 @@ TEST_CASE("The lines of any step add up to its time, to the nanosecond, and the 
             }
         };
         if (up_to(1) == 0) {
-            account.repeated = account.work;
-            account.repeated->push_back({work_of("again", 0, up_to(1ULL << 58)), 500});
+            timed.repeated = timed.work;
+            timed.repeated->push_back({work_of("again", 0, up_to(1ULL << 58)), 500});
         }
-        add(account.repeated.value_or(account.work));
+        add(timed.repeated.value_or(timed.work));
         if (up_to(1) == 0) {
-            account.masked_tiles = std::vector<work_at_peak>{{work_of("c0", 0, 0, up_to(1ULL << 57)), 700}};
-            add(*account.masked_tiles);
+            timed.masked_tiles = std::vector<work_at_peak>{{work_of("c0", 0, 0, up_to(1ULL << 57)), 700}};
+            add(*timed.masked_tiles);
         }
         if (up_to(1) == 0) {
             std::vector<std::uint64_t> loads(1 + up_to(9));
             for (std::uint64_t& load : loads) {
                 load = 1 + up_to(1000);
             }
-            account.ranks = rank_times::of(loads);
+            timed.ranks = rank_times::of(loads);
             if (up_to(1) == 0) {
-                account.ranks->makespan = account.ranks->largest + up_to(500);
+                timed.ranks->makespan = timed.ranks->largest + up_to(500);
             }
         }
-        if (account.step.gpus > 1 && up_to(1) == 0) {
-            account.idle_gpus = up_to(account.step.gpus - 1);
+        if (timed.step.gpus > 1 && up_to(1) == 0) {
+            timed.idle_gpus = up_to(timed.step.gpus - 1);
         }
-        const double share = account.ranks.value_or(rank_times{}).busy_share();
-        const auto working = static_cast<double>(account.step.gpus - account.idle_gpus.value_or(0));
-        account.step.seconds = needed / (working * share) / (0.02 + 0.97 * fraction(random));
+        const double share = timed.ranks.value_or(rank_times{}).busy_share();
+        const auto working = static_cast<double>(timed.step.gpus - timed.idle_gpus.value_or(0));
+        timed.step.seconds = needed / (working * share) / (0.02 + 0.97 * fraction(random));
         for (std::uint64_t i = 0; i < up_to(3); ++i) {
-            account.apart.push_back({"apart " + std::to_string(i), account.step.seconds * fraction(random)});
+            timed.apart.push_back({"apart " + std::to_string(i), timed.step.seconds * fraction(random)});
         }
-        for (const floptally::time_apart& entry : account.apart) {
-            account.step.seconds += entry.seconds;
+        for (const floptally::time_apart& entry : timed.apart) {
+            timed.step.seconds += entry.seconds;
         }
-        if (account.step.seconds * static_cast<double>(account.step.gpus) > 4e9) {
+        if (timed.step.seconds * static_cast<double>(timed.step.gpus) > 4e9) {
             continue;
         }
-        const waterfall made(account);
+        const waterfall made(timed);
         double shares = 0;
         for (const waterfall_line& line : made.lines()) {
-            REQUIRE((line.gpu_nanoseconds >= 0 || line.what == waterfall_step::precision));
+            REQUIRE((line.gpu_nanoseconds >= 0 || line.step == waterfall_step::precision));
             REQUIRE(std::isfinite(line.share));
             shares += line.share;
         }
-        REQUIRE(sum_of(made) ==
-                std::llround(account.step.seconds * 1e9) * static_cast<std::int64_t>(account.step.gpus));
+        REQUIRE(sum_of(made) == std::llround(timed.step.seconds * 1e9) * static_cast<std::int64_t>(timed.step.gpus));
         REQUIRE(shares == Approx(1));
         floptally::flops useful;
-        for (const work_at_peak& piece : account.work) {
+        for (const work_at_peak& piece : timed.work) {
             useful += piece.work.total(floptally::view::useful);
         }
         REQUIRE(made.mfu() ==
-                Approx(to_double(useful) / 1e12 / (account.step.seconds * static_cast<double>(account.step.gpus)) /
-                       account.step.peak_tflops));
-        // With its own kernels the account takes the same time.
-        REQUIRE(floptally::what_if(account, made.kernel_rate()).seconds() == Approx(account.step.seconds));
+                Approx(to_double(useful) / 1e12 / (timed.step.seconds * static_cast<double>(timed.step.gpus)) /
+                       timed.step.peak_tflops));
+        // With its own kernels the time breakdown takes the same time.
+        REQUIRE(floptally::what_if(timed, made.kernel_rate()).seconds() == Approx(timed.step.seconds));
     }
 }
 
-TEST_CASE("What if: other waits, the same kernels") {
+TEST_CASE("what-if without imbalance removes the waiting for slow ranks and keeps the kernel rate") {
     const waterfall measured(by_hand());
-    step_account other = by_hand();
+    time_breakdown other = by_hand();
     other.ranks = {};  // neither imbalance nor bubble
     const waterfall better = what_if(other, measured.kernel_rate());
     CHECK(better.seconds() == Approx(0.1 + 0.9 / 2));
@@ -249,7 +248,7 @@ played_step play(const std::vector<double>& works, double transfer, double besid
 
 }  // namespace
 
-TEST_CASE("F83: exposed communication is a line, and waiting inside of it is not counted twice") {
+TEST_CASE("exposed communication is one waterfall line and does not include waiting a second time") {
     std::mt19937_64 random(83);
     for (int repeat = 0; repeat < 300; ++repeat) {
         std::vector<std::uint64_t> loads(1 + random() % 8);
@@ -264,12 +263,12 @@ TEST_CASE("F83: exposed communication is a line, and waiting inside of it is not
         const double transfer = static_cast<double>(random() % 500) / 1000;
         const double optimizer = static_cast<double>(random() % 100) / 1000;
         const played_step played = play(works, transfer, optimizer);
-        step_account account{.step = {.seconds = played.seconds, .gpus = loads.size(), .peak_tflops = 100}};
+        time_breakdown timed{.step = {.seconds = played.seconds, .gpus = loads.size(), .peak_tflops = 100}};
         // Kernels reach half of their peak.
-        account.work = {{work_of("mlp", sum * (tera / 1000) * 50), 100}};
-        account.ranks = rank_times::of(loads);
-        account.apart = {{"exposed_communication", played.communication}, {"Optimizer", optimizer}};
-        const waterfall made(account);
+        timed.work = {{work_of("mlp", sum * (tera / 1000) * 50), 100}};
+        timed.ranks = rank_times::of(loads);
+        timed.apart = {{"exposed_communication", played.communication}, {"Optimizer", optimizer}};
+        const waterfall made(timed);
         const auto seconds = [&](waterfall_step what) { return line(made, what).share * played.seconds; };
         CAPTURE(repeat, loads.size(), transfer);
         REQUIRE(std::abs(seconds(waterfall_step::imbalance) - played.waiting) < 1e-9);
@@ -278,14 +277,14 @@ TEST_CASE("F83: exposed communication is a line, and waiting inside of it is not
         REQUIRE(std::abs(made.kernel_rate() - 0.5) < 1e-9);
         REQUIRE(std::abs(seconds(waterfall_step::kernels) - static_cast<double>(sum) / 2000 / gpus) < 1e-9);
         // Transfer that was told apart before is the same account.
-        account.apart[0] = {"transfer", transfer};
-        const waterfall told(account);
+        timed.apart[0] = {"transfer", transfer};
+        const waterfall told(timed);
         for (std::size_t i = 0; i < told.lines().size(); ++i) {
             REQUIRE(std::abs(told.lines()[i].share - made.lines()[i].share) < 1e-9);
         }
         // Even work: nobody waits, and what is transferred stays.
-        account.apart[0] = {"exposed_communication", played.communication};
-        step_account even = account;
+        timed.apart[0] = {"exposed_communication", played.communication};
+        time_breakdown even = timed;
         even.ranks = rank_times::of(std::vector<std::uint64_t>(loads.size(), 1));
         const played_step then =
             play(std::vector<double>(loads.size(), static_cast<double>(sum) / 1000 / gpus), transfer, optimizer);
@@ -293,125 +292,124 @@ TEST_CASE("F83: exposed communication is a line, and waiting inside of it is not
     }
 }
 
-TEST_CASE("F83: communication of unknown waiting says that it is in it") {
-    step_account account{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
-    account.work = {{work_of("mlp", 60 * tera), 100}};
-    account.apart = {{"NCCL", 0.25}, {"reading", 0.05}};
-    const waterfall made(account);
+TEST_CASE("the communication line notes that it includes waiting if waiting is unknown") {
+    time_breakdown timed{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
+    timed.work = {{work_of("mlp", 60 * tera), 100}};
+    timed.apart = {{"NCCL", 0.25}, {"reading", 0.05}};
+    const waterfall made(timed);
     CHECK(line(made, waterfall_step::communication).gpu_nanoseconds == 500'000'000);
-    CHECK(line(made, waterfall_step::communication).assumed == "measured; what it waits for other ranks is in it");
+    CHECK(line(made, waterfall_step::communication).assumed == "measured; waiting for other ranks included");
     CHECK(line(made, waterfall_step::apart).name == "reading");
     // 0.7 s of kernels are three quarters of 0.9333 s, which leave 0.0167 of 0.95 to transfer.
-    account.ranks = rank_times::of(std::vector<std::uint64_t>{2, 1});
-    const waterfall more(account);
+    timed.ranks = rank_times::of(std::vector<std::uint64_t>{2, 1});
+    const waterfall more(timed);
     CHECK(line(more, waterfall_step::communication).gpu_nanoseconds == 33'333'333);
-    CHECK(line(more, waterfall_step::communication).assumed ==
-          "measured; without the waiting that the lines above have of it");
-    account.ranks = rank_times::of(std::vector<std::uint64_t>{9, 1});
-    const waterfall most(account);
+    CHECK(line(more, waterfall_step::communication).assumed == "measured; without the waiting that lines above show");
+    timed.ranks = rank_times::of(std::vector<std::uint64_t>{9, 1});
+    const waterfall most(timed);
     CHECK(line(most, waterfall_step::communication).gpu_nanoseconds == 0);
     CHECK(line(most, waterfall_step::imbalance).gpu_nanoseconds == std::llround(2 * 0.95 * 4 / 9 * 1e9));
     CHECK(sum_of(most) == 2'000'000'000);
-    step_account one = floptally::with_one_gpu_said(
+    time_breakdown one = floptally::with_one_gpu_defaults(
         {.step = {.seconds = 1, .gpus = 1, .peak_tflops = 100}, .work = {{work_of("mlp", 60 * tera), 100}}});
     CHECK(line(waterfall(one), waterfall_step::communication).is_known);
     CHECK(line(waterfall(one), waterfall_step::communication).assumed == "one GPU has nobody to talk to");
 }
 
-TEST_CASE("F81: with nothing changed what-if is what was measured, and no bound is below a measurement") {
+TEST_CASE("what-if without changes equals the measurement, and its upper bound is at least the measured MFU") {
     std::mt19937_64 random(81);
     std::uniform_real_distribution<double> fraction(0, 1);
     const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
     std::size_t capped = 0;
     for (int repeat = 0; repeat < 3000; ++repeat) {
-        step_account account{.step = {.gpus = 1 + up_to(64), .peak_tflops = 1 + 2000 * fraction(random)}};
-        account.work = {{work_of("a", 1 + up_to(1ULL << 50), up_to(1ULL << 48), up_to(1ULL << 47), up_to(1ULL << 48)),
-                         1 + 2000 * fraction(random)},
-                        {work_of("b", 1 + up_to(1ULL << 50)), 1 + 2000 * fraction(random)}};
+        time_breakdown timed{.step = {.gpus = 1 + up_to(64), .peak_tflops = 1 + 2000 * fraction(random)}};
+        timed.work = {{work_of("a", 1 + up_to(1ULL << 50), up_to(1ULL << 48), up_to(1ULL << 47), up_to(1ULL << 48)),
+                       1 + 2000 * fraction(random)},
+                      {work_of("b", 1 + up_to(1ULL << 50)), 1 + 2000 * fraction(random)}};
         if (up_to(1) == 0) {
-            account.masked_tiles = std::vector<work_at_peak>{{work_of("a", 0, 0, up_to(1ULL << 47)), 700}};
+            timed.masked_tiles = std::vector<work_at_peak>{{work_of("a", 0, 0, up_to(1ULL << 47)), 700}};
         }
         if (up_to(1) == 0) {
             std::vector<std::uint64_t> loads(1 + up_to(9));
             for (std::uint64_t& load : loads) {
                 load = 1 + up_to(1000);
             }
-            account.ranks = rank_times::of(loads);
+            timed.ranks = rank_times::of(loads);
             if (up_to(1) == 0) {
-                account.ranks->makespan = account.ranks->largest + up_to(500);
+                timed.ranks->makespan = timed.ranks->largest + up_to(500);
             }
         }
-        account.idle_gpus = up_to(2) == 0 ? std::optional(up_to(account.step.gpus - 1)) : std::nullopt;
-        const double needed = floptally::detail::executed_seconds(account) + floptally::detail::tile_seconds(account);
-        const double working = static_cast<double>(account.step.gpus - account.idle_gpus.value_or(0));
+        timed.idle_gpus = up_to(2) == 0 ? std::optional(up_to(timed.step.gpus - 1)) : std::nullopt;
+        const double needed = floptally::detail::executed_seconds(timed) + floptally::detail::tile_seconds(timed);
+        const double working = static_cast<double>(timed.step.gpus - timed.idle_gpus.value_or(0));
         const double kernels = needed / working / (0.02 + 0.97 * fraction(random));
-        const double busy = account.ranks.value_or(rank_times{}).busy_share();
+        const double busy = timed.ranks.value_or(rank_times{}).busy_share();
         for (const char* name : {"exposed_communication", "transfer", "data wait", "mine"}) {
             if (up_to(1) == 0) {
-                account.apart.push_back({name, kernels * fraction(random)});
+                timed.apart.push_back({name, kernels * fraction(random)});
             }
         }
-        account.step.seconds = kernels / busy + floptally::detail::seconds_apart(account);
+        timed.step.seconds = kernels / busy + floptally::detail::seconds_apart(timed);
         if (up_to(1) == 0) {  // bytes that need more than is left, less, or nothing
-            account.memory_bound = {
+            timed.memory_bound = {
                 .gpu_seconds = kernels * working * 2 * fraction(random) * static_cast<double>(up_to(3)),
                 .assumed = "bytes"};
         }
-        const waterfall measured(account);
+        const waterfall measured(timed);
         capped += measured.memory_share() < 1 ? 1 : 0;
         CAPTURE(repeat);
-        const waterfall same = what_if(account, measured);
+        const waterfall same = what_if(timed, measured);
         REQUIRE(same.seconds() == Approx(measured.seconds()).epsilon(1e-9));
         REQUIRE(same.mfu() == Approx(measured.mfu()).epsilon(1e-9));
         REQUIRE(same.kernel_rate() == Approx(measured.kernel_rate()).epsilon(1e-9));
         for (std::size_t i = 0; i < same.lines().size(); ++i) {
             REQUIRE(std::abs(same.lines()[i].share - measured.lines()[i].share) < 1e-9);
         }
-        const waterfall bound = what_if(account, measured, 1);
+        const waterfall bound = what_if(timed, measured, 1);
         REQUIRE(bound.mfu() >= measured.mfu() * (1 - 1e-9));
         // Less waiting and fewer bytes are never slower.
-        step_account better = account;
+        time_breakdown better = timed;
         better.ranks = {};
         REQUIRE(what_if(better, measured).seconds() <= measured.seconds() * (1 + 1e-9));
     }
     CHECK(capped > 200);
 }
 
-TEST_CASE("What is bound by memory stands before the last line, and kernels are below what is left of their bound") {
-    step_account account = by_hand();
-    account.memory_bound.reset();
-    const waterfall without(account);
+TEST_CASE("memory-bound time is its own line before the last and is not part of the kernel line") {
+    time_breakdown timed = by_hand();
+    timed.memory_bound.reset();
+    const waterfall without(timed);
     const waterfall_line& unknown = line(without, waterfall_step::memory_bound);
     CHECK(!unknown.is_known);
     CHECK(unknown.gpu_nanoseconds == 0);
     const std::int64_t rest = line(without, waterfall_step::kernels).gpu_nanoseconds;
     REQUIRE(rest > 30'000'000);
-    CHECK(without.lines().back().assumed == "with what is not known: bound by memory");
+    CHECK(without.lines().back().assumed == "includes unknown lines: bound by memory");
 
-    account.memory_bound = {.gpu_seconds = 0.03, .assumed = "at 3.35 TB/s"};
-    const waterfall made(account);
-    CHECK(made.lines()[made.lines().size() - 2].what == waterfall_step::memory_bound);
+    timed.memory_bound = {.gpu_seconds = 0.03, .assumed = "at 3.35 TB/s"};
+    const waterfall made(timed);
+    CHECK(made.lines()[made.lines().size() - 2].step == waterfall_step::memory_bound);
     CHECK(line(made, waterfall_step::memory_bound).gpu_nanoseconds == 30'000'000);
     CHECK(line(made, waterfall_step::memory_bound).assumed == "at 3.35 TB/s");
     CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == rest - 30'000'000);
     CHECK(std::abs(line(made, waterfall_step::kernels).share * 4e9 - static_cast<double>(rest - 30'000'000)) < 1);
     CHECK(made.kernel_rate() > without.kernel_rate());
-    CHECK(std::abs(what_if(account, made.kernel_rate()).seconds() - 1) < 1e-9);
+    CHECK(std::abs(what_if(timed, made.kernel_rate()).seconds() - 1) < 1e-9);
 
-    account.memory_bound->gpu_seconds = 100;  // more than there is
-    const waterfall capped(account);
+    timed.memory_bound->gpu_seconds = 100;  // more than there is
+    const waterfall capped(timed);
     CHECK(line(capped, waterfall_step::memory_bound).gpu_nanoseconds == rest);
     CHECK(line(capped, waterfall_step::memory_bound).assumed ==
-          "all that is left: fewer bytes were moved than are counted");
+          "the whole rest: fewer bytes were moved than are counted");
     CHECK(line(capped, waterfall_step::kernels).gpu_nanoseconds == 0);
     CHECK(sum_of(capped) == 4'000'000'000);
 
-    account.memory_bound->gpu_seconds = -1;
-    CHECK(error_of([&] { waterfall{account}; }) ==
+    timed.memory_bound->gpu_seconds = -1;
+    CHECK(error_of([&] { waterfall{timed}; }) ==
           "memory_bound: must be a number of seconds, at least 0, got -1.000000");
 }
 
-TEST_CASE("A waterfall of a model: views and plan are its lines") {
+TEST_CASE("padding, recomputed and redundant work are waterfall lines of a model") {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::training_plan plan;
     plan.recomputed = floptally::recompute::full;
@@ -419,9 +417,9 @@ TEST_CASE("A waterfall of a model: views and plan are its lines") {
     floptally::tally batch{cost.masks()};
     batch.add_cu_seqlens(std::vector<std::int32_t>{0, 3000, 8000}, std::vector<std::int32_t>{0, 3072, 8192}, 1);
     const breakdown work = cost.evaluate(batch);
-    step_account account{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 989.4}};
-    account.work = {{work, 989.4}};
-    const waterfall made(account);
+    time_breakdown timed{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 989.4}};
+    timed.work = {{work, 989.4}};
+    const waterfall made(timed);
     const auto seconds = [](floptally::flops of) { return to_double(of) / 989.4e12; };
     CHECK(line(made, waterfall_step::useful).share * 2 == Approx(seconds(work.total())));
     CHECK(line(made, waterfall_step::precision).gpu_nanoseconds == 0);
@@ -431,40 +429,42 @@ TEST_CASE("A waterfall of a model: views and plan are its lines") {
           Approx(seconds(work.get(floptally::view::executed, floptally::phase::recompute))));
 }
 
-TEST_CASE("An account that cannot be is a named error") {
+TEST_CASE("an invalid time breakdown is an error that names the field") {
     const auto refused = [](auto change) {
-        step_account account = by_hand();
-        change(account);
-        return error_of([&] { static_cast<void>(waterfall(account)); });
+        time_breakdown timed = by_hand();
+        change(timed);
+        return error_of([&] { static_cast<void>(waterfall(timed)); });
     };
-    CHECK(refused([](step_account&) {}) == "no error");
-    CHECK(refused([](step_account& a) { a.work.clear(); }) ==
-          "work: is empty: a waterfall needs the FLOPs of the step");
-    CHECK(refused([](step_account& a) { a.idle_gpus = 4; }) == "idle_gpus: must be fewer than the 4 GPUs, got 4");
-    CHECK(refused([](step_account& a) { a.work[0].peak_tflops = 0; }) ==
+    CHECK(refused([](time_breakdown&) {}) == "no error");
+    CHECK(refused([](time_breakdown& a) { a.work.clear(); }) == "work: is empty: give the FLOPs of the step");
+    CHECK(refused([](time_breakdown& a) { a.idle_gpus = 4; }) == "idle_gpus: must be fewer than the 4 GPUs, got 4");
+    CHECK(refused([](time_breakdown& a) { a.work[0].peak_tflops = 0; }) ==
           "peak_tflops: must be a finite number above 0, got 0.000000");
-    CHECK(refused([](step_account& a) { a.step.seconds = std::nan(""); }) ==
+    CHECK(refused([](time_breakdown& a) { a.step.seconds = std::nan(""); }) ==
           "seconds: must be a finite number above 0, got nan");
-    CHECK(refused([](step_account& a) { a.step.gpus = 0; }) == "gpus: must be at least 1, got 0");
-    CHECK(refused([](step_account& a) { a.apart[0].seconds = -1; }) ==
+    CHECK(refused([](time_breakdown& a) { a.step.gpus = 0; }) == "gpus: must be at least 1, got 0");
+    CHECK(refused([](time_breakdown& a) { a.apart[0].seconds = -1; }) ==
           "apart[0]: \"data wait\" must be from 0 to the 1.0000 s of the step, got -1.000000");
-    CHECK(refused([](step_account& a) {
+    CHECK(refused([](time_breakdown& a) {
               a.apart.push_back({"checkpoint", 0.9});
-          }) == "apart: takes 1.0000 s, and the step 1.0000: nothing is left for its work");
-    CHECK(refused([](step_account& a) { a.step.seconds = 0.5; }) ==
-          "seconds: the work needs 0.2125 s of each GPU at its peak, and 0.1500 s of 0.5000 are left for it: a time, a "
-          "peak or a number of GPUs is wrong");
-    CHECK(refused([](step_account& a) { a.step.seconds = 1e10; }) ==
+          }) ==
+          "apart: takes 1.0000 s of the step's 1.0000 s, so that no time is left for its work: give times that are "
+          "shorter together");
+    CHECK(
+        refused([](time_breakdown& a) { a.step.seconds = 0.5; }) ==
+        "seconds: the work needs 0.2125 s of each GPU at its peak, but only 0.1500 of 0.5000 s are left for it: check "
+        "the times, the peak and the number of GPUs");
+    CHECK(refused([](time_breakdown& a) { a.step.seconds = 1e10; }) ==
           "seconds: times the number of GPUs must be below 2^62 nanoseconds, got 40000000000.0 s");
-    CHECK(refused([](step_account& a) { a.repeated = a.masked_tiles; }) ==
-          "repeated: executes less than the work without it: it must be the same work under a plan with `repeated`");
+    CHECK(refused([](time_breakdown& a) { a.repeated = a.masked_tiles; }) ==
+          "repeated: executes less than the work without it: give the same work under a plan with `repeated`");
 }
 
-TEST_CASE("Metrics are the known lines, by names that loggers take, and add up to the peak") {
-    step_account account = by_hand();
-    account.apart = {{"data wait", 0.1}, {"my wait", 0.05}, {"my|wait", 0.05}};
-    account.idle_gpus = {};
-    const waterfall made(account);
+TEST_CASE("waterfall metrics have logger-safe names, and their values add up to the peak") {
+    time_breakdown timed = by_hand();
+    timed.apart = {{"data wait", 0.1}, {"my wait", 0.05}, {"my|wait", 0.05}};
+    timed.idle_gpus = {};
+    const waterfall made(timed);
     std::vector<std::string> names;
     double sum = 0;
     for (const floptally::metric& logged : floptally::metrics(made, "w/")) {
@@ -481,64 +481,63 @@ TEST_CASE("Metrics are the known lines, by names that loggers take, and add up t
     CHECK(floptally::metrics(made).front().value == Approx(100 * made.mfu()));
 }
 
-TEST_CASE("Names of the caller's end no cell of a Markdown table") {
-    step_account account = by_hand();
-    account.apart = {{"a|b\nc", 0.1}};
-    const std::string text = floptally::to_markdown(waterfall(account));
+TEST_CASE("user-defined names of waterfall lines are escaped in Markdown tables") {
+    time_breakdown timed = by_hand();
+    timed.apart = {{"a|b\nc", 0.1}};
+    const std::string text = floptally::to_markdown(waterfall(timed));
     CHECK(text.find("\n| a\\|b c | 75.000 | -7.50 | measured |\n") != std::string::npos);
     CHECK(text.find("\n| **measured MFU** | 150.000 | 15.00 | ") != std::string::npos);
 }
 
-TEST_CASE("A job of one GPU has no other rank, and says so") {
-    step_account account{.step = {.seconds = 1, .gpus = 1, .peak_tflops = 100}};
-    account.work = {{work_of("mlp", 60 * tera), 100}};
-    const waterfall made(floptally::with_one_gpu_said(account));
+TEST_CASE("the waterfall of one GPU notes that there is no other rank to wait for") {
+    time_breakdown timed{.step = {.seconds = 1, .gpus = 1, .peak_tflops = 100}};
+    timed.work = {{work_of("mlp", 60 * tera), 100}};
+    const waterfall made(floptally::with_one_gpu_defaults(timed));
     for (const waterfall_line& entry : made.lines()) {
         INFO(entry.name);
-        const bool of_others = entry.what == waterfall_step::repeated || entry.what == waterfall_step::imbalance ||
-                               entry.what == waterfall_step::bubble || entry.what == waterfall_step::idle_gpus ||
-                               entry.what == waterfall_step::communication;
+        const bool of_others = entry.step == waterfall_step::repeated || entry.step == waterfall_step::imbalance ||
+                               entry.step == waterfall_step::bubble || entry.step == waterfall_step::idle_gpus ||
+                               entry.step == waterfall_step::communication;
         CHECK((entry.is_known || !of_others));
         CHECK((!of_others || entry.gpu_nanoseconds == 0));
     }
     CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == 400'000'000);
-    account.ranks = rank_times::of(std::vector<std::uint64_t>{3});
-    CHECK(!floptally::with_one_gpu_said(account).ranks->makespan);
-    account.step.gpus = 2;
-    CHECK(!floptally::with_one_gpu_said(account).idle_gpus);
+    timed.ranks = rank_times::of(std::vector<std::uint64_t>{3});
+    CHECK(!floptally::with_one_gpu_defaults(timed).ranks->makespan);
+    timed.step.gpus = 2;
+    CHECK(!floptally::with_one_gpu_defaults(timed).idle_gpus);
 }
 
-TEST_CASE(
-    "Kernels' own rate has neither what is bound by memory nor what is apart in it, and names what is not known") {
+TEST_CASE("the kernel rate excludes memory-bound and named time and lists what is unknown") {
     // 2 s of one GPU: 0.5 s apart, 0.6 s bound by memory, and 0.9 s in which 45 of 90 TFLOP are run.
-    step_account account{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 100}};
-    account.work = {{work_of("mlp", 45 * tera), 100}};
-    account.apart = {{"optimizer", 0.5}};
-    account.memory_bound = {.gpu_seconds = 0.6};
-    const waterfall made(account);
+    time_breakdown timed{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 100}};
+    timed.work = {{work_of("mlp", 45 * tera), 100}};
+    timed.apart = {{"optimizer", 0.5}};
+    timed.memory_bound = {.gpu_seconds = 0.6};
+    const waterfall made(timed);
     CHECK(made.kernel_rate() == Approx(0.5));
     CHECK(made.memory_share() == 1);
     CHECK(made.unknown().front() == "redundant work of the layout");
     CHECK(made.unknown().size() == 9);
     // A memory twice as fast saves its own time, and kernels stay as they are; their peak twice as high, theirs alone.
-    account.memory_bound->gpu_seconds = 0.3;
-    CHECK(what_if(account, made).seconds() == Approx(1.7));
-    account.memory_bound->gpu_seconds = 0.6;
-    account.work[0].peak_tflops = 200;
-    CHECK(what_if(account, made).seconds() == Approx(1.55));
+    timed.memory_bound->gpu_seconds = 0.3;
+    CHECK(what_if(timed, made).seconds() == Approx(1.7));
+    timed.memory_bound->gpu_seconds = 0.6;
+    timed.work[0].peak_tflops = 200;
+    CHECK(what_if(timed, made).seconds() == Approx(1.55));
     // More bytes than there was time for: kernels are at their peak, and the share of the bytes says it.
-    account.work[0].peak_tflops = 100;
-    account.memory_bound->gpu_seconds = 2.1;
-    const waterfall clipped(account);
+    timed.work[0].peak_tflops = 100;
+    timed.memory_bound->gpu_seconds = 2.1;
+    const waterfall clipped(timed);
     CHECK(clipped.kernel_rate() == Approx(1));
     CHECK(clipped.memory_share() == Approx(0.5));
-    CHECK(what_if(account, clipped).seconds() == Approx(2));
+    CHECK(what_if(timed, clipped).seconds() == Approx(2));
 }
 
-TEST_CASE("By cost: every known line that costs something, the dearest first, with a bar of its points") {
-    step_account account = by_hand();
-    account.apart = {{"data wait", 0.1}, {"odd|name", 0.05}};
-    const waterfall made(account);
+TEST_CASE("sorting a waterfall by cost lists its known lines from largest to smallest with bars") {
+    time_breakdown timed = by_hand();
+    timed.apart = {{"data wait", 0.1}, {"odd|name", 0.05}};
+    const waterfall made(timed);
     const floptally::table shown = floptally::table_by_cost(made);
     const auto& rows = shown.sections.front().rows;
     CHECK(rows.front().front().text == "measured MFU");
@@ -566,12 +565,12 @@ TEST_CASE("By cost: every known line that costs something, the dearest first, wi
     CHECK(floptally::to_table_by_cost(made).find("\nodd|name") != std::string::npos);
 }
 
-TEST_CASE("A schedule after which 1F1B would have ended is named in the line of the bubble") {
-    step_account account = by_hand();
-    account.ranks = rank_times{.largest = 3, .sum = 5, .ranks = 2, .makespan = 4};
-    CHECK(line(waterfall(account), waterfall_step::bubble).assumed == "the same; messages take no time");
-    account.ranks->is_after_one_f_one_b = true;
-    CHECK(line(waterfall(account), waterfall_step::bubble).assumed ==
+TEST_CASE("the bubble line of a waterfall warns if 1F1B would end sooner") {
+    time_breakdown timed = by_hand();
+    timed.ranks = rank_times{.largest = 3, .sum = 5, .ranks = 2, .makespan = 4};
+    CHECK(line(waterfall(timed), waterfall_step::bubble).assumed == "the same; messages take no time");
+    timed.ranks->is_after_one_f_one_b = true;
+    CHECK(line(waterfall(timed), waterfall_step::bubble).assumed ==
           "the same; messages take no time; 1F1B of these layers would end sooner");
 }
 

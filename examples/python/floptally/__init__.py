@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._accelerators import Accelerator, accelerator, accelerators
+from . import _interpreter  # first: it refuses what the extension cannot
+from ._accelerators import Accelerator, MeasuredPeak, accelerator, accelerators, measure_peak
 from ._balance import Assignment
 from ._breakdown import View, Work
 from ._bytes import Bytes, ComponentBytes, Mbu
@@ -13,8 +14,8 @@ from ._comparison import ComparedConvention, Comparison, ObservedMatch
 from ._core import (
     Breakdown,
     CanonicalGroups,
-    ContextParallelRow,
-    ContextShares,
+    ContextParallelPack,
+    ContextShards,
     Cost,
     Error,
     ExchangePlan,
@@ -26,7 +27,7 @@ from ._core import (
     Overflow,
     ParallelLayout,
     Plan,
-    Row,
+    Entry,
     Scope,
     Tally,
     TallyReduction,
@@ -42,7 +43,7 @@ from ._core import (
     models,
     numbers_version,
     pack_by_capacity,
-    pack_into_rows,
+    pack_by_assignment,
     readable,
     snapshot_name,
     state_bytes,
@@ -51,11 +52,13 @@ from ._core import (
 from ._conventions import Convention, conventions
 from ._cost import cost
 from ._device import DeviceTally
+from ._errors import AssumptionWarning
+from ._expect import Expectation, PublishedRun, expect, published_runs
 from ._fit import Fit, Sent, StageFit
 from ._from_torch import from_torch
 from ._goodput import Goodput
 from ._passes import PassRate, StepPasses, StepWork, TimedPass
-from ._shares import (
+from ._shards import (
     ExchangeBuffer,
     LogitsBytes,
     ModuleRate,
@@ -84,6 +87,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerator",
     "Assignment",
+    "AssumptionWarning",
     "Breakdown",
     "Bytes",
     "CanonicalGroups",
@@ -93,14 +97,16 @@ __all__ = [
     "ComponentBytes",
     "ComponentLine",
     "ComponentWaterfall",
-    "ContextParallelRow",
-    "ContextShares",
+    "ContextParallelPack",
+    "ContextShards",
     "Convention",
     "Cost",
     "DeviceTally",
+    "Entry",
     "Error",
     "ExchangeBuffer",
     "ExchangePlan",
+    "Expectation",
     "Fit",
     "Goodput",
     "LayoutSearch",
@@ -110,6 +116,7 @@ __all__ = [
     "MaskedTiles",
     "Mbu",
     "MemoryProbe",
+    "MeasuredPeak",
     "Meter",
     "ModuleRate",
     "ModuleUtilization",
@@ -121,9 +128,9 @@ __all__ = [
     "PassRate",
     "PipelineLayout",
     "Plan",
+    "PublishedRun",
     "RankExchange",
     "RankLine",
-    "Row",
     "Scope",
     "Sent",
     "StageFit",
@@ -151,13 +158,16 @@ __all__ = [
     "conventions",
     "cost",
     "cp_alignment",
+    "expect",
     "flops",
     "from_torch",
     "logits_bytes",
+    "measure_peak",
     "models",
     "numbers_version",
     "pack_by_capacity",
-    "pack_into_rows",
+    "pack_by_assignment",
+    "published_runs",
     "readable",
     "snapshot_name",
     "state_bytes",
@@ -170,7 +180,7 @@ if not TYPE_CHECKING:  # where every name would be one that it knows
     SUBMODULES = ("adopt", "callbacks", "distributed", "memory", "module_times", "plots", "sampler")
 
     def __getattr__(name: str) -> object:
-        """The submodules, imported where they are first named: some need a framework, and all of them time."""
+        """Imports a submodule when its name is first used, since some need a framework and all take time to import."""
         import sys
 
         if name in SUBMODULES:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Assignment:
-    """Which rank has which samples, and what each rank has to do."""
+    """The result of `balance()`: which rank gets which samples, and the load of each rank."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -41,18 +41,19 @@ class Assignment:
 
     @property
     def loads(self) -> list[Any]:
-        """The load of each rank, exact where costs are ints; a tuple of several."""
+        """The load of each rank, exact if costs are ints. If each sample has several loads, a tuple of them for each
+        rank."""
         return list(self._loads)
 
     @property
     def is_optimum(self) -> bool:
-        """True where no assignment has a smaller largest load, where that is known."""
+        """True if it is proved that no assignment has a smaller largest load. False may mean that this is unknown."""
         return self._is_optimum
 
     @property
     def report(self) -> dict[str, Any]:
-        """Beside the samples as they came: spreads of each load before and after, samples that moved, and the predicted
-        speed-up."""
+        """Compares this assignment with one that gives the samples to ranks in their order: spread of each load,
+        samples that moved, and the predicted speed-up."""
         return {
             name: [dict(spread) for spread in value] if isinstance(value, list) else value
             for name, value in self._report.items()
@@ -75,7 +76,7 @@ def assignment(
     rank_of: npt.NDArray[np.int64], ranks: list[npt.NDArray[np.int64]], loads: list[int], exponent: int, is_optimum: bool,
     before: tuple[Any, ...], after: tuple[Any, ...], samples: int, moved: int, speedup: float | None, max_over_mean: float,
 ) -> Assignment:
-    """The assignment whose loads are so many times 2 to the exponent: ints where that is 0, as all costs then were."""
+    """Returns the assignment whose loads are `loads` times 2**exponent. The exponent is 0 if all costs are ints."""
 
     def number(load: int) -> int | float:
         return load if exponent == 0 else math.ldexp(float(load), exponent)
@@ -91,7 +92,7 @@ def assignment(
         "moved": moved,
         "predicted_speedup": speedup,
     }
-    own = len(loads) // len(ranks)  # of a rank
+    own = len(loads) // len(ranks)  # loads of one rank
     numbers = [number(load) for load in loads]
     shown = numbers if own == 1 else [tuple(numbers[i : i + own]) for i in range(0, len(numbers), own)]
     return Assignment(rank_of, ranks, shown, is_optimum, report, max_over_mean)

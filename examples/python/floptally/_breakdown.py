@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views of a breakdown, made of its JSON."""
+"""The views of a breakdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Work:
-    """FLOPs by phase, as exact ints."""
+    """FLOPs of one component, or of all components together, by phase (forward, backward, recompute), as exact ints."""
 
     name: str
     forward: int
@@ -30,9 +30,9 @@ class Work:
 
 @dataclass(frozen=True, repr=False)
 class View:
-    """One view of a breakdown: all work, and each component's.
+    """FLOPs of a batch in one view (useful, padded or executed), in total and by component.
 
-    components: Work by component's name, in the model's order.
+    components: a Work for each component name, in the model's order.
     """
 
     forward: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a batch moves between memory and units, made of its JSON."""
+"""Bytes that a batch moves between GPU memory and compute units."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KINDS = ("weights", "gradients", "activations", "cache")
 
 @dataclass(frozen=True, repr=False)
 class ComponentBytes:
-    """Bytes of a component, as exact ints.
+    """Bytes that one component moves between GPU memory and compute units, as exact ints.
 
     kinds: bytes by kind: weights, gradients, activations, cache.
-    phases: the same of each phase: forward, backward_data, backward_weights, recompute.
-    flops: FLOPs that it executes.
-    intensity: FLOPs for each byte.
+    phases: the same kinds for each phase: forward, backward_data, backward_weights, recompute.
+    flops: FLOPs that the component executes.
+    intensity: FLOPs per byte.
     """
 
     name: str
@@ -39,17 +39,18 @@ class ComponentBytes:
 
 
 class Mbu(float):
-    """A model bandwidth utilization, a fraction; 0.412 is 41.2 %. str() says where it is an upper bound."""
+    """Model bandwidth utilization (MBU) of a decode step, as a float; 0.412 is 41.2 %. `str()` says whether the MBU is
+    an upper bound."""
 
-    #: Whether it is an upper bound: it is not known which experts were read.
+    #: True if it is an upper bound, since it is unknown which experts were read.
     is_at_most: bool
-    #: The fraction if each token chose its experts uniformly, an estimate beside a bound; else None.
+    #: For an upper bound, the estimate if each token chooses its experts uniformly; else None.
     uniform: float | None
 
     def __new__(cls, value: float, is_at_most: bool = False, uniform: float | None = None) -> Mbu:
-        made = super().__new__(cls, value)
-        made.is_at_most, made.uniform = is_at_most, uniform
-        return made
+        mbu = super().__new__(cls, value)
+        mbu.is_at_most, mbu.uniform = is_at_most, uniform
+        return mbu
 
     def __str__(self) -> str:
         estimate = "" if self.uniform is None else f" (uniform estimate {100 * self.uniform:.2f} %)"
@@ -63,9 +64,9 @@ class Mbu(float):
 
 
 class Bytes(Report):
-    """What a batch moves between memory and units: component x phase x kind.
+    """Bytes that a batch moves between GPU memory and compute units, by component, phase and kind.
 
-    `Cost.bytes()` or `Breakdown.bytes()` makes one. str() is a table, in a notebook too.
+    `Cost.bytes()` and `Breakdown.bytes()` return one. `str()` is a table; a notebook shows it too.
     """
 
     def __init__(self, work: Breakdown, **bits: Any) -> None:
@@ -74,20 +75,20 @@ class Bytes(Report):
         found = json.loads(self._json)
         self._found, self._total = found, found["total"]
         self._components = {
-            one["name"]: ComponentBytes(
-                one["name"],
-                int(one["bytes"]["total"]),
-                _kinds(one),
-                phases[one["name"]],
-                int(one["flops"]),
-                one["intensity"],
+            component["name"]: ComponentBytes(
+                component["name"],
+                int(component["bytes"]["total"]),
+                _kinds(component),
+                phases[component["name"]],
+                int(component["flops"]),
+                component["intensity"],
             )
-            for one in found["components"]
+            for component in found["components"]
         }
 
     @property
     def total(self) -> int:
-        """An exact int."""
+        """All bytes, an exact int."""
         return int(self._total["bytes"]["total"])
 
     @property
@@ -97,32 +98,32 @@ class Bytes(Report):
 
     @property
     def components(self) -> dict[str, ComponentBytes]:
-        """ComponentBytes by component's name."""
+        """A ComponentBytes for each component name."""
         return dict(self._components)
 
     @property
     def flops(self) -> int:
-        """FLOPs that components execute which move bytes."""
+        """FLOPs of the components that move bytes."""
         return int(self._total["flops"])
 
     @property
     def intensity(self) -> float:
-        """FLOPs for each byte. Below those of the device in the time of a byte, memory is what is waited for."""
+        """FLOPs per byte. Work below the device's ratio of FLOP/s to memory bandwidth is memory-bound."""
         return float(self._total["intensity"])
 
     @property
     def unsaid(self) -> list[str]:
-        """Components whose activations are not counted: their rows do not say what they read."""
+        """Components whose activations are not counted, since their entries do not say which operands they read."""
         return list(self._found["unsaid"])
 
     @property
     def at_most(self) -> list[str]:
-        """Components that may move less."""
+        """Components whose bytes are an upper bound."""
         return list(self._found["at_most"])
 
     @property
     def is_exact(self) -> bool:
-        """Whether both lists are empty."""
+        """True if `unsaid` and `at_most` are empty."""
         return not (self.unsaid or self.at_most)
 
     @property
@@ -138,16 +139,18 @@ class Bytes(Report):
         accelerator: str | Accelerator | None = None,
         memory_tbps: float | None = None,
     ) -> Mbu:
-        """Of a decode step: weights and cache over what the memories of all GPUs could move; 0.412 is 41.2 %.
+        """Returns the MBU of a decode step: weights and cache read, over what the memories of all GPUs could move;
+        0.412 is 41.2 %.
 
-        Of a model whose tokens choose experts it is an upper bound, `is_at_most`, with a `uniform` estimate beside it,
-        unless these bytes were counted with the measured `distinct_experts`. One above 1 is a RuntimeWarning.
+        For a mixture of experts the MBU is an upper bound (`is_at_most`), and `uniform` is the estimate for tokens that
+        choose experts uniformly. The MBU is exact if you counted these bytes with the measured `distinct_experts`. An
+        MBU above 1 is a RuntimeWarning.
 
         Args:
-            seconds: of the decode step.
-            gpus: whose memories moved the bytes.
-            accelerator: its name, or an Accelerator, whose bandwidth is known.
-            memory_tbps: TB/s of one GPU's memory, which wins over it.
+            seconds: duration of the decode step.
+            gpus: GPUs whose memories moved the bytes.
+            accelerator: a name as the driver calls it, or an Accelerator.
+            memory_tbps: memory bandwidth of one GPU in TB/s. Overrides `accelerator`.
         """
         return Mbu(*_core._mbu(
             self._work, seconds=seconds, gpus=gpus, accelerator=accelerator, memory_tbps=memory_tbps, **self._bits
@@ -162,8 +165,8 @@ class Bytes(Report):
         memory_tbps: float | None = None,
         prefix: str = "train/",
     ) -> dict[str, float]:
-        """The MBU of a decode step as a logger takes it, in per cent, by a name that says what it is: mbu_pct, or
-        mbu_at_most_pct and mbu_uniform_estimate_pct."""
+        """Returns the MBU of a decode step in per cent for a logger: mbu_pct, or for an upper bound mbu_at_most_pct
+        and mbu_uniform_estimate_pct."""
         used = self.mbu(seconds, gpus=gpus, accelerator=accelerator, memory_tbps=memory_tbps)
         found = {f"{prefix}{'mbu_at_most_pct' if used.is_at_most else 'mbu_pct'}": 100 * float(used)}
         if used.uniform is not None:

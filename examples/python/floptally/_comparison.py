@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One step as every convention counts it, made of its JSON."""
+"""One step counted by every convention."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._report import Report
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedConvention:
-    """A step as one convention counts it, in FLOPs, exact.
+    """The FLOPs of a step as one convention counts them, and why they differ from the exact count. All exact ints.
 
-    terms: by what each choice of the convention differs from exact; their sum is exact less the total.
+    terms: the FLOPs to add to `total` for each way in which the convention differs from the exact count. `total` plus
+        all terms is the exact count.
     """
 
     name: str
@@ -29,21 +31,30 @@ class ComparedConvention:
 
 @dataclass(frozen=True)
 class ObservedMatch:
-    """A convention and a view ("useful", "padded", "executed"), and the FLOPs that they give the step.
+    """A convention and a view ("useful", "padded", "executed") whose FLOPs reproduce a number from a dashboard or log.
 
-    lines: of a log, how many it gives; 1 of a number.
+    total: the FLOPs of the step by this convention in this view, before `factor`.
+    lines: how many lines of the log are reproduced; 1 for a single number.
+    terms: what the tool does not know of the plan, and the FLOPs to add to `total` for it: {"frozen_weights": −…}. Empty
+        if it counts by the plan.
+    factor: the constant that the tool's number is off by; 1 if it is not.
+    cause: what makes such a factor: "not divided by the 8 GPUs". Empty without one.
     """
 
     name: str
     view: str
     total: int
     lines: int = 1
+    terms: Mapping[str, int] = field(default_factory=dict)
+    factor: float = 1.0
+    cause: str = ""
 
 
 class Comparison(Report):
-    """One step by every convention, from each to exact, and whose a number from a dashboard is.
+    """One step counted by every convention, with the reason for each difference from the exact count. It also finds
+    the convention that produced a number from a dashboard.
 
-    `Cost.compare()` makes one. str() is a table, in a notebook too.
+    `Cost.compare()` returns one. `str()` is a table; a notebook shows it too.
     """
 
     def __init__(self, text: str, table: str, cells: str) -> None:
@@ -57,7 +68,7 @@ class Comparison(Report):
 
     @property
     def conventions(self) -> dict[str, ComparedConvention]:
-        """ComparedConvention by name. A choice that a convention makes twice is one term."""
+        """{name: ComparedConvention} of every convention. Differences of the same kind are one term."""
         lines = {}
         for line in self._found["conventions"]:
             terms: dict[str, int] = {}
@@ -68,23 +79,35 @@ class Comparison(Report):
 
     @property
     def matches(self) -> list[ObservedMatch]:
-        """Conventions that give the observed number, or most lines of the log, to the last digit; empty where none does."""
+        """Conventions that reproduce the observed number, or most lines of the log, to the last digit. May be empty.
+
+        If no convention does so by the plan, these are matches of a tool that does not know what is frozen, adapted or
+        recomputed (`ObservedMatch.terms`), or whose number is off by a constant (`ObservedMatch.factor`).
+        """
         return [_match(found) for found in self._found.get("observed", {}).get("matches", [])]
 
     @property
     def nearest(self) -> ObservedMatch | None:
-        """The convention that is nearest to the observed number; None where none was given."""
+        """The convention whose number is nearest to the observed one. None if no number was passed."""
         observed = self._found.get("observed")
         return _match(observed["nearest"]) if observed else None
 
     @property
     def exact_tflops_per_gpu(self) -> float | None:
-        """What the rate of a log would be by exact, in TFLOP/s of one GPU; None where no log was given."""
+        """The log's rate in TFLOP/s of one GPU, if the exact FLOPs are taken instead of the log's. None without a
+        log."""
         log = self._found.get("observed", {}).get("log")
         return float(log["exact_tflops_per_gpu"]) if log else None
 
+    @property
+    def log_tokens(self) -> tuple[float, int] | None:
+        """(tokens of a step by the log's own numbers, tokens of the batch) if they contradict each other. None if they
+        agree, or if the log does not say its tokens."""
+        tokens = self._found.get("observed", {}).get("log", {}).get("tokens")
+        return (float(tokens["of_log"]), int(tokens["of_batch"])) if tokens else None
+
     def plot(self, *, theme: ThemeName = "light", path: PathLike | None = None, **options: Any) -> Figure:
-        """The picture, by `floptally.plots.comparison`."""
+        """Draws the picture of `floptally.plots.comparison`."""
         from .plots import comparison
 
         return comparison(self, theme=theme, path=path, **options)
@@ -94,4 +117,8 @@ class Comparison(Report):
 
 
 def _match(found: dict[str, Any]) -> ObservedMatch:
-    return ObservedMatch(found["name"], found["view"], int(found["total"]), int(found.get("lines", 1)))
+    terms = {term["name"]: int(term["flops"]) for term in found.get("terms", [])}
+    return ObservedMatch(
+        found["name"], found["view"], int(found["total"]), int(found.get("lines", 1)), terms, float(found.get("factor", 1)),
+        found.get("cause", ""),
+    )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How FLOPs are counted, by name."""
+"""Conventions: the ways in which tools count FLOPs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from . import _core
 from ._errors import listed, made_elsewhere
 
 if TYPE_CHECKING:
-    from ._words import ConventionName
+    from ._literals import ConventionName
 
 
 @dataclass(frozen=True, repr=False, init=False)
 class Convention:
-    """How FLOPs are counted. `conventions()` lists them.
+    """One way to count FLOPs: "exact", or that of a tool such as "megatron". `conventions()` lists them.
 
-    name: as `convention=` takes it: "exact", "palm", "megatron", … summary: a line on what is counted.
+    name: the value for `convention=`: "exact", "palm", "megatron", …
+    summary: one line on what is counted.
     """
 
     __init__ = made_elsewhere("one of floptally.conventions(), or its name")
@@ -32,5 +33,5 @@ class Convention:
 
 
 def conventions() -> list[Convention]:
-    """Every convention, the default `exact` first."""
+    """Returns every convention. The default, exact, comes first."""
     return [listed(Convention, each) for each in _core._conventions()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The types of the extension. tests/python/test_typing.py compares them with it (stubtest).
+# Types and docstrings of the extension. tests/python/test_typing.py compares the types with the extension (stubtest).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, SupportsIndex, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import TypedDict, Unpack
 
 from ._accelerators import Accelerator
 from ._balance import Assignment
@@ -17,16 +18,17 @@ from ._conventions import Convention
 from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
 from ._fit import Fit
 from ._goodput import Goodput, Spending
-from ._later import MeteredStep
+from ._deferred import MeteredStep
 from ._passes import Passes, StepPasses, StepWork, TimedPass
-from ._shares import LogitsBytes, ModuleUtilization, Packing, ProbedStep, RankExchange, StateBytes, StepModule
-from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, Logits, MemoryBackend, NewTokens, PageLike, Reducer, Requests, TimesComponents
+from ._shards import LogitsBytes, ModuleUtilization, Packing, ProbedStep, RankExchange, StateBytes, StepModule
+from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Deferred, Logits, MemoryBackend, NewTokens, SpecLike, Reducer, Requests, TimesComponents
 from ._waterfall import Waterfall
-from ._words import (
-    Axis, BalanceMode, BalanceSeed, ContextExchange, ContextSplit, ConventionName, CountedFor, CountedView, FewKvHeads,
+from ._literals import (
+    Axis, BalanceMode, BalanceSeed, BlockFormat, ContextExchange, ContextSplit, ConventionName, CountedFor, CountedView, FewKvHeads,
     IndexerTraining,
-    LatentAttention, LogitTokens, OptimizerName, OptimizerStates, PeakKind, Phase, Precision, PrecisionName, Quality, Recompute, RowKind,
-    Schedule, ScopeName, Share, Span, Split, Statistic, Tower, ViewName, WeightState, ZeroStates,
+    LatentAttention, LayerModule, LayerSplit, LayoutFormat, LogitTokens, OptimizerName, OptimizerStates, PeakKind, Phase, Precision, PrecisionName,
+    Quality, Recompute, EntryKind,
+    PairShape, Schedule, ScopeName, Placement, Span, Split, Statistic, Tower, ViewName, WeightState, ZeroStates,
 )  # fmt: skip
 
 ArrayT = TypeVar("ArrayT")
@@ -34,106 +36,169 @@ ArrayT = TypeVar("ArrayT")
 __version__: str
 numbers_version: int
 
+# The keywords of a batch. Each may be left out or None. signatures.py lists them in the signature of a function that
+# takes **batch.
+class _Batch(TypedDict, total=False):
+    lengths: Integers | None
+    row_length: int | None
+    encoder_lengths: Integers | None
+    encoder_row_length: int | None
+    encoder_lengths_padded: Integers | None
+    cu_seqlens: Integers | None
+    cu_seqlens_padded: Integers | None
+    cu_seqlens_real: Integers | None
+    num_real_seqs: SupportsIndex | None
+    attention_mask: Flags | None
+    new_tokens: NewTokens | None
+    sequences: HstuSequences | None
+    grid_thw: Grids | None
+    grid_thw_padded: Grids | None
+    condition_grid_thw: Grids | None
+    pixels: Grids | None
+    images: int | None
+    audio_frames: Integers | None
+    routed: tuple[int, int] | None
+    measured: dict[str, int | tuple[int, int]] | None
+
+class _Packs(_Batch, total=False):
+    tally: Tally | None
+
+class _MeterBatch(_Batch, total=False):
+    requests: Requests | None
+    prefill_chunk: int | None
+    logits: Logits | None
+    tally: Tally | None
+
+class _CostBatch(_Batch, total=False):
+    requests: Requests | None
+    prefill_chunk: int | None
+    logits: LogitTokens | Logits | None
+    tally: Tally | None
+
 class Mask:
-    """Which keys a query attends, as an immutable value. Made by its static methods."""
+    """Which keys each query attends. An immutable value, made by the static methods below: Mask.causal(),
+    Mask.sliding_window(4096), …"""
 
     @staticmethod
     def causal() -> Mask:
-        """A query sees itself and what came before: L(L+1)/2."""
+        """A query attends itself and all earlier tokens: L(L+1)/2 pairs."""
     @staticmethod
     def bidirectional() -> Mask:
-        """Every query sees every key: L²."""
+        """Every query attends every key: L² pairs."""
     @staticmethod
     def sliding_window(tokens: int) -> Mask:
-        """Causal over the last `tokens` tokens, the token itself among them."""
+        """Causal, over the last `tokens` tokens. The query's own token is one of them."""
     @staticmethod
     def window(left: int, right: int) -> Mask:
-        """`left` keys before and `right` after the query's own; -1 is unlimited."""
+        """A query attends `left` keys before its own and `right` after it. -1 means unlimited."""
     @staticmethod
     def chunked(tokens: int) -> Mask:
-        """Causal within consecutive chunks."""
+        """Causal within consecutive chunks of `tokens` tokens."""
     @staticmethod
     def top_k(keys: int) -> Mask:
-        """Causal over the `keys` best keys only."""
+        """Causal, over the `keys` best keys only."""
     @staticmethod
     def compressed_keys(ratio: int) -> Mask:
-        """Causal over compressed keys: each complete block of `ratio` tokens is one."""
+        """Causal over compressed keys: each complete block of `ratio` tokens is one key."""
     @staticmethod
     def cross_attention() -> Mask:
-        """Every query sees every token of the other side."""
+        """Every query of the decoder attends every token of the encoder's output."""
     @staticmethod
     def encoder() -> Mask:
-        """Every token of the other side sees every other."""
+        """Every token of the encoder attends every token of the encoder."""
     @staticmethod
     def encoder_window(left: int, right: int) -> Mask:
-        """Every token of the other side sees `left` before it and `right` after it; -1 is unlimited."""
+        """A token of the encoder attends `left` tokens before its own and `right` after it. -1 means unlimited."""
     @staticmethod
     def prefix_lm(tokens: int) -> Mask:
-        """Causal, but the first `tokens` keys are seen by every query."""
+        """Causal, and every query also attends the first `tokens` keys."""
     @staticmethod
     def hstu(
         *, is_causal: bool = True, contextual: bool = True, max_attn_len: int = 0, min_full_attn_seq_len: int = 0,
         windowed_targets: bool = True, targets_share_place: bool = False,
     ) -> Mask:
-        """Contextual rows, history and targets of an HSTU layer."""
+        """The mask of an HSTU layer over contextual tokens, history and targets."""
     @staticmethod
     def grid_windows(patches: int, shift: int = 0) -> Mask:
-        """Within windows of patches x patches of a frame of the vision tower."""
+        """Patches of a vision tower attend within windows of `patches` x `patches` of one frame. With a `shift` above 0
+        the first window of each axis ends after `shift` patches."""
     @staticmethod
     def clip_squares(prefix: int = 0) -> Mask:
-        """Every patch of a clip sees every other, of all frames."""
+        """Every patch of a video clip attends all patches of all its frames. Each frame has `prefix` extra tokens."""
     @staticmethod
     def merged_patches(side: int, line_ends: int = 0) -> Mask:
-        """No mask but a unit: patches after side x side of them were merged into one."""
+        """Not a mask but something else to count: patches after each square of `side` x `side` was merged into one,
+        plus `line_ends` at the end of each line."""
     @staticmethod
     def measured(name: str) -> Mask:
-        """No mask but a word that the caller measures and adds by `Tally.add_measured`."""
+        """Not a mask but an accumulator for a number that you measure yourself and add by `Tally.add_measured`."""
     @staticmethod
     def library() -> dict[str, list[str]]:
-        """The library's masks by the names of their texts, each with the numbers that it takes, in order: {"causal":
-        [], "vision.grid_windows": ["window_size", "shift=0"]}. `from_text` reads them."""
+        """The library's masks: {name: parameters in order}, such as {"causal": [], "vision.grid_windows":
+        ["window_size", "shift=0"]}. `from_text` reads these names."""
     @staticmethod
     def from_text(text: str) -> Mask:
-        """The mask of that name, as `name` has it: "sliding_window(4096)", "vision.grid_windows(7,shift=3)"."""
+        """The mask of a text as `Mask.name` gives it: "sliding_window(4096)", "vision.grid_windows(7,shift=3)"."""
     @staticmethod
-    def from_callable(name: str, count: Callable[..., Any], *, vectorized: bool = False, causal: bool = False) -> Mask:
-        """A mask, or a unit, of one's own: what `count` says of a sequence.
+    def from_callable(name: str, count: Callable[..., Any], *, vectorized: bool = False, shape: PairShape = "units") -> Mask:
+        """A mask of your own, or something else to count that entries are multiplied by. `count` computes it for each
+        sequence.
 
-        count(length, past, keys) returns a whole number of pairs (or units), 0 or more. vectorized: count(lengths)
-        takes an int64 array of lengths without a past and returns as many numbers; sequences with a past are refused
-        then. causal: no query sees a later key, so that conventions that halve squares may. On the host only. A name
-        stands for one callable: giving it another is an error.
+        count(length, past, keys) returns an integer, 0 or more: the attended pairs of the sequence, or what else you
+        count. With vectorized=True, count(lengths) takes an int64 array of lengths and returns one number for each;
+        sequences with cached tokens (`past`) are then an Error. Such masks run on the host only. Two callables with the
+        same name are an Error.
+
+        shape says how conventions count that do not count attended pairs:
+            "units": as `count` says, by every convention.
+            "causal": no query attends a later key. Conventions may count the square or half of it.
+            "full": as the square.
+            "mixed": as the square by conventions that count a causal mask as a square.
+            "beyond_causal": pairs in addition to a causal mask. Conventions of squares do not count them.
+            "masked_out": pairs that a kernel computes and a mask removes. Only conventions that count every mask as a
+                square count them.
+            "unregistered": units of operators that PyTorch's FlopCounterMode has no formula for. Its conventions do not
+                count them.
         """
     def in_tower(self, tower: Tower) -> Mask:
-        """The mask over the statistics of "text", "vision" or "audio"."""
+        """Returns this mask for the sequences of another tower: "text", "vision" or "audio"."""
     def pairs(self, length: int, past: int = 0, keys: int = 0) -> int:
-        """Attended (query, key) pairs of one sequence of `length` new tokens."""
+        """Returns the number of attended (query, key) pairs of one sequence: `length` new tokens after `past` cached
+        ones. keys: tokens of the encoder's output, for cross attention."""
     @property
     def name(self) -> str:
-        """"causal", "sliding_window(4096)", …"""
+        """The mask as text: "causal", "sliding_window(4096)", …"""
     @property
     def tower(self) -> Tower:
-        """Whose sequences it is over: "text", "vision" or "audio"."""
+        """The tower whose sequences the mask counts: "text", "vision" or "audio"."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
-class Row:
-    """One row of a cost: forward FLOPs per unit of a statistic.
+class Entry:
+    """One entry of a cost: the forward FLOPs that a component runs for each unit (token, sequence, attended pair, …).
 
-    component: as users name it, 1 to 39 characters. unit: "tokens", "count" (sequences), "keys" (tokens of the other
-    side), "squares", "cached", "crossed", "routed", or a Mask, whose attended pairs are then counted. kind: what
-    product it is ("linear", "lm_head", "scores", "values", "state", "router", "norm", …), which decides its
-    backward. flops_per_unit: of the forward, a multiply-add is 2. split: how tensor parallelism deals it ("columns",
-    "rows", "heads", "kv_heads", "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"), units: how
-    many of them there are, inner_units: columns of a key-value head, key-value heads of a fused matrix, width of an
-    expert.
+    component: a name of your choice, 1 to 39 characters.
+    unit: "tokens", "count" (sequences), "keys" (tokens k of the encoder's output), "squares" (n² of n tokens), "cached"
+        (n · cached tokens), "crossed" (n · k), "routed" (visits of tokens to experts), or a Mask. A Mask counts its
+        attended pairs.
+    kind: the kind of product: "linear", "lm_head", "scores", "values", "state", "router", "norm", … It decides how
+        the backward is counted.
+    flops_per_unit: FLOPs of the forward for one unit. A multiply-add is 2.
+    parameters: how many weights the entry stores.
+    padded_flops_per_unit: FLOPs of the forward for one unit as kernels run it, padding included. None: no padding.
+    weight: the name of the weight matrix: "q_proj".
+    tower: the tower whose sequences `unit` counts: "text", "vision" or "audio".
+    split: how tensor parallelism shards the entry: "columns", "rows", "heads", "kv_heads", "fused_qkv",
+        "vocabulary", "experts", "even", "replicated" or "repeated".
+    units: how many columns, rows, heads or experts tensor parallelism splits. 0 means unknown.
+    inner_units: columns of a key-value head, key-value heads of a fused matrix, or the width of an expert.
     """
 
     def __init__(
         self,
         component: str,
         unit: Statistic | Mask,
-        kind: RowKind,
+        kind: EntryKind,
         flops_per_unit: int,
         parameters: int = 0,
         *,
@@ -146,34 +211,34 @@ class Row:
     ) -> None: ...
     @property
     def component(self) -> str:
-        """As users name it: "mlp", "attention.core", …"""
+        """The component's name: "mlp", "attention.core", …"""
     @property
     def unit(self) -> Statistic | Mask:
-        """The statistic that it multiplies: its name, or a Mask whose attended pairs are counted."""
+        """What the FLOPs are multiplied by: the name of a statistic, or a Mask whose attended pairs are counted."""
     @property
-    def kind(self) -> RowKind:
-        """The kind of product, which decides its backward: "linear", "scores", …"""
+    def kind(self) -> EntryKind:
+        """The kind of product: "linear", "scores", … It decides how the backward is counted."""
     @property
     def flops_per_unit(self) -> int:
         """Useful FLOPs of the forward for one unit; a multiply-add is 2."""
     @property
     def padded_flops_per_unit(self) -> int:
-        """FLOPs of the forward for one unit as kernels run it."""
+        """FLOPs of the forward for one unit as kernels run it, padding included."""
     @property
     def parameters(self) -> int:
-        """Weights stored."""
+        """How many weights the entry stores."""
     @property
     def weight(self) -> str:
-        """The name of its matrix: "q_proj"; empty where it has none."""
+        """The name of the weight matrix: "q_proj". Empty if the entry has no weights."""
     @property
     def tower(self) -> Tower:
-        """Whose units it counts: "text", "vision" or "audio"."""
+        """The tower whose sequences `unit` counts: "text", "vision" or "audio"."""
     @property
     def split(self) -> Split:
-        """How tensor parallelism deals it to ranks: "columns", "heads", …"""
+        """How tensor parallelism shards the entry over ranks: "columns", "heads", …"""
     @property
     def units(self) -> int:
-        """How many columns, rows, heads, experts or words are dealt; 0: not said."""
+        """How many columns, rows, heads or experts tensor parallelism splits. 0 means unknown."""
     @property
     def inner_units(self) -> int:
         """Columns of a key-value head, key-value heads of a fused matrix, or the width of an expert."""
@@ -181,11 +246,13 @@ class Row:
     def __hash__(self) -> int: ...
 
 class WeightSetting:
-    """The state of some weights in training.
+    """Says whether some weights train, are frozen or have a LoRA adapter.
 
-    weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
-    state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
-    (included): only these. part: "encoder", "layer", "lm_head", …
+    weights: a component ("mlp"), or a component and one of its weights ("attention.qkv/q_proj"). Each may end in
+        "*".
+    state: "trainable", "frozen" or "lora" (a frozen weight with a trainable adapter of rank `rank`).
+    first_layer, last_layer: the first and the last layer that the setting is for, counted from 0. None: no limit.
+    part: the kind of model part that the setting is for: "encoder", "layer", "lm_head", … "*" is any.
     """
 
     def __init__(
@@ -200,37 +267,42 @@ class WeightSetting:
     ) -> None: ...
     @property
     def weights(self) -> str:
-        """The component, or component/weight, that it is about; "*" at its end fits all."""
+        """The component, or component/weight, that the setting is for. A final "*" matches any ending."""
     @property
     def state(self) -> WeightState:
-        """"trainable", "frozen" or "lora"."""
+        """Whether the weights train: "trainable", "frozen" or "lora"."""
     @property
     def rank(self) -> int:
-        """The rank of the adapter beside each weight; 0 unless `state` is "lora"."""
+        """The rank of the LoRA adapter of each weight. 0 unless `state` is "lora"."""
     @property
     def first_layer(self) -> int | None:
-        """The first layer that it holds in, from 0; None: no bound."""
+        """The first layer that the setting is for, counted from 0. None: from the first layer of the model."""
     @property
     def last_layer(self) -> int | None:
-        """The last layer that it holds in, itself included; None: no bound."""
+        """The last layer that the setting is for, itself included. None: to the last layer of the model."""
     @property
     def part(self) -> str:
-        """The kind of part that it holds in: "encoder", "layer", "lm_head", …; "*" is any."""
+        """The kind of model part that the setting is for: "encoder", "layer", "lm_head", … "*" is any."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
 class Plan:
-    """The work that one process executes in a training step.
+    """What a training step runs: forward or backward, recomputation, and which weights train.
 
-    phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of
-    every layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ
-    once more, which is executed and never useful. weights: what trains; of settings that name the same weight the
-    last one holds. recompute_components: components that the backward computes again besides. recompute_every: in
-    the n-th, 2n-th, … layer only. repeated: work that several ranks run though its result is needed once,
-    {"vision.*": 4}: executed by each, useful once. Of names that fit the same the last one holds. indexer: whether
-    those of sparse attention train by a loss of their own: "frozen" (no), "sparse_loss" (over the chosen keys),
-    "dense_loss" (over all), "warm_up" (and attention is over all). logits: the tokens whose logits are computed: "all",
-    "last" (of each sequence), "measured" (as many as `logits=` of a call or measured={"logits": n} says).
+    phase: "train" (forward and backward), "forward" or "backward".
+    recompute: "none", "full" (every layer runs its forward once more) or "attention" (only the attention core runs once
+        more).
+    flash_attention: True if the backward of a fused attention kernel computes QKᵀ once more. This work is executed,
+        never useful.
+    weights: a list of WeightSetting. If several match one weight, the last one decides.
+    recompute_components: components that the backward computes again in addition to `recompute`.
+    recompute_every: n recomputes only the n-th, 2n-th, … layer.
+    repeated: {"vision.*": 4} says that 4 ranks each run all of this work. It is executed 4 times and useful once.
+        If several names match, the last one decides.
+    indexer: how the indexers of sparse attention train: "frozen" (not at all), "sparse_loss" (a loss over the
+        chosen keys), "dense_loss" (over all keys), or "warm_up" (over all keys, while attention is dense).
+    logits: the tokens whose logits are computed: "all", "last" (of each sequence) or "measured". With "measured", pass
+        the number of such tokens to each count: logits=n or measured={"logits": n}.
     """
 
     def __init__(
@@ -248,25 +320,25 @@ class Plan:
     ) -> None: ...
     @property
     def phase(self) -> Phase:
-        """"train", "forward" or "backward"."""
+        """What runs: "train" (forward and backward), "forward" or "backward"."""
     @property
     def recompute(self) -> Recompute:
         """The part of the forward that the backward computes again: "none", "full" or "attention"."""
     @property
     def flash_attention(self) -> bool:
-        """True where a fused attention backward computes QKᵀ once more."""
+        """True if a fused attention backward computes QKᵀ once more."""
     @property
     def weights(self) -> list[WeightSetting]:
-        """The settings that say what trains; of those that name the same weight the last one holds."""
+        """The settings that say which weights train. If several match one weight, the last one decides."""
     @property
     def recompute_components(self) -> list[str]:
-        """Names of components that the backward computes again besides."""
+        """Components that the backward computes again in addition to `recompute`."""
     @property
     def recompute_every(self) -> int:
-        """n where the n-th, 2n-th, … layer recomputes; 1 is every layer."""
+        """n means that only the n-th, 2n-th, … layer recomputes; 1 is every layer."""
     @property
     def repeated(self) -> dict[str, int]:
-        """{weights: ranks} of work that several ranks run, each the whole of it."""
+        """{name: n} means that n ranks each run this work in full. The work is executed n times and useful once."""
     @property
     def indexer(self) -> IndexerTraining:
         """How indexers of sparse attention train: "frozen", "sparse_loss", "dense_loss" or "warm_up"."""
@@ -276,83 +348,70 @@ class Plan:
     def __eq__(self, other: object) -> bool: ...
 
 class Cost:
-    """The row of integer coefficients that a model is, immutable.
+    """The FLOPs of a model: a list of integer coefficients (entries), each multiplied by a sum over the batch.
+    Immutable.
 
-    Costs add up and scale; `cost()` reads one from a config, `from_torch()` counts one, `Cost.from_rows()` takes it row
-    by row.
+    `cost()` reads a cost from a config, `from_torch()` measures the cost of a PyTorch model, `Cost.from_entries()`
+    takes a list of entries. Costs can be added, and multiplied by an integer.
     """
 
     @staticmethod
-    def from_rows(
-        rows: Iterable[Row | tuple[Any, ...]], *, model_type: str = "rows", notes: Sequence[str] = []
+    def from_entries(
+        entries: Iterable[Entry | tuple[Any, ...]], *, model_type: str = "entries", notes: Sequence[str] = []
     ) -> Cost:
-        """A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters])."""
+        """Returns a cost of Entry objects, or of tuples (component, unit, kind, flops_per_unit[, parameters])."""
     def flops(
         self,
         *,
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
-        lengths: Integers | None = None,
-        row_length: int | None = None,
-        encoder_lengths: Integers | None = None,
-        encoder_lengths_padded: Integers | None = None,
-        cu_seqlens: Integers | None = None,
-        cu_seqlens_padded: Integers | None = None,
-        cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
-        attention_mask: Flags | None = None,
-        new_tokens: NewTokens | None = None,
-        requests: Requests | None = None,
-        prefill_chunk: int | None = None,
-        sequences: HstuSequences | None = None,
-        grid_thw: Grids | None = None,
-        grid_thw_padded: Grids | None = None,
-        condition_grid_thw: Grids | None = None,
-        pixels: Grids | None = None,
-        images: int | None = None,
-        audio_frames: Integers | None = None,
-        routed: tuple[int, int] | None = None,
-        measured: dict[str, int | tuple[int, int]] | None = None,
-        logits: LogitTokens | Logits | None = None,
-        tally: Tally | None = None,
+        **batch: Unpack[_CostBatch],
     ) -> Breakdown:
-        """FLOPs of a batch: component x phase x view, as exact ints.
+        """Returns the FLOPs of a batch by component, phase and view, as exact ints.
 
-        Everything that is given of the batch is added up.
+        Describe the batch by one or more of the arguments from `lengths` to `tally`. They are added up.
 
         Args:
-            lengths: [n] tokens of each sequence; of an encoder-decoder, of its decoder.
+            lengths: [n] tokens of each sequence. For an encoder-decoder: tokens of the decoder.
             row_length: with `lengths`: tokens that each row of a BSHD batch is padded to.
-            encoder_lengths: [n] tokens on the encoder's side of each of `lengths`, or of the text of each grid of a
-                diffusion model; of one that takes several texts as many for each grid, one after another.
-            encoder_lengths_padded: [n] or [1] tokens that the texts of grids are padded to.
-            cu_seqlens: [n + 1] boundaries of a packed row: 0, L1, L1 + L2, ...
+            encoder_lengths: [n] tokens of the encoder for each sequence of `lengths`. For a diffusion model: text
+                tokens of each grid. If the model takes k texts, k numbers for each grid, one after another.
+            encoder_row_length: with `encoder_lengths` of an encoder-decoder: tokens that each row of the encoder is padded
+                to. `row_length` is then that of the decoder's rows.
+            encoder_lengths_padded: [n] or [1] tokens that each text of `encoder_lengths` is padded to, for a diffusion
+                model.
+            cu_seqlens: [n + 1] boundaries of a packed sequence: 0, L1, L1 + L2, ...
             cu_seqlens_padded: [n + 1] boundaries of the slots that kernels process.
-            cu_seqlens_real: [m + 1] boundaries of the real sequences alone, where `cu_seqlens` has mock sequences
+            cu_seqlens_real: [m + 1] boundaries of the real sequences alone, if `cu_seqlens` has mock sequences
                 after them.
-            num_real_seqs: sequences after these are mock sequences: padded, not useful.
-            attention_mask: [batch, tokens] of 0 and 1: ones are useful, the shape is padded.
-            new_tokens: (n, past) of each sequence: n new tokens after past cached ones.
-            requests: (prompt, generated) or (prompt, generated, cached) of each request that is prefilled and decoded: all
-                its passes, in closed form. cached: tokens of the prompt whose keys are there already. The plan must be of the
-                forward.
-            prefill_chunk: with `requests`: tokens of a prompt that are prefilled in one pass; all where it is not given.
+            num_real_seqs: the number of real sequences. All later sequences are mock sequences: padded, not useful.
+            attention_mask: [batch, tokens] of 0 and 1. Ones are useful tokens; the shape is the padded batch.
+            new_tokens: (n, past) for each sequence: n new tokens after `past` cached ones.
+            requests: tokens (prompt, generated) or (prompt, generated, cached) of each request. Counts the prefill and
+                all decoding passes, in closed form. cached: tokens of the prompt whose keys are in the cache already.
+                The plan must have phase "forward".
+            prefill_chunk: with `requests`: tokens of a prompt that one pass prefills. By default one pass prefills the
+                whole prompt.
             sequences: (contextual, history, targets[, group]) of each sequence of an HSTU model.
-            grid_thw: [n, 3] frames, rows and columns of patches, before merging, of each image or clip; of a diffusion
-                model, of cells of latents.
-            grid_thw_padded: [n, 3] or [1, 3] that the grids are padded to.
-            condition_grid_thw: [k * n, 3] that a diffusion model makes its grids from, k for each: pictures to edit.
-            pixels: [n, 3] frames, height and width in pixels of each picture or clip, of which a diffusion model's page
-                knows the grid.
-            images: how many images of the fixed size that the config states.
+            grid_thw: [n, 3] frames, rows and columns of patches, before merging, of each image or clip. For a diffusion
+                model: frames, rows and columns of latent cells.
+            grid_thw_padded: [n, 3] or [1, 3] frames, rows and columns that the grids are padded to.
+            condition_grid_thw: [k * n, 3] grids that a diffusion model is conditioned on, such as pictures to edit: k
+                for each of the n grids in `grid_thw`.
+            pixels: [n, 3] frames, height and width in pixels of each picture or clip. The spec of the diffusion
+                model must say how pixels become a grid.
+            images: number of images, if the config states one fixed image size.
             audio_frames: [n] frames of each clip that enters an audio tower.
             routed: (useful, padded) visits of tokens to experts over all layers, as measured.
-            measured: {name: useful} or {name: (useful, padded)} of the words Mask.measured(name) that the cost has.
-            logits: the tokens whose logits are computed: "all", "last" (of each sequence), or how many: a number, numbers
-                or a mask of 0 and 1, which are added up. All where neither this nor the plan says it.
-            tally: a batch that was counted before.
+            measured: {name: useful} or {name: (useful, padded)}: your numbers for the accumulators Mask.measured(name)
+                of the cost.
+            logits: the tokens whose logits are computed: "all", "last" (of each sequence), or the number of such
+                tokens: an int, several ints that are added up, or a mask of 0 and 1. The default is the plan's, else
+                "all".
+            tally: a Tally that the batch was added to before.
             convention: a name, or one of `floptally.conventions()`.
-            plan: what runs and what trains; a step that trains everything where it is not given.
+            plan: what runs and which weights train, in addition to the cost's own plan. A contradiction is an
+                Error.
         """
     def compare(
         self,
@@ -368,38 +427,24 @@ class Cost:
         precision: PrecisionName = "bf16",
         clock_mhz: float | None = None,
         plan: Plan | None = None,
-        lengths: Integers | None = None,
-        row_length: int | None = None,
-        encoder_lengths: Integers | None = None,
-        encoder_lengths_padded: Integers | None = None,
-        cu_seqlens: Integers | None = None,
-        cu_seqlens_padded: Integers | None = None,
-        cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
-        attention_mask: Flags | None = None,
-        new_tokens: NewTokens | None = None,
-        sequences: HstuSequences | None = None,
-        grid_thw: Grids | None = None,
-        grid_thw_padded: Grids | None = None,
-        condition_grid_thw: Grids | None = None,
-        pixels: Grids | None = None,
-        images: int | None = None,
-        audio_frames: Integers | None = None,
-        routed: tuple[int, int] | None = None,
-        measured: dict[str, int | tuple[int, int]] | None = None,
-        tally: Tally | None = None,
+        **batch: Unpack[_Packs],
     ) -> Comparison:
-        """The same step as every convention counts it, from each to exact term by term, and whose a number is.
+        """Counts the step by every convention, explains each difference from the exact count, and finds the convention
+        that gives a dashboard's number.
 
         Args:
-            convention: the only one that is listed; all where it is not given.
-            observed: a number from a dashboard with its unit: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
-                "40.7%" (an MFU).
-            log: the path of a trainer's log whose steps are this batch, or as many of its sequences as the log says: of
-                Megatron-LM, Megatron-Bridge, MaxText, torchtitan, recsys-examples or nanochat.
-            seconds, gpus: of the step, for a rate and for an MFU; a log says its seconds itself.
-            accelerator, peak_tflops, peak_kind, precision, clock_mhz: the peak of an MFU, as in `Breakdown.measure`.
-            plan: what runs and what trains; a step that trains everything where it is not given.
+            convention: list this convention only. By default all are listed.
+            observed: a number from a dashboard with its unit: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step)
+                or "40.7%" (an MFU).
+            log: the path of a trainer's log, of its JSON lines or of Lightning's metrics.csv. docs/conventions.md lists
+                the trainers. Each step of the log is taken to run this batch, or as many sequences of the batch as the
+                log states.
+            seconds, gpus: duration and number of GPUs of the step. Needed if `observed` is a rate or an MFU; a log has
+                the seconds itself.
+            accelerator, peak_tflops, peak_kind, precision, clock_mhz: the peak that an MFU is relative to, as in
+                `Breakdown.measure`.
+            plan: what runs and which weights train, in addition to the cost's own plan. A contradiction is an
+                Error.
             lengths, …, tally: as in `Cost.flops`. A tally must have been built for all conventions.
         """
     def bytes(
@@ -412,83 +457,41 @@ class Cost:
         batches: int = 1,
         distinct_experts: int | None = None,
         plan: Plan | None = None,
-        lengths: Integers | None = None,
-        row_length: int | None = None,
-        encoder_lengths: Integers | None = None,
-        encoder_lengths_padded: Integers | None = None,
-        cu_seqlens: Integers | None = None,
-        cu_seqlens_padded: Integers | None = None,
-        cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
-        attention_mask: Flags | None = None,
-        new_tokens: NewTokens | None = None,
-        requests: Requests | None = None,
-        prefill_chunk: int | None = None,
-        sequences: HstuSequences | None = None,
-        grid_thw: Grids | None = None,
-        grid_thw_padded: Grids | None = None,
-        condition_grid_thw: Grids | None = None,
-        pixels: Grids | None = None,
-        images: int | None = None,
-        audio_frames: Integers | None = None,
-        routed: tuple[int, int] | None = None,
-        measured: dict[str, int | tuple[int, int]] | None = None,
-        logits: LogitTokens | Logits | None = None,
-        tally: Tally | None = None,
+        **batch: Unpack[_CostBatch],
     ) -> Bytes:
-        """Bytes that a batch moves between memory and units: component x phase x kind, as exact ints.
+        """Returns the bytes that a batch moves between GPU memory and compute units, by component, phase and kind, as
+        exact ints.
 
-        `flops(...).bytes(...)` in one call. docs/plans.md says what is moved.
+        Same as `flops(...).bytes(...)`. docs/plans.md says what counts as moved.
 
         Args:
-            weight_bits: of a weight as it is read, 1 to 64.
-            gradient_bits: of a weight's gradient.
-            activation_bits: of an operand or a result.
-            cache_bits: of a cached key or value.
-            batches: microbatches of all replicas, each of which reads the weights.
-            distinct_experts: whose weights were read, over all layers and batches, as a router's choices tell; without
-                it
-                weights of experts are an upper bound.
-            plan: what runs and what trains; a step that trains everything where it is not given.
+            weight_bits: bits of a weight as kernels read it, 1 to 64.
+            gradient_bits: bits of the gradient of a weight.
+            activation_bits: bits of an operand or a result.
+            cache_bits: bits of a cached key or value.
+            batches: microbatches of all replicas together. Each microbatch reads the weights once.
+            distinct_experts: how many experts had their weights read, summed over layers and batches, as the router
+                measured. Without it the bytes of expert weights are an upper bound.
+            plan: what runs and which weights train, in addition to the cost's own plan. A contradiction is an
+                Error.
             lengths, …, tally: as in `Cost.flops`.
         """
-    def total(
+    def total_flops(
         self,
         *,
         view: ViewName = "useful",
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
-        lengths: Integers | None = None,
-        row_length: int | None = None,
-        encoder_lengths: Integers | None = None,
-        encoder_lengths_padded: Integers | None = None,
-        cu_seqlens: Integers | None = None,
-        cu_seqlens_padded: Integers | None = None,
-        cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
-        attention_mask: Flags | None = None,
-        new_tokens: NewTokens | None = None,
-        requests: Requests | None = None,
-        prefill_chunk: int | None = None,
-        sequences: HstuSequences | None = None,
-        grid_thw: Grids | None = None,
-        grid_thw_padded: Grids | None = None,
-        condition_grid_thw: Grids | None = None,
-        pixels: Grids | None = None,
-        images: int | None = None,
-        audio_frames: Integers | None = None,
-        routed: tuple[int, int] | None = None,
-        measured: dict[str, int | tuple[int, int]] | None = None,
-        logits: LogitTokens | Logits | None = None,
-        tally: Tally | None = None,
+        **batch: Unpack[_CostBatch],
     ) -> int:
-        """FLOPs of a batch as one exact int: what `flops()` has as its total, for less.
+        """Returns the total FLOPs of a batch as one exact int. Faster than `flops().total`.
 
         Args:
             view: "useful", "padded" or "executed".
             lengths, …, tally: as in `Cost.flops`.
             convention: a name, or one of `floptally.conventions()`.
-            plan: what runs and what trains; a step that trains everything where it is not given.
+            plan: what runs and which weights train, in addition to the cost's own plan. A contradiction is an
+                Error.
         """
     def sample_flops(
         self,
@@ -498,7 +501,7 @@ class Cost:
         plan: Plan | None = None,
         view: ViewName = "useful",
     ) -> list[int]:
-        """FLOPs of each sequence: what balance() takes. They add up to the batch's."""
+        """Returns the FLOPs of each sequence, as `balance()` takes them. They add up to the FLOPs of the batch."""
     def sample_loads(
         self,
         samples: Sequence[Tally],
@@ -508,42 +511,49 @@ class Cost:
         plan: Plan | None = None,
         view: ViewName = "useful",
     ) -> list[list[int]]:
-        """Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
+        """Returns several loads of each sample, so that `balance()` evens out each of them. A sample is a Tally of its
+        own.
 
-        loads: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component
-        decides, and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as
-        long a FLOP.
+        loads: (components, load) or (components, load, weight), such as ("vision.*", 0, 3): these components add to
+            load 0 with weight 3. If several patterns match a component, the last one decides. A component that no
+            pattern matches is an Error. weight: a positive integer. FLOPs of weight 3 count 1.5 times as much as FLOPs
+            of weight 2.
         """
     @property
     def model_type(self) -> str:
-        """The model type that the config names."""
+        """The model type that the config names, such as "llama"."""
     @property
     def notes(self) -> list[str]:
-        """Decisions of the reader where the config is silent."""
+        """What floptally assumed where the config says nothing."""
+    @property
+    def assumptions(self) -> list[str]:
+        """The notes that assume a size: a default of the class, a head that the config does not name, a key that names
+        a size and is not read."""
     @property
     def parameters(self) -> int:
-        """Weights stored: all experts; a tied embedding once."""
+        """The number of stored weights: those of all experts, and a tied embedding once."""
     @property
     def components(self) -> list[str]:
-        """Names of its components, in forward order."""
+        """Names of the components, in forward order."""
     @property
     def masks(self) -> list[Mask]:
-        """Masks whose attended pairs it counts."""
+        """The masks whose attended pairs this cost counts."""
     @property
-    def rows(self) -> list[Row]:
-        """Its rows: FLOPs of a unit of a statistic each."""
+    def entries(self) -> list[Entry]:
+        """The entries of the cost. Each has the FLOPs for one unit of a statistic."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the cost as a file that load() reads in a millisecond: what from_torch took a minute for."""
+        """Writes the cost as a file that load() reads in a millisecond. Useful after a slow from_torch()."""
     @staticmethod
     def load(path: str | PathLike[str]) -> Cost:
-        """A cost that save() wrote. Error where it is of another version, or not as it was written."""
-    def keep(self, word: Mask) -> Cost:
-        """This model, whose tallies and meters keep a word that it does not count: Mask.measured("loss_tokens")."""
+        """Reads a cost that save() wrote. Error if the file is of another version or was changed."""
+    def keep(self, accumulator: Mask) -> Cost:
+        """Returns this cost with one more accumulator in its tallies and meters, such as Mask.measured("loss_tokens").
+        The accumulator adds no FLOPs."""
     @property
     def plan(self) -> Plan:
-        """The plan that holds where none is given: everything trains, or what a model with adapters says."""
+        """The plan of all calls without `plan=`. It trains everything, or is read from the adapters of a PEFT model."""
     def planned(self, plan: Plan) -> Cost:
-        """A model like this one, counted by this plan wherever none is given."""
+        """Returns the same model with this plan as the plan of all calls without `plan=`."""
     def on_rank(
         self,
         layout: ParallelLayout,
@@ -553,35 +563,80 @@ class Cost:
         num_layers_in_last_pipeline_stage: SupportsIndex = 0,
         account_for_embedding_in_pipeline_split: bool = False,
         account_for_loss_in_pipeline_split: bool = False,
+        pipeline_model_parallel_layout: str | None = None,
+        layer_split: LayerSplit = "automatic",
         vision_stage: SupportsIndex = 0,
         audio_stage: SupportsIndex = 0,
         sequence_parallel: bool = False,
         few_kv_heads: FewKvHeads = "replicated",
         make_vocab_size_divisible_by: SupportsIndex = 1,
     ) -> Cost:
-        """The part of the model that the layout's rank runs: useful FLOPs are its share, executed ones what it computes.
+        """Returns the part of the model that the layout's rank runs.
 
-        Over the tally of the rank's own tokens it is counted like any other; over all ranks the useful FLOPs are the
-        model's. layers_of_chunks: of each of pp x vpp chunks; else layers are dealt evenly, by Megatron-Core's options.
-        vision_stage, audio_stage: the pipeline rank that runs the tower. few_kv_heads: "replicated" or "gathered", where
-        tp is above their number.
+        Count it over the tally of the rank's own tokens, like any cost. Useful FLOPs are the rank's share, and add
+        up to the model's over all ranks. Executed FLOPs are what the rank computes.
+
+        layers_of_chunks: layers of each of pp x vpp chunks. By default the chunks share layers as the next six arguments
+            say: five options of Megatron-Core, and `layer_split` of `Breakdown.fit`.
+        vision_stage, audio_stage: the pipeline rank that runs the vision tower, the audio tower.
+        few_kv_heads: how key-value heads are sharded if tp is larger than their number: "replicated" or "gathered".
         """
     def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = []) -> Cost:
-        """This model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
+        """Returns this model with the matrix products of the Muon optimizer, for the weights that `plan` trains.
 
-        They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that
-        another optimizer steps, as in WeightSetting ("moe.router", "vision.*").
+        The products are the component optimizer.muon. Pass the number of optimizer steps to each count:
+        measured={"optimizer_steps": n}. others: weights that another optimizer updates, by names as in WeightSetting
+        ("moe.router", "vision.*").
         """
     def __add__(self, other: Cost) -> Cost: ...
     def __rmul__(self, times: int) -> Cost: ...
     def __eq__(self, other: object) -> bool: ...
 
-class Tally:
-    """Exact sums over sequences: what a batch is reduced to.
+class _Adds:  # of Tally and Meter
+    def add_lengths(self, lengths: Integers) -> None:
+        """Adds sequences by their lengths in tokens: [n] integers."""
+    def add_padded(self, lengths: Integers, row_length: int) -> None:
+        """Adds a BSHD batch: each row is padded to row_length tokens."""
+    def add_cu_seqlens(
+        self,
+        cu_seqlens: Integers,
+        cu_seqlens_padded: Integers | None = None,
+        num_real_seqs: SupportsIndex | None = None,
+        cu_seqlens_real: Integers | None = None,
+    ) -> None:
+        """Adds a packed sequence by its boundaries [n + 1], and the boundaries of the slots that kernels process.
+        Sequences after num_real_seqs, or after the last of cu_seqlens_real, are mock sequences."""
+    def add_packed(self, cu_seqlens_real: Integers, cu_seqlens: Integers) -> None:
+        """Adds a packed sequence by the boundaries of its real sequences and those of all its slots. There may be more
+        slots than real sequences."""
+    def add_attention_mask(self, attention_mask: Flags) -> None:
+        """Adds a BSHD batch by its mask [batch, tokens] of 0 and 1. Ones are useful tokens."""
+    def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None:
+        """Adds sequences of an encoder-decoder: [n] tokens of the decoder and [n] tokens of the encoder."""
+    def add_new_tokens(self, new_tokens: NewTokens | Integers, past: Integers | None = None) -> None:
+        """Adds n new tokens after `past` cached ones for each sequence: a list of (n, past), or a list of n and a list
+        of past."""
+    def add_hstu(
+        self,
+        lengths: Integers,
+        contextual: Integers | None = None,
+        targets: Integers | None = None,
+        target_group: SupportsIndex = 1,
+    ) -> None:
+        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. Targets come
+        in groups of target_group."""
+    def add_grid_thw(self, grid_thw: Grids) -> None:
+        """Adds images and clips [n, 3]: frames, rows and columns of patches before merging."""
+    def add_audio_frames(self, audio_frames: Integers) -> None:
+        """Adds audio clips: [n] frames of each that enter the audio tower."""
 
-    Tally(cost) keeps what that cost needs in that convention and plan, Tally([masks]) those masks, and Tally(other)
-    begins anew with the masks of another. Tallies of the same masks add up over microbatches, ranks and time in any
-    order, bit for bit. Whatever raises leaves a tally as it was.
+class Tally(_Adds):
+    """Exact integer sums over the sequences of a batch. A cost needs nothing else of the batch to count its FLOPs.
+
+    Tally(cost) keeps the sums that the cost needs under a convention and a plan. Tally([masks]) keeps the attended
+    pairs of these masks. Tally(other) is empty and keeps the same sums as `other`. Tallies that keep the same sums can
+    be added over microbatches, ranks and time, in any order, with bit-identical results. A method that raises leaves
+    the tally unchanged.
     """
 
     def __init__(
@@ -591,90 +646,71 @@ class Tally:
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> None: ...
-    def add_lengths(self, lengths: Integers) -> None:
-        """Sequences by their lengths in tokens: [n] integers."""
-    def add_padded(self, lengths: Integers, row_length: int) -> None:
-        """A BSHD batch: rows that are padded to one length."""
-    def add_cu_seqlens(
-        self,
-        cu_seqlens: Integers,
-        cu_seqlens_padded: Integers | None = None,
-        num_real_seqs: int | None = None,
-        cu_seqlens_real: Integers | None = None,
-    ) -> None:
-        """Boundaries [n + 1] of a packed row, and of the slots that kernels process. The sequences after num_real_seqs,
-        or after those of cu_seqlens_real, are mock sequences."""
-    def add_packed(self, cu_seqlens_real: Integers, cu_seqlens: Integers) -> None:
-        """A packed row by the boundaries of its real sequences, and of all its slots, which may be more."""
-    def add_attention_mask(self, attention_mask: Flags) -> None:
-        """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
-    def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None:
-        """Both sides of an encoder-decoder."""
     def add_sequences(self, sequences: HstuSequences) -> None:
-        """HSTU: a list of (contextual, history, targets[, group])."""
-    def add_new_tokens(self, new_tokens: NewTokens | Integers, past: Integers | None = None) -> None:
-        """A list of (n, past): n new tokens after past cached ones; or a list of each."""
-    def add_hstu(
-        self,
-        lengths: Integers,
-        contextual: Integers | None = None,
-        targets: Integers | None = None,
-        target_group: SupportsIndex = 1,
-    ) -> None:
-        """HSTU: total lengths, and the contextual tokens and targets among them, in groups of target_group."""
+        """Adds sequences of an HSTU model: a list of (contextual, history, targets[, group])."""
     def add_requests(self, requests: Requests, prefill_chunk: int | None = None) -> None:
-        """Requests that are prefilled and decoded, (prompt, generated) or (prompt, generated, cached): all their passes."""
+        """Adds all passes of requests, prefill and decoding: tokens (prompt, generated) or (prompt, generated, cached)
+        of each request."""
     def add_speculative(
         self, prompt: int, steps: Sequence[tuple[int, int]], *, model: Literal["target", "draft"] = "target"
     ) -> None:
-        """The steps of a request after its prompt, (drafted, accepted) tokens each, as its target model runs them, or the
-        draft model. Accepted tokens are useful, all that are run are padded; what a step generates is one more than it
-        accepts. The prompt is add_requests([(prompt, 1)])."""
+        """Adds the speculative decoding steps of a request after its prompt. steps: (drafted, accepted) tokens of each
+        step.
+
+        model: which model's work is added, that of the target or of the draft. Accepted tokens are useful; the padded
+        count has all tokens that run. A step generates one token more than it accepts. Add the prompt by
+        add_requests([(prompt, 1)]).
+        """
     def add_tree(self, parents: Sequence[int], lengths: Integers) -> None:
-        """A tree of token runs, shared prefixes once: rollouts of one prompt. Node i holds lengths[i] tokens after those of
-        its ancestors; parents[i] is the index of an earlier node, or -1."""
-    def add_grid_thw(self, grid_thw: Grids) -> None:
-        """Images and clips [n, 3]: frames, rows and columns of patches before merging."""
+        """Adds a tree of token runs that share prefixes, such as rollouts of one prompt. Each shared prefix counts
+        once.
+
+        Node i has lengths[i] tokens after those of its ancestors. parents[i] is the index of an earlier node, or -1
+        for a root.
+        """
     def add_grids_with_text(self, grid_thw: Grids, encoder_lengths: Integers) -> None:
-        """Samples of a diffusion model: grids of latents [n, 3], and the tokens [n] of the text of each."""
-    def add_audio_frames(self, audio_frames: Integers) -> None:
-        """Clips of sound [n] by the frames that enter the audio tower."""
+        """Adds samples of a diffusion model: grids of latents [n, 3], and the number of text tokens [n] of each
+        sample."""
     def add_routed(self, useful: int, padded: int) -> None:
-        """Visits of tokens to experts over all layers, as measured."""
+        """Adds measured visits of tokens to experts, summed over all layers."""
     def add_measured(self, name: str, useful: int, padded: int | None = None) -> None:
-        """Adds to the word Mask.measured(name), with which this tally was built."""
+        """Adds a measured number to the accumulator Mask.measured(name). The tally must have been built with this
+        accumulator."""
     def get(self, statistic: Statistic, view: CountedView = "useful", tower: Tower = "text") -> int:
-        """One sum: "count", "tokens", "keys", "squares", "cached", "crossed" or "routed"."""
+        """Returns one sum: "count" (sequences), "tokens", "keys" (tokens k of the encoder's output), "squares" (n²),
+        "cached" (n · cached tokens), "crossed" (n · k) or "routed" (visits of tokens to experts)."""
     def pairs(self, mask: Mask, view: CountedView = "useful") -> int:
-        """Attended pairs of one of the masks."""
+        """Returns the attended pairs of one of the tally's masks."""
     @property
     def masks(self) -> list[Mask]:
-        """Masks whose attended pairs it keeps."""
+        """The masks whose attended pairs the tally keeps."""
     @property
     def tokens(self) -> int:
-        """Real tokens, of the text."""
-    def words(self) -> npt.NDArray[np.int64]:
-        """All words as a new int64 array: what a SUM all-reduce takes."""
+        """The number of real text tokens."""
+    def accumulators(self) -> npt.NDArray[np.int64]:
+        """Returns all accumulators as a new int64 array, which you may sum over ranks by an all-reduce."""
     @staticmethod
-    def from_words(
+    def from_accumulators(
         cost_or_masks: Cost | Tally | Sequence[Mask] | None,
-        words: Integers,
+        accumulators: Integers,
         *,
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> Tally:
-        """The tally whose words() were summed elsewhere."""
+        """Returns a tally with these accumulators, for example the sum of accumulators() over ranks."""
     def copy(self) -> Tally:
-        """Another tally with these sums."""
+        """Returns an independent tally with the same sums."""
     def __iadd__(self, other: Tally) -> Tally: ...
     def __add__(self, other: Tally) -> Tally: ...
     def __eq__(self, other: object) -> bool: ...
 
 class Breakdown:
-    """FLOPs of a batch: component x phase x view, as exact ints.
+    """FLOPs of a batch by component, phase (forward, backward, …) and view, as exact ints.
 
-    useful: real tokens, what MFU is made of. padded: every slot that kernels process. executed: padded, plus recompute
-    and what a fused attention backward computes again. str() is a table, in a notebook too.
+    useful: FLOPs of real tokens. MFU is computed from these.
+    padded: FLOPs of every slot that kernels process, padding included.
+    executed: padded FLOPs, plus recomputation, plus what a fused attention backward computes again.
+    `str()` is a table; a notebook shows it too.
     """
 
     @property
@@ -685,45 +721,46 @@ class Breakdown:
         """Padded FLOPs of all phases: every slot that kernels process."""
     @property
     def executed_total(self) -> int:
-        """Executed FLOPs of all phases: padded ones, recompute and what a fused backward repeats."""
+        """Executed FLOPs of all phases: padded FLOPs, recomputation and what a fused backward computes again."""
     @property
     def useful(self) -> View:
-        """FLOPs of real tokens, a View: what MFU is made of."""
+        """A View of the FLOPs of real tokens. MFU is computed from these."""
     @property
     def padded(self) -> View:
-        """FLOPs of every slot that kernels process, a View."""
+        """A View of the FLOPs of every slot that kernels process."""
     @property
     def executed(self) -> View:
-        """Padded FLOPs, recompute and what a fused backward repeats, a View."""
+        """A View of padded FLOPs, recomputation and what a fused backward computes again."""
     @property
     def model_type(self) -> str:
-        """The model type that the config names."""
+        """The model type that the config names, such as "llama"."""
     @property
     def convention(self) -> ConventionName:
-        """The name of the convention that it is counted by."""
+        """The name of the convention that the FLOPs are counted by."""
     @property
     def plan(self) -> Plan:
-        """The plan: what ran and what trained."""
+        """The plan that was counted: what ran and which weights trained."""
     @property
     def tally(self) -> Tally:
-        """The exact sums over the batch that it was counted from."""
+        """The exact sums over the batch that the FLOPs were computed from."""
     @property
     def notes(self) -> list[str]:
-        """Decisions of the reader, and doubts about bounds, peaks and rates."""
+        """What floptally assumed where the config says nothing, and warnings about upper bounds, peaks and rates."""
     @property
     def is_upper_bound(self) -> bool:
-        """True where less may run: the plan trains parts of a model whose rows do not say what they read."""
+        """True if the FLOPs are an upper bound: the plan trains only parts of the model, and the model's entries do
+        not say what their inputs are."""
     @property
     def padding(self) -> dict[str, int] | None:
-        """Padded FLOPs by what they are spent on, exact ints: useful, in_slots (the rest of the slots of real sequences),
-        mock (sequences without a real token) and vocabulary. None where nothing is padded, or where it was counted
-        before, as a tally or by a meter."""
+        """Padded FLOPs by cause, as exact ints: useful, in_slots (unused tokens in the slots of real sequences), mock
+        (sequences without a real token) and vocabulary. None if nothing is padded, or if the batch came from a Tally or
+        a Meter."""
     @property
     def statistics(self) -> dict[str, Any]:
-        """Sequences, tokens, squares and pairs, useful and padded."""
+        """The sums over the batch by name: sequences, tokens, squares and attended pairs, useful and padded."""
     @property
     def mfu(self) -> float:
-        """Useful FLOPs over the peak; 0.412 is 41.2 %. Needs measure(), as the four below."""
+        """Useful FLOPs over the peak; 0.412 is 41.2 %. Call measure() first."""
     @property
     def padded_mfu(self) -> float:
         """FLOPs of every slot that kernels process, over the peak."""
@@ -735,13 +772,13 @@ class Breakdown:
         """Useful TFLOP/s of one GPU."""
     @property
     def tokens_per_second(self) -> float:
-        """Real tokens, of all GPUs together."""
+        """Real tokens per second of all GPUs together."""
     @property
     def mixed_mfu(self) -> float:
-        """Each part of the work over the peak of its own precision."""
+        """MFU in mixed precision: each component's useful FLOPs over the peak of its own precision."""
     @property
     def mixed_peak_tflops(self) -> float:
-        """The one peak that mixed_mfu stands for."""
+        """The single peak, in TFLOP/s, that would give mixed_mfu."""
     def measure(
         self,
         seconds: float,
@@ -754,9 +791,15 @@ class Breakdown:
         peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
     ) -> Breakdown:
-        """A breakdown like this one with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs.
-        precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, measured);
-        clock_mhz: of the accelerator's boost peak."""
+        """Returns this breakdown with MFU, padded MFU and HFU of a step that took `seconds` on `gpus` GPUs.
+
+        accelerator: a name as the driver calls it, or an Accelerator.
+        peak_tflops: dense peak of one GPU. Overrides `accelerator`.
+        precision: the precision of the peak.
+        precisions: components and layers in other precisions, for mixed_mfu: "mlp=fp8,@1-30=fp8" (layers 1 to 30).
+        peak_kind: what kind of peak peak_tflops is: "datasheet", "boost" or "measured".
+        clock_mhz: GPU clock in MHz. The peak is then computed at this clock instead of taken from the datasheet.
+        """
     def waterfall(
         self,
         *,
@@ -781,9 +824,15 @@ class Breakdown:
         num_layers_in_last_pipeline_stage: int | None = None,
         account_for_embedding_in_pipeline_split: bool | None = None,
         account_for_loss_in_pipeline_split: bool | None = None,
+        pipeline_model_parallel_layout: str | None = None,
+        layer_split: LayerSplit | None = None,
         tp: int | None = None,
         sequence_parallel: bool | None = None,
-        cp: ContextShares | None = None,
+        cp: ContextShards | None = None,
+        ep: int | None = None,
+        etp: int | None = None,
+        layout: str | None = None,
+        gpus_per_node: int | None = None,
         network_gbps: float | Mapping[str, float] | None = None,
         memory_tbps: float | None = None,
         batches: int | None = None,
@@ -796,57 +845,67 @@ class Breakdown:
         trace: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
         modules: str | None = None,
     ) -> Waterfall:
-        """Where the time of a step went that did this work: from the peak down to the MFU, a line for each cause.
+        """Explains where the time of the step went: from the peak down to the MFU, one line for each cause.
 
-        What is not given is named in the last line and never guessed; what `measure()` was told need not be given
-        again.
+        Times that you do not pass are not guessed: the last line names them. Arguments of an earlier `measure()`
+        are kept.
 
         Args:
-            seconds: duration of the step; times that say it themselves need none.
-            gpus: all of the job.
+            seconds: duration of the step. `component_times` and `trace` may have it themselves.
+            gpus: all GPUs of the job.
             accelerator: a name as the driver calls it, or an Accelerator.
-            peak_tflops: dense peak of one GPU, which MFU is stated against; wins over `accelerator`.
-            precision: of that peak; "bf16" where it is not given.
-            precisions: of components and layers, "mlp=fp8,@1-30=fp8".
-            clock_mhz: of the accelerator's boost peak.
-            apart: {name: seconds} of the step that are no work. "exposed communication", "data wait", "optimizer",
-                "elementwise" and "launches" have lines of their own; "transfer" is communication without the waiting
-                for other ranks, which is taken out of the former where it is known.
-            rank_work: own work of each rank in any unit, [ranks] ints; or {"largest", "sum", "ranks"}, as two
-                reductions give it. With `pp` that of each replica.
-            idle_gpus: of `gpus`, those that run none of the work.
+            peak_tflops: dense peak of one GPU. An MFU of 1 is this peak. Overrides `accelerator`.
+            precision: the precision of the peak; "bf16" by default.
+            precisions: components and layers in other precisions: "mlp=fp8,@1-30=fp8" (layers 1 to 30).
+            clock_mhz: GPU clock in MHz. The peak is then computed at this clock instead of taken from the datasheet.
+            apart: {name: seconds} of the step's time that is not model work. "exposed communication", "data wait",
+                "optimizer", "elementwise" and "launches" have lines of their own. "transfer" is communication without
+                waiting for other ranks; it separates waiting from "exposed communication".
+            rank_work: the work of each rank in any unit, [ranks] ints. Or a dict of "largest", "sum" and "ranks" (their
+                number), as a MAX and a SUM all-reduce give them. With `pp`, the work of each replica instead.
+            idle_gpus: how many of `gpus` run none of the work.
             masked_tiles: a MaskedTiles of the same batch, or the FLOPs that kernels ran on masked pairs as an int.
-            pp: ranks of a pipeline, over which the model's layers are dealt.
-            vpp: chunks of layers on each of them; 1 where it is not given.
-            microbatches: that each pipeline runs in the step, all alike; or the work of each, [microbatches] Breakdowns,
-                or [replicas][microbatches], which add up to this one.
-            schedule: "gpipe", "1f1b", "interleaved", "zero_bubble" (ZB-H1) or "zb_v"; 1f1b, or interleaved where vpp is
-                above 1.
-            replicas: pipelines beside each other; 1, or as many as `rank_work` or `microbatches` have.
+            pp: pipeline ranks that share the model's layers.
+            vpp: chunks of layers on each pipeline rank; 1 by default.
+            microbatches: number of microbatches that each pipeline runs in the step, if all have equal work. Else the
+                work of each: [microbatches] Breakdowns, or [replicas][microbatches], that add up to this one.
+            schedule: "gpipe", "1f1b", "interleaved", "zero_bubble" (ZB-H1) or "zb_v". By default 1f1b, or
+                interleaved if vpp is above 1.
+            replicas: how many pipelines run in parallel. By default the number of replicas in `rank_work` or
+                `microbatches`, else 1.
             layers_of_chunks: layers of each chunk of the pipeline in forward order, [pp x vpp] ints.
-            num_layers_in_first_pipeline_stage: as Megatron-LM's, as the three below.
-            num_layers_in_last_pipeline_stage: the others share the rest.
-            account_for_embedding_in_pipeline_split: True: the embedding takes the place of a layer.
-            account_for_loss_in_pipeline_split: True: the lm_head takes the place of a layer.
-            tp: tensor parallel ranks of each stage, which run what they cannot split each of them whole.
-            sequence_parallel: True: weights that every one of them holds whole run on its share of the tokens.
-            cp: a ContextShares of the same batch, whose ranks wait for the one with the most work.
-            network_gbps: 10^9 bytes that a rank sends a second, of all groups or {"tp": …, "dp": …}: communication that nobody
-                measured is estimated from its bytes, as if none of it were hidden.
-            memory_tbps: bandwidth of one GPU's memory in TB/s, for what is bound by memory; wins over `accelerator`.
-            batches: microbatches of all replicas, each of which reads the weights; those of the pipelines, else 1, where it
-                is not given.
-            weight_bits: of a weight as it is read; 16 where it is not given, as the three below.
-            gradient_bits: of a weight's gradient.
-            activation_bits: of an operand or a result.
-            cache_bits: of a cached key or value.
-            distinct_experts: whose weights were read, over all layers and batches, as measured.
-            component_times: measured times of components: a ModuleTimer, what its times() returns, or the path of such
-                a file.
-            trace: the path of a step's trace, as torch.profiler's export_chrome_trace writes it, packed by gzip too; or
-                a list of a path for each rank, whose waiting is told apart from transfer. What it says of the step is
-                in the lines, but for what is given.
-            modules: components of modules in the trace, before the usual ones: "*.mixer=mamba".
+            num_layers_in_first_pipeline_stage: layers of the first stage; Megatron-LM's option of this name.
+            num_layers_in_last_pipeline_stage: layers of the last stage. The other stages share the rest.
+            account_for_embedding_in_pipeline_split: True if the embedding takes the place of a layer.
+            account_for_loss_in_pipeline_split: True if the lm_head takes the place of a layer.
+            pipeline_model_parallel_layout: Megatron-LM's layout text, such as "Et*3|(tt|)*29,m|L".
+            layer_split: "automatic" (by default), "even" or "torchtitan", for layers that nothing else places.
+            tp: tensor parallel ranks of each stage. Work that they cannot split runs in full on each of them.
+            sequence_parallel: True if each tensor parallel rank runs replicated weights on its share of the tokens
+                only.
+            cp: a ContextShards of the same batch. Its ranks wait for the one with the most work.
+            ep: ranks that share the experts. They are ranks of dp x cp x tp.
+            etp: tensor parallel ranks of each expert; tp by default.
+            layout: pp, replicas, tp, ep and etp as text instead, as in `ParallelLayout`.
+            gpus_per_node: consecutive ranks on one node, for bandwidths within and between nodes.
+            network_gbps: 10^9 bytes per second that a rank sends, in every group, by group: {"tp": …, "dp": …}, or by
+                link: {"within": …, "between": …}.
+                Unmeasured communication is estimated from its bytes, as if nothing overlapped it.
+            memory_tbps: memory bandwidth of one GPU in TB/s, for memory-bound work. Overrides `accelerator`.
+            batches: microbatches of all replicas together. Each microbatch reads the weights once. By default those of
+                the pipelines, else 1.
+            weight_bits: bits of a weight as kernels read it; 16 by default.
+            gradient_bits: bits of the gradient of a weight.
+            activation_bits: bits of an operand or a result.
+            cache_bits: bits of a cached key or value.
+            distinct_experts: how many experts had their weights read, summed over layers and batches, as measured.
+            component_times: measured times of components: a ModuleTimer, what its times() returns, or the path of a
+                file that it wrote.
+            trace: the path of a step's trace from torch.profiler's export_chrome_trace, plain or gzip. Or a list
+                with one path for each rank; then waiting for other ranks is separated from transfer. Arguments that
+                you pass override what the trace says.
+            modules: patterns of module names in the trace and their components, tried before the usual ones:
+                "*.mixer=mamba".
         """
     def fit(
         self,
@@ -857,11 +916,23 @@ class Breakdown:
         pp: int = 1,
         vpp: int = 1,
         ep: int = 1,
+        etp: int | None = None,
+        dp_replicate: int = 1,
+        layout: str | None = None,
+        order: str = "tp-cp-ep-dp-pp",
+        expert_order: str | None = None,
+        gpus_per_node: int | None = None,
         sequence_parallel: bool = False,
         context_exchange: ContextExchange = "ring",
         zero: ZeroStates = "none",
         microbatches: int = 1,
         layers_of_chunks: Sequence[int] | None = None,
+        num_layers_in_first_pipeline_stage: int = 0,
+        num_layers_in_last_pipeline_stage: int = 0,
+        account_for_embedding_in_pipeline_split: bool = False,
+        account_for_loss_in_pipeline_split: bool = False,
+        pipeline_model_parallel_layout: str | None = None,
+        layer_split: LayerSplit = "automatic",
         optimizer: OptimizerStates = "adamw",
         weight_bits: int = 16,
         gradient_bits: int = 16,
@@ -873,30 +944,67 @@ class Breakdown:
         fused_elementwise: bool = True,
         hidden_dropout: bool = False,
         attention_dropout: bool = False,
+        weights_inside_experts: bool = False,
+        matrix_inputs: BlockFormat = "none",
+        matrix_weights: BlockFormat = "none",
+        frozen_weights: BlockFormat = "none",
+        recompute_modules: Sequence[LayerModule] = [],
+        offload_modules: Sequence[LayerModule] = [],
+        offload_layers: int = 0,
+        optimizer_offload: float = 0.0,
         network_gbps: float | Mapping[str, float] | None = None,
         memory_gib: float | None = None,
+        reserve_gib: float = 0.0,
     ) -> Fit:
-        """What a rank of each pipeline stage holds and sends, where this work is one microbatch of a replica.
+        """Returns what one rank of each pipeline stage holds in memory and sends. This breakdown must be the work of
+        one microbatch of one replica.
 
-        docs/plans.md says what is held and sent. `str()` is a table, as the program `floptally fit` prints it.
+        docs/plans.md says what counts as held and sent. `str()` is the table that the program prints for `floptally
+        fit`.
 
         Args:
-            dp, cp, tp, pp, vpp, ep: ranks along each axis, as in `ParallelLayout`.
-            sequence_parallel: tensor parallel ranks share the tokens between their matrices.
-            context_exchange: ring, all_gather or ulysses.
-            zero: states that data parallel ranks split: none, optimizer, gradients or weights.
-            microbatches: of each replica in a step.
-            layers_of_chunks: of each chunk of the pipeline, in forward order; equally many where it is not given.
-            optimizer: adamw, adamw_without_master, adamw_8bit, muon, sgd or sgd_momentum.
-            weight_bits, gradient_bits, activation_bits, cache_bits: of an element.
-            logits_bits: of all that the loss keeps of a logit.
-            cached_tokens: whose keys and values a rank keeps.
-            flash_attention: else the probabilities of all pairs are kept.
-            fused_elementwise: else norms and gates keep what they made in between.
-            hidden_dropout, attention_dropout: their masks are kept.
-            network_gbps: 10^9 bytes that a rank sends a second, of all groups or {"tp": …, "dp": …}; each group that has one has
-                a time.
-            memory_gib: of one GPU; the table says whether it fits.
+            dp, cp, tp, pp, vpp, ep, etp, dp_replicate: ranks along each axis, as in `ParallelLayout`.
+            layout: the sizes as text instead, as in `ParallelLayout`; states that it says are sharded, and its sequence
+                parallelism, hold unless you pass `zero` and `sequence_parallel`.
+            order, expert_order: the axes of ranks, as in `ParallelLayout`.
+            gpus_per_node: consecutive ranks on one node, such as 8 or 72, to split the sent bytes into those within and
+                between nodes.
+            sequence_parallel: True if each tensor parallel rank has only its share of the tokens between sharded
+                matrices (Megatron's sequence parallelism).
+            context_exchange: how context parallel ranks exchange keys and values: ring, all_gather or ulysses.
+            zero: states that data parallel ranks shard: none, optimizer, gradients or weights.
+            microbatches: number of microbatches that each replica runs in a step.
+            layers_of_chunks: layers of each chunk of the pipeline, in forward order.
+            num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage,
+            account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split: Megatron-LM's options.
+            pipeline_model_parallel_layout: Megatron-LM's layout text, such as "Et*3|(tt|)*29,m|L": E is the embedding,
+                t a layer, m a layer of multi-token prediction, L the loss, | the end of a chunk.
+            layer_split: how layers are split that nothing else places. "automatic": equally many in each chunk, else
+                Megatron's split with embedding and loss as layers, else torchtitan's. "even": equally many, or an
+                error. "torchtitan": always torchtitan's.
+            optimizer: adamw, adamw_without_master, adamw_8bit, adamw_16bit_moments, muon, sgd or sgd_momentum.
+            weight_bits, gradient_bits, activation_bits, cache_bits: bits of one element.
+            logits_bits: bits that the loss keeps in memory for each logit, all copies together.
+            cached_tokens: tokens whose keys and values a rank keeps in a cache.
+            flash_attention: False if the attention probabilities of all pairs are kept for the backward.
+            fused_elementwise: False if norms and gates keep their intermediate results for the backward.
+            hidden_dropout, attention_dropout: True if the dropout masks of hidden states, of attention, are kept for
+                the backward.
+            weights_inside_experts: True if the router's weights multiply inside the experts' activation (Megatron-Core),
+                so that results of experts are not kept.
+            matrix_inputs: format in which matrices of layers keep their inputs: "fp8", "fp8_blocks", "mxfp8" or "nvfp4".
+            matrix_weights: format of the weights of layers' matrices. A rank holds them for both directions.
+            frozen_weights: format of frozen matrices that have adapters: "nf4", "nf4_double", …
+            recompute_modules: modules of a layer whose activations the backward computes again, as Megatron-Core names
+                them.
+            offload_modules: modules of a layer whose activations lie on the host until the backward.
+            offload_layers: layers whose activations lie on the host until the backward; for pp 1.
+            optimizer_offload: the part of the optimizer state that lies on the host, from 0 to 1.
+            network_gbps: 10^9 bytes per second that a rank sends, in every group, by group: {"tp": …, "dp": …}, or by
+                link: {"within": …, "between": …}.
+                Groups with a bandwidth get a time.
+            memory_gib: memory of one GPU in GiB. The table says whether the rank fits.
+            reserve_gib: GiB of it that other things need: workspaces, CUDA, NCCL, the allocator's waste.
         """
     def bytes(
         self,
@@ -908,141 +1016,99 @@ class Breakdown:
         batches: int = 1,
         distinct_experts: int | None = None,
     ) -> Bytes:
-        """Bytes that this work moves between memory and units: component x phase x kind, as exact ints.
+        """Returns the bytes that this work moves between GPU memory and compute units, by component, phase and kind,
+        as exact ints.
 
-        Work of a tally or a meter is taken to have no cached past where it trains, and is an Error where it does not.
+        A breakdown from a Tally or a Meter does not know how many tokens were cached. If its plan trains, none are
+        assumed. If its plan does not train, this is an Error.
 
         Args:
-            weight_bits: of a weight as it is read, 1 to 64.
-            gradient_bits: of a weight's gradient.
-            activation_bits: of an operand or a result.
-            cache_bits: of a cached key or value.
-            batches: microbatches of all replicas, each of which reads the weights.
-            distinct_experts: whose weights were read, over all layers and batches, as a router's choices tell; without
-                it
-                weights of experts are an upper bound.
+            weight_bits: bits of a weight as kernels read it, 1 to 64.
+            gradient_bits: bits of the gradient of a weight.
+            activation_bits: bits of an operand or a result.
+            cache_bits: bits of a cached key or value.
+            batches: microbatches of all replicas together. Each microbatch reads the weights once.
+            distinct_experts: how many experts had their weights read, summed over layers and batches, as the router
+                measured. Without it the bytes of expert weights are an upper bound.
         """
     def __add__(self, other: Breakdown) -> Breakdown: ...
     def named(self, name: str) -> StepWork:
-        """This work under a name, to be added to that of another model or plan: a.named("rollout") + b.named("update")."""
+        """Names this work, so that it adds to the work of another model or plan: a.named("rollout") +
+        b.named("update")."""
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
     def to_dict(self) -> dict[str, Any]:
-        """What the program prints as JSON: counts are decimal strings."""
+        """Returns the JSON that the program prints as a dict. Counts are decimal strings."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:
-    """What attention kernels compute on pairs that no mask lets through.
+    """FLOPs that attention kernels waste on masked (query, key) pairs.
 
-    Of each tile (queries, keys) with an attended pair a kernel computes all. Add the batch that is counted, as a
-    Meter takes it: `Breakdown.waterfall(masked_tiles=…)` has a line for them. Attention over images and sound is
-    left out.
+    A kernel computes every pair of a tile (queries x keys) that has at least one attended pair. Add the same batch
+    that you count, with the keywords of `Meter.add`. `Breakdown.waterfall(masked_tiles=…)` then has a line for the
+    waste. Attention of vision and audio towers is not included.
     """
 
     def __init__(self, cost: Cost, tile: tuple[int, int] = (128, 128)) -> None: ...
-    def add(
-        self,
-        *,
-        lengths: Integers | None = None,
-        row_length: int | None = None,
-        encoder_lengths: Integers | None = None,
-        encoder_lengths_padded: Integers | None = None,
-        cu_seqlens: Integers | None = None,
-        cu_seqlens_padded: Integers | None = None,
-        cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
-        attention_mask: Flags | None = None,
-        new_tokens: NewTokens | None = None,
-        sequences: HstuSequences | None = None,
-        grid_thw: Grids | None = None,
-        grid_thw_padded: Grids | None = None,
-        condition_grid_thw: Grids | None = None,
-        pixels: Grids | None = None,
-        images: int | None = None,
-        audio_frames: Integers | None = None,
-        routed: tuple[int, int] | None = None,
-        measured: dict[str, int | tuple[int, int]] | None = None,
-        tally: Tally | None = None,
-    ) -> None:
+    def add(self, **batch: Unpack[_Packs]) -> None:
         """Adds a batch.
 
         Args:
             lengths, …, tally: as in `Cost.flops`.
         """
     def executed(self, plan: Plan | None = None) -> int:
-        """FLOPs of those pairs in a training step, as an exact int."""
+        """Returns the FLOPs that attention kernels run on masked pairs, as an exact int. plan: what runs; by default a
+        training step."""
     def __copy__(self) -> MaskedTiles: ...
     @property
     def tile(self) -> tuple[int, int]:
-        """(rows of queries, columns of keys) that a kernel runs at once, in tokens."""
+        """(queries, keys) of the tile that a kernel computes at once, in tokens."""
     @property
     def tally(self) -> Tally:
-        """The batch."""
+        """The sums over the batch that was added."""
 
-class ContextShares:
-    """A batch dealt to the ranks of context parallelism, for `Breakdown.waterfall(cp=…)`.
+class ContextShards:
+    """A batch sharded over the ranks of context parallelism, for `Breakdown.waterfall(cp=…)`.
 
-    Add the batch that is counted, as a Meter takes it; what is added at once is one row.
+    Add the same batch that you count, with the keywords of `Meter.add`. Each call of add() is one pack.
     """
 
     def __init__(self, cost: Cost, cp: int, split: ContextSplit = "zigzag") -> None:
-        """split: "zigzag" of each slot, "zigzag_row" of the whole row, or "contiguous"."""
-    def add(
-        self,
-        *,
-        lengths: Integers | None = None,
-        row_length: int | None = None,
-        encoder_lengths: Integers | None = None,
-        encoder_lengths_padded: Integers | None = None,
-        cu_seqlens: Integers | None = None,
-        cu_seqlens_padded: Integers | None = None,
-        cu_seqlens_real: Integers | None = None,
-        num_real_seqs: int | None = None,
-        attention_mask: Flags | None = None,
-        new_tokens: NewTokens | None = None,
-        sequences: HstuSequences | None = None,
-        grid_thw: Grids | None = None,
-        grid_thw_padded: Grids | None = None,
-        condition_grid_thw: Grids | None = None,
-        pixels: Grids | None = None,
-        images: int | None = None,
-        audio_frames: Integers | None = None,
-        routed: tuple[int, int] | None = None,
-        measured: dict[str, int | tuple[int, int]] | None = None,
-        tally: Tally | None = None,
-    ) -> None:
+        """split: "zigzag" within each slot, "zigzag_pack" over the whole pack, or "contiguous"."""
+    def add(self, **batch: Unpack[_Packs]) -> None:
         """Adds a batch.
 
         Args:
             lengths, …, tally: as in `Cost.flops`.
         """
-    def __copy__(self) -> ContextShares: ...
+    def __copy__(self) -> ContextShards: ...
     @property
     def cp(self) -> int:
-        """Ranks."""
+        """Context-parallel ranks."""
     @property
     def split(self) -> ContextSplit:
-        """How sequences are split."""
+        """How sequences are split over the ranks: "zigzag" within each slot, "zigzag_pack" over the whole pack, or
+        "contiguous"."""
     @property
     def tallies(self) -> list[Tally]:
-        """The batch of each rank; they add up to the whole."""
+        """A Tally of each rank's tokens. The tallies add up to that of the whole batch."""
 
 class Totals:
-    """The totals of a step, an interval or a run.
+    """Steps, seconds, FLOPs and rates of a step, an interval or a run. A `Meter` makes it.
 
-    Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
-    Error.
+    Counts and FLOPs are exact ints. Each ratio is one sum divided by another, never a mean of ratios. Reading a rate
+    before a step has ended is an Error.
     """
 
     @property
     def steps(self) -> int:
-        """Steps that ended."""
+        """The number of steps that ended."""
     @property
     def seconds(self) -> float:
-        """Seconds of all those steps, by the clock or as given."""
+        """Seconds of all steps that ended, by the clock or as passed to end_step()."""
     @property
     def gpu_seconds(self) -> float:
-        """Those seconds times the GPUs."""
+        """Seconds of all steps that ended, times the number of GPUs."""
     @property
     def useful(self) -> int:
         """FLOPs of real tokens, an exact int."""
@@ -1051,10 +1117,10 @@ class Totals:
         """FLOPs of every slot that kernels processed, an exact int."""
     @property
     def executed(self) -> int:
-        """Padded FLOPs, recompute and what a fused backward repeats, an exact int."""
+        """Padded FLOPs, recomputation and what a fused backward computes again, an exact int."""
     @property
     def tally(self) -> Tally:
-        """The exact sums over all its sequences."""
+        """The exact sums over all sequences of the steps that ended."""
     @property
     def min_step_seconds(self) -> float:
         """Seconds of the shortest step, exact."""
@@ -1063,13 +1129,13 @@ class Totals:
         """Seconds of the longest step, exact."""
     @property
     def tokens(self) -> int:
-        """Real tokens; patches or frames of a model without text."""
+        """The number of real tokens. For a model without text: of patches or frames."""
     @property
     def padded_tokens(self) -> int:
-        """Slots of tokens that kernels processed."""
+        """The number of tokens that kernels processed, padding included."""
     @property
     def samples(self) -> int:
-        """Sequences with at least one real token."""
+        """The number of sequences with at least one real token."""
     @property
     def mfu(self) -> float:
         """Useful FLOPs over the peak; 0.412 is 41.2 %."""
@@ -1093,27 +1159,27 @@ class Totals:
         """Executed TFLOP/s of one GPU."""
     @property
     def tokens_per_second(self) -> float:
-        """Real tokens, of all GPUs together."""
+        """Real tokens per second of all GPUs together."""
     @property
     def tokens_per_second_per_gpu(self) -> float:
-        """Real tokens, of one GPU."""
+        """Real tokens per second of one GPU."""
     @property
     def samples_per_second(self) -> float:
-        """Sequences with at least one real token."""
+        """Sequences with at least one real token, per second."""
     @property
     def useful_fraction(self) -> float:
-        """Real tokens over slots."""
+        """Real tokens over the tokens that kernels processed, padding included."""
     @property
     def useful_flops_fraction(self) -> float:
         """Useful over padded FLOPs."""
     @property
     def step_seconds(self) -> float:
-        """Mean."""
+        """Mean seconds of a step."""
     def percentile(self, percent: float) -> float:
-        """Seconds that so many per cent of the steps did not exceed, within 0.79 %."""
+        """Returns the step time in seconds that `percent` per cent of the steps did not exceed, within 0.79 %."""
 
 class DeviceTally:
-    """What floptally.DeviceTally is made of."""
+    """The base class of floptally.DeviceTally, in the extension. Use that class."""
 
     def __init__(
         self,
@@ -1137,8 +1203,8 @@ class DeviceTally:
         attention_mask: DeviceArray | None = None,
         stream: object = None,
     ) -> None:
-        """Adds arrays that are on the device, in one launch, without a wait: cu_seqlens, lengths or an attention mask.
-        """
+        """Adds arrays that are on the device, in one kernel launch, without waiting: cu_seqlens, lengths or an
+        attention mask."""
     def add_cu_seqlens(
         self,
         cu_seqlens: DeviceArray,
@@ -1148,19 +1214,20 @@ class DeviceTally:
         *,
         stream: object = None,
     ) -> None:
-        """A packed row by its boundaries, as of a Tally, on the device."""
+        """Adds a packed sequence by its boundaries on the device, as `Tally.add_cu_seqlens` does."""
     def add_packed(self, cu_seqlens_real: DeviceArray, cu_seqlens: DeviceArray, *, stream: object = None) -> None:
-        """A packed row by the boundaries of its real sequences, and of all its slots, which may be more."""
+        """Adds a packed sequence by the boundaries of its real sequences and those of all its slots. There may be more
+        slots than real sequences."""
     def add_lengths(self, lengths: DeviceArray, *, stream: object = None) -> None:
-        """Sequences by their lengths in tokens."""
+        """Adds sequences by their lengths in tokens."""
     def add_padded(self, lengths: DeviceArray, row_length: SupportsIndex, *, stream: object = None) -> None:
-        """A BSHD batch: rows that are padded to one length."""
+        """Adds a BSHD batch: each row is padded to row_length tokens."""
     def add_attention_mask(self, attention_mask: DeviceArray, *, stream: object = None) -> None:
-        """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
+        """Adds a BSHD batch by its mask [batch, tokens] of 0 and 1. Ones are useful tokens."""
     def add_encoder_decoder(self, lengths: DeviceArray, encoder_lengths: DeviceArray, *, stream: object = None) -> None:
-        """Both sides of an encoder-decoder."""
+        """Adds sequences of an encoder-decoder: [n] tokens of the decoder and [n] tokens of the encoder."""
     def add_new_tokens(self, new_tokens: DeviceArray, past: DeviceArray, *, stream: object = None) -> None:
-        """New tokens after cached ones: how many and, one for each, the tokens before them."""
+        """Adds new tokens after cached ones: [n] new tokens and [n] cached tokens of each sequence."""
     def add_hstu(
         self,
         lengths: DeviceArray,
@@ -1170,40 +1237,57 @@ class DeviceTally:
         *,
         stream: object = None,
     ) -> None:
-        """HSTU: total lengths, and the contextual tokens and targets among them, in groups of target_group."""
+        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. Targets come
+        in groups of target_group."""
     def add_grid_thw(self, grid_thw: DeviceArray, *, stream: object = None) -> None:
-        """Images and clips [n, 3]: frames, rows and columns of patches before merging."""
+        """Adds images and clips [n, 3]: frames, rows and columns of patches before merging."""
     def add_audio_frames(self, audio_frames: DeviceArray, *, stream: object = None) -> None:
-        """Clips of sound [n] by the frames that enter the audio tower."""
+        """Adds audio clips: [n] frames of each that enter the audio tower."""
     def snapshot(self, *, reset: bool = False, stream: object = None) -> None:
-        """Keeps what the stream has counted so far for poll(); with reset it begins anew after it. One launch."""
+        """Queues a copy of the sums so far, for poll(). With reset=True the sums then start from zero. Takes one kernel
+        launch."""
     def reset(self, *, stream: object = None) -> None:
-        """Begins anew, error included."""
+        """Sets the sums to zero. Clears the error that the next poll() or read() would have raised."""
     def poll(self) -> Tally | None:
-        """The next snapshot that is there, in order, or None. Asks nobody and never waits."""
+        """Returns the next snapshot that has arrived, in order, or None. Never waits or synchronizes."""
     def read(self, *, stream: object = None) -> Tally:
-        """What the stream has counted so far. Waits until it has done all that is queued on it."""
+        """Returns the sums so far. Waits for all work that is queued on the stream."""
     @property
     def device(self) -> int:
-        """The number of the device."""
+        """The index of the CUDA device."""
 
-class Meter:
-    """The meter of a training loop: its last step, interval and run.
-
-    gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
-    reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its
-    ranks); or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is
-    reduced before. accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins
-    over it, and peak_kind says what it is (datasheet, boost, measured). clock_mhz: that of the accelerator's boost
-    peak. clock: any function that returns seconds. precisions: what runs in another precision than `precision`, by
-    component and by layer: "mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator,
-    mixed_peak_tflops. beside: a second convention, whose numbers scalars then have too, under its name: mfu_megatron_pct,
-    tflops_megatron_per_gpu, and both _padded.
+class Meter(_Adds):
+    """Counts FLOPs and times the steps of a training loop. Gives MFU and other rates of the last step, the interval
+    and the run.
 
         with meter.step():
             for batch in microbatches:
                 train(batch)
                 meter.add(cu_seqlens=batch.cu_seqlens)
+
+    gpus: all GPUs that work on the counted sequences. With more than one GPU, also pass `reduce` or `counted`. Leave it
+        out for a meter in a trainer's callback, which knows the number.
+    reduce: a floptally.distributed.Reduction. When a step ends, it sums the work of all its ranks; `gpus` is then the
+        number of its ranks.
+    counted: "all_gpus" states that what you add is already the work of all GPUs: one process counts for them, or
+        the batch was reduced before.
+    accelerator: a name as the driver calls it, or an Accelerator. A name that is not in the table is one warning; the
+        meter then has FLOPs, times and rates, and no MFU.
+    peak_tflops: dense peak of one GPU, also one that `floptally.measure_peak()` returns. Overrides `accelerator`.
+    peak_kind: what kind of peak peak_tflops is: "datasheet", "boost" or "measured".
+    clock_mhz: GPU clock in MHz. The peak is then computed at this clock instead of taken from the datasheet.
+    precision: the precision of the peak, "bf16" by default. A trainer's callback takes that of the run, unless you pass
+        one.
+    precisions: components and layers in other precisions: "mlp=fp8,@1-30=fp8" (layers 1 to 30). Scalars then have
+        mfu_mixed_pct and its denominator mixed_peak_tflops.
+    clock: any function that returns seconds.
+    beside: a second convention to log in addition to `convention`. Its scalars have its name: mfu_megatron_pct,
+        tflops_megatron_per_gpu, and the same with _padded.
+    plan: what runs and which weights train. It adds to the plan of `cost`. Two plans that contradict each other are an
+        Error.
+    on_error: what happens to a step that cannot be counted: a bad batch, a time of 0 s or NaN, or an error on another
+        rank. "raise" raises an Error. "leave_out" leaves the step out of all totals, warns once, and counts such steps in
+        `steps_left_out` and in the scalar of the same name.
     """
 
     def __init__(
@@ -1213,7 +1297,7 @@ class Meter:
         gpus: int | None = None,
         accelerator: str | Accelerator | None = None,
         peak_tflops: float | None = None,
-        precision: Precision = "bf16",
+        precision: Precision | None = None,
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
         clock: Callable[[], float] | None = None,
@@ -1223,79 +1307,23 @@ class Meter:
         peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
         beside: ConventionName | Convention | None = None,
+        on_error: Literal["raise", "leave_out"] = "raise",
     ) -> None: ...
     def begin_step(self) -> None:
-        """Opens a step, and its clock."""
+        """Opens a step and starts its clock."""
     def end_step(self, seconds: float | None = None) -> None:
-        """Ends the step, by the clock or by a time in seconds that is given."""
+        """Ends the step. seconds: its duration; by default the clock measures it."""
     def discard_step(self) -> None:
-        """Forgets the open step: it failed."""
+        """Forgets the open step, for example because it failed."""
     def step(self, seconds: float | None = None) -> MeteredStep:
-        """A step as a context manager; one that raises is discarded."""
-    def add(
-        self,
-        *,
-        lengths: Integers | None = None,
-        row_length: int | None = None,
-        encoder_lengths: Integers | None = None,
-        encoder_lengths_padded: Integers | None = None,
-        cu_seqlens: Integers | None = None,
-        cu_seqlens_padded: Integers | None = None,
-        cu_seqlens_real: Integers | None = None,
-        num_real_seqs: SupportsIndex | None = None,
-        attention_mask: Flags | None = None,
-        new_tokens: NewTokens | None = None,
-        requests: Requests | None = None,
-        prefill_chunk: int | None = None,
-        sequences: HstuSequences | None = None,
-        grid_thw: Grids | None = None,
-        grid_thw_padded: Grids | None = None,
-        condition_grid_thw: Grids | None = None,
-        pixels: Grids | None = None,
-        images: int | None = None,
-        audio_frames: Integers | None = None,
-        routed: tuple[int, int] | None = None,
-        measured: dict[str, int | tuple[int, int]] | None = None,
-        logits: Logits | None = None,
-        tally: Tally | None = None,
-    ) -> None:
+        """Returns a context manager for one step. If its body raises, the step is discarded. seconds: as for
+        end_step()."""
+    def add(self, **batch: Unpack[_MeterBatch]) -> None:
         """Counts one microbatch of the open step.
 
         Args:
             lengths, …, tally: as in `Cost.flops`.
         """
-    def add_lengths(self, lengths: Integers) -> None:
-        """Sequences by their lengths, as of a Tally."""
-    def add_padded(self, lengths: Integers, row_length: int) -> None:
-        """A BSHD batch: rows that are padded to one length."""
-    def add_cu_seqlens(
-        self,
-        cu_seqlens: Integers,
-        cu_seqlens_padded: Integers | None = None,
-        num_real_seqs: SupportsIndex | None = None,
-        cu_seqlens_real: Integers | None = None,
-    ) -> None:
-        """A packed row by its boundaries, as of a Tally."""
-    def add_packed(self, cu_seqlens_real: Integers, cu_seqlens: Integers) -> None:
-        """A packed row by the boundaries of its real sequences, and of all its slots, which may be more."""
-    def add_attention_mask(self, attention_mask: Flags) -> None:
-        """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
-    def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None:
-        """Both sides of an encoder-decoder."""
-    def add_new_tokens(self, new_tokens: NewTokens | Integers, past: Integers | None = None) -> None:
-        """New tokens after cached ones, as of a Tally."""
-    def add_hstu(
-        self,
-        lengths: Integers,
-        contextual: Integers | None = None,
-        targets: Integers | None = None,
-        target_group: SupportsIndex = 1,
-    ) -> None:
-        """Samples of HSTU, as of a Tally."""
-    def add_grid_thw(self, grid_thw: Grids) -> None:
-        """Images and clips [n, 3], as of a Tally."""
-    def add_audio_frames(self, audio_frames: Integers) -> None:
-        """Clips of sound [n] by their frames."""
     def timed(
         self,
         name: str,
@@ -1309,45 +1337,51 @@ class Meter:
         learner: bool = True,
         memory_tbps: float | None = None,
     ) -> TimedPass:
-        """A pass of the open step as a context manager, with its own model, plan and batch; its seconds are its own.
+        """Returns a context manager for one pass of the open step, with its own model, plan, batch and seconds.
 
             with meter.timed("rollout", plan=decode, learner=False) as rollout:
                 generate(prompts)
                 rollout.add(requests=requests)
 
-        A step of passes is in `passes()`, not in the meter's own totals. A GPU that works behind the host is to be waited
-        for at both ends.
+        Read the rates of such passes by `passes()`; the meter's own totals do not include them. If a GPU works
+        asynchronously, synchronize it at both ends of the pass.
 
         Args:
-            name: "rollout", "old_log_prob", "ref", "update"; passes of one name add up.
-            plan: what runs and what trains; the meter's, or that of `cost`, where it is not given.
-            cost: of another model than the meter's.
-            convention: as the meter's where it is not given.
-            gpus: that ran it; all of the meter's where it is not given.
-            peak_tflops: of one of them, where it is not the meter's.
-            seconds: that it took, where the clock here does not see it, as with a remote worker.
-            learner: False for an engine that generates: such a pass is in the whole and not in the learner's MFU.
-            memory_tbps: bandwidth of one GPU's memory, for an MBU: weights and cache over what it could move.
+            name: "rollout", "old_log_prob", "ref", "update". Passes of one name add up.
+            plan: what runs and which weights train. By default the plan of `cost`, else the meter's.
+            cost: the model that runs, if it is not the meter's.
+            convention: how to count the pass; the meter's convention by default.
+            gpus: GPUs that ran the pass. All GPUs of the meter by default.
+            peak_tflops: peak of one GPU that ran the pass, if it is not the meter's.
+            seconds: duration of the pass, if this process cannot measure it, as with a remote worker.
+            learner: False for an engine that generates. The pass then counts in the whole step, not in the
+                learner's MFU.
+            memory_tbps: memory bandwidth of one GPU in TB/s. The pass then has an MBU: weights and cache read, over
+                what the memory could move.
         """
     def passes(self, span: Span = "step") -> StepPasses:
-        """Passes of the last step, the interval or the run: each over its own time, the learner's, and the whole."""
+        """Returns rates of the last step, the interval or the run: of each pass over its own time, of all learner
+        passes together, and of the whole step."""
     @property
     def _passes(self) -> Passes: ...
     @property
     def _now(self) -> float: ...
-    def add_later(self, batch: Later) -> None:
-        """Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait()
-        and arguments(), the keywords of add() once it is done. One with failed(error) is told there why it cannot be
-        counted, and its step is left out; else that is the error of a later call."""
+    def add_deferred(self, batch: Deferred) -> None:
+        """Counts one microbatch of the open step whose numbers have not arrived from the GPU yet.
+
+        batch: an object with done(), wait() and arguments(). arguments() returns the keywords of add() once done()
+            is true. If the batch also has failed(error), a batch that cannot be counted is reported there, and its
+            step is left out. Otherwise a later call of the meter raises the error.
+        """
     def finish(self) -> None:
-        """Waits for the microbatches of ended steps that are on their way from a GPU: all totals are then there."""
+        """Waits for microbatches of ended steps whose numbers have not arrived yet. All totals are complete then."""
     def new_tally(self) -> Tally:
-        """An empty tally that add(tally=…) takes."""
+        """Returns an empty tally for add(tally=…)."""
     def breakdown(self, span: Span = "interval") -> Breakdown:
-        """FLOPs of the "step", the "interval" or the "run" by component."""
+        """Returns the FLOPs by component of the "step", the "interval" or the "run"."""
     @property
     def in_step(self) -> bool:
-        """True where a step is open."""
+        """True while a step is open."""
     @property
     def last_step(self) -> Totals:
         """Totals of the step that ended last."""
@@ -1357,80 +1391,101 @@ class Meter:
     @property
     def run(self) -> Totals:
         """Totals of all steps."""
+    def set_budget(self, *, tokens: int | None = None, steps: int | None = None) -> None:
+        """Sets how long the whole run is, in real tokens of all GPUs or in steps. Scalars then say what is left and when
+        the run ends: tokens_left or steps_left, seconds_left, and ends_at in seconds since 1970. A run with both ends
+        with the first. Without either, there is no budget."""
+    @property
+    def budget(self) -> dict[str, int]:
+        """What set_budget() set: {"tokens": …, "steps": …}. Empty without a budget."""
     def reset_interval(self) -> None:
-        """As after each line of a log."""
+        """Starts a new interval. Call it after each line of a log."""
     def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
-        """Scalars for a logger: name to value, of the "step", the "interval" or the "run"."""
+        """Returns scalars for a logger, name to value, of the "step", the "interval" or the "run"."""
     def begin_run(self, clock: Callable[[], float] | None = None) -> None:
-        """Begins to keep the run's wall clock, over its restarts: as early as the process can, and before
-        load_state_dict. clock: seconds since 1970, `time.time` unless given."""
+        """Starts the run's wall clock, for `goodput`. A restart from a checkpoint continues the same clock.
+
+        Call it as early as possible in the process, and before load_state_dict. clock: returns seconds since 1970;
+        `time.time` by default.
+        """
     def spend(self, name: str, seconds: float) -> None:
-        """Time of the wall clock that is in no step: "checkpoint", "evaluation", "data", whatever it is called."""
+        """Adds wall-clock time outside of steps under a name of your choice: "checkpoint", "evaluation", "data", …"""
     def spending(self, name: str) -> Spending:
-        """A context manager whose time is spent under that name."""
+        """Returns a context manager that measures the time of its body and passes it to spend() under this name."""
     @property
     def goodput(self) -> Goodput:
-        """What the run made of its wall clock, since begin_run()."""
+        """How the wall clock since begin_run() was spent: steps, named times, and the rest."""
     def to_open_metrics(self, run: str = "") -> str:
-        """The run's counters in the text format of OpenMetrics, for an endpoint that Prometheus scrapes.
+        """Returns the run's counters in the text format of OpenMetrics, for an endpoint that Prometheus scrapes.
 
         Args:
-            run: a label of all samples, which tells runs of one job apart.
+            run: a label on all samples, to tell the runs of one job apart.
         """
     def state_dict(self) -> dict[str, Any]:
-        """The run's totals for a checkpoint: a dict of strings, numbers and lists."""
+        """Returns the run's totals for a checkpoint: a dict of strings, numbers and lists."""
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from a checkpoint, before the first step."""
+        """Continues from a checkpoint. Call it before the first step.
+
+        If the run was counted by another plan or convention, a new interval begins, with a warning. The run's FLOPs stay
+        as they were counted, and new steps are added to them."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the run's totals as a file: whatever fails or ends the process, it has these totals or those before."""
+        """Writes the run's totals as a file, atomically: a crash leaves these totals or the previous ones."""
     def load(self, path: str | PathLike[str]) -> None:
-        """Goes on from a file that save() wrote, before the first step."""
+        """Continues from a file that save() wrote. Call it before the first step."""
     def step_percentiles(self) -> dict[str, float]:
-        """Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %."""
+        """Returns percentiles of this process's step times in seconds, without the first 10 steps: p10, p25, p50, p75,
+        p90, p99, within 0.79 %."""
     def leave_out(self, steps: SupportsIndex) -> None:
-        """Another number of first steps that step_percentiles leaves out."""
+        """Sets how many first steps step_percentiles leaves out."""
     @property
     def counted(self) -> str:
-        """Whose FLOPs its numbers are, over whose GPUs: "summed over 16 ranks", "of 1 GPU"."""
+        """Which GPUs the FLOPs and the peak belong to: "summed over 16 ranks", "of 1 GPU"."""
     @property
     def reduces(self) -> bool:
-        """True where it sums over ranks itself."""
+        """True if the meter itself sums over ranks (`reduce=` was passed)."""
     @property
     def cost(self) -> Cost:
-        """The model that it counts."""
+        """The model that is counted."""
     @property
     def plan(self) -> Plan:
-        """The plan: what runs and what trains."""
+        """The plan that is counted: what runs and which weights train."""
     @property
     def convention(self) -> ConventionName:
-        """The name of the convention that it counts by."""
+        """The name of the convention that the meter counts by."""
     @property
     def beside(self) -> str | None:
-        """The name of the second convention, where it shows one."""
+        """The name of the second convention in the scalars, or None."""
+    @property
+    def on_error(self) -> Literal["raise", "leave_out"]:
+        """What happens to a step that cannot be counted."""
+    @property
+    def steps_left_out(self) -> int:
+        """How many steps of the run could not be counted, with on_error="leave_out"."""
     @property
     def gpus(self) -> int:
-        """GPUs whose peak the rates are of: all that work on the sequences counted."""
+        """The number of GPUs that work on the counted sequences. MFU is relative to the peak of all of them. 0 before a
+        trainer's callback has said it."""
     @property
-    def peak_tflops(self) -> float:
-        """Dense TFLOP/s of one GPU that an MFU is a share of."""
+    def peak_tflops(self) -> float | None:
+        """Dense peak of one GPU in TFLOP/s. An MFU of 1 is this peak."""
     @property
     def accelerator(self) -> str:
-        """The name of the part; empty where the peak was given."""
+        """The name of the accelerator. Empty if `peak_tflops` was passed."""
     @property
     def precision(self) -> PrecisionName:
-        """That of the peak: "bf16", …"""
+        """The precision of the peak: "bf16", …"""
     @property
     def peak_kind(self) -> PeakKind | Literal["unsaid"]:
-        """datasheet, boost or measured; unsaid where a number was given alone."""
+        """What the peak is: datasheet, boost or measured; unsaid if `peak_tflops` was passed without a kind."""
     @property
     def peak_quality(self) -> Quality:
-        """How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party."""
+        """How good the source of the accelerator's peak is: vendor_document, vendor_slide or third_party."""
 
 def _pass_rates(
     passes: list[tuple[Any, ...]], seconds: float, gpu_seconds: float, peak_tflop: float
 ) -> tuple[str, str, list[dict[str, Any]], float]: ...
 def address_of(values: Integers) -> int:
-    """Where integers are read from: the array's own memory, or that of a copy of a list."""
+    """Returns the memory address of an array of integers. A list is copied, and the address is that of the copy."""
 def cost(
     config: str,
     *,
@@ -1438,70 +1493,52 @@ def cost(
     mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
-    page: Sequence[tuple[str, str]] = [],
+    spec: Sequence[tuple[str, str]] = [],
     parts: Sequence[str] = [],
-    strict: bool = False,
+    strict: bool | None = None,
 ) -> Cost:
-    """The cost of a model by the JSON of its config, or by its path; page: texts of pages and their files."""
+    """The cost of a model from the JSON text of its config, or from the config's path if is_path is true. spec: (text,
+    file name) of each spec."""
 def flops(
     config: ConfigLike,
     *,
-    lengths: Integers | None = None,
-    row_length: int | None = None,
-    encoder_lengths: Integers | None = None,
-    encoder_lengths_padded: Integers | None = None,
-    cu_seqlens: Integers | None = None,
-    cu_seqlens_padded: Integers | None = None,
-    cu_seqlens_real: Integers | None = None,
-    num_real_seqs: int | None = None,
-    attention_mask: Flags | None = None,
-    new_tokens: NewTokens | None = None,
-    requests: Requests | None = None,
-    prefill_chunk: int | None = None,
-    sequences: HstuSequences | None = None,
-    grid_thw: Grids | None = None,
-    grid_thw_padded: Grids | None = None,
-    condition_grid_thw: Grids | None = None,
-    pixels: Grids | None = None,
-    images: int | None = None,
-    audio_frames: Integers | None = None,
-    routed: tuple[int, int] | None = None,
-    measured: dict[str, int | tuple[int, int]] | None = None,
-    logits: LogitTokens | Logits | None = None,
-    tally: Tally | None = None,
     convention: ConventionName | Convention = "exact",
     plan: Plan | None = None,
     mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
-    page: PageLike | Sequence[PageLike] | None = None,
-    strict: bool = False,
+    spec: SpecLike | Sequence[SpecLike] | None = None,
+    strict: bool | None = None,
+    **batch: Unpack[_CostBatch],
 ) -> Breakdown:
-    """FLOPs of one batch: component x phase x view, as exact ints.
+    """Returns the FLOPs of one batch by component, phase and view, as exact ints.
 
-    Everything that is given of the batch is added up. To count every step, keep the cost: `model =
-    floptally.cost(config)`, then `model.flops(lengths=...)` with the same keywords.
+    Describe the batch by one or more of the arguments from `lengths` to `tally`. They are added up. To count every
+    step, read the config once: `model = floptally.cost(config)`, then `model.flops(lengths=...)` with the same
+    keywords.
 
     Args:
         config: what `floptally.cost` takes, or a `Cost`.
         lengths, …, tally: as in `Cost.flops`.
         convention: a name, or one of `floptally.conventions()`.
-        plan: what runs and what trains; a step that trains everything where it is not given.
-        mla: core of latent attention, "expanded" or "absorbed".
+        plan: what runs and which weights train, in addition to the cost's own plan. A contradiction is an Error.
+        mla: how the core of latent attention is computed, "expanded" or "absorbed".
         mtp: layers of multi-token prediction that are trained.
-        padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
-        page: how the config of a model that is not known is read: the path or the text of a page, or several.
-        strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
+        padded_vocab_size: vocabulary of the lm_head as kernels run it. 0: as the config says.
+        spec: how to read the config of an unknown model type: the path or the text of a spec, or several.
+        strict: what happens to a key of the config that the model's class neither reads nor ignores. None: an Error if
+            the key names a size, else a note. False: always a note. True: always an Error, also for a size that the
+            config does not state.
 
     Raises:
-        floptally.Error: bad input, with the name of the field; a `ValueError`.
+        floptally.Error: a `ValueError` for bad input. It names the field.
     """
 def models() -> list[str]:
-    """The model types that cost() knows."""
+    """Returns the model types that cost() knows."""
 def readable(flops: int) -> str:
-    """FLOPs in words: "421.65 TFLOP"."""
+    """Returns FLOPs with a unit: "421.65 TFLOP"."""
 def run_program(arguments: Sequence[str | bytes]) -> int:
-    """The program floptally: its exit status. The first argument is its name."""
+    """Runs the command-line program floptally and returns its exit status. The first argument is the program's name."""
 
 def balance(
     costs: Costs,
@@ -1515,17 +1552,23 @@ def balance(
     budget: SupportsIndex | None = None,
     fineness: SupportsIndex = 1024,
 ) -> Assignment:
-    """Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
+    """Assigns samples to ranks so that the largest load is as small as possible.
 
-    costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
-    mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
-    most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget:
-    exchanges to look at, 0 for the seeds alone. fineness: more than 16 samples end where the largest load is within
-    1 / fineness of the lower bound, with 0 at the bound or where nothing helps; fewer end at the optimum.
+    The same costs give the same assignment on every machine.
+
+    costs: cost of each sample, [n] ints of any size, or floats. [n, loads] balances several loads at once.
+    mode: "equal_count" (equally many samples on every rank), "free", or "capacity" (the `sizes` of a rank add up to
+        `capacity` at most).
+    groups: samples with the same number stay on one rank.
+    seed: the first assignment: "longest_first", "differencing", or "best" of both.
+    budget: how many exchanges of samples to try; 0 keeps the first assignment.
+    fineness: with more than 16 samples the search stops once the largest load is within 1 / fineness of a lower bound
+        on it. 0 stops only at that bound or when no exchange helps. With fewer samples the result is the optimum.
     """
 
 class ParallelLayout:
-    """Where the ranks of a job stand, seen from one of them."""
+    """Two layouts of a job over the same ranks, and the place of one rank in them. Attention has dp, cp, tp and pp.
+    Experts have ep and etp within the ranks of a pipeline stage."""
 
     def __init__(
         self,
@@ -1537,43 +1580,73 @@ class ParallelLayout:
         pp: SupportsIndex = 1,
         vpp: SupportsIndex = 1,
         ep: SupportsIndex = 1,
+        etp: SupportsIndex | None = None,
+        dp_replicate: SupportsIndex = 1,
+        layout: str | None = None,
         world_size: SupportsIndex | None = None,
         order: str = "tp-cp-ep-dp-pp",
+        expert_order: str | None = None,
     ) -> None:
-        """dp x cp x tp x pp ranks; `order` is Megatron's, the fastest axis first. `world_size` is compared where it is
-        given."""
+        """The job has dp x cp x tp x pp ranks.
+
+        Args:
+            rank: the number of the rank, from 0.
+            dp, cp, tp, pp: ranks along each axis; vpp: chunks of layers on each pipeline rank.
+            ep: ranks that share the experts. They are ranks of dp x cp x tp.
+            etp: tensor parallel ranks of each expert; tp by default.
+            dp_replicate: replicas of the states that data parallel ranks shard (HSDP).
+            layout: the sizes as text instead: "attn:d1p1t2c4|ffn:d1p1t1e8", or a trainer's settings. docs/parallel.md
+                lists what is read.
+            world_size: the number of all ranks. It must equal dp x cp x tp x pp. A `layout` without dp needs it.
+            order: the axes as Megatron-LM lists them, the fastest-varying first.
+            expert_order: the axes of experts, such as "etp-ep-expert_dp-pp". By default they follow from `order`.
+        """
     @property
     def rank(self) -> int:
-        """This rank in the whole job, from 0."""
+        """The number of this rank in the whole job, from 0."""
     @property
     def world_size(self) -> int:
         """Ranks of the whole job."""
     @property
     def coordinates(self) -> dict[Axis, int]:
-        """{"tp": …, "cp": …, "dp": …, "pp": …} of this rank."""
+        """The rank's place along each axis: {"tp": …, "cp": …, "dp": …, "pp": …}."""
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Ranks along each axis: {"dp": …, "cp": …, "tp": …, "pp": …, "vpp": …, "ep": …, "etp": …, "dp_replicate": …}."""
+    @property
+    def order(self) -> str:
+        """The axes of dense layers, the fastest-varying first: "tp-cp-dp-pp"."""
+    @property
+    def expert_order(self) -> str:
+        """The axes of experts, the fastest-varying first: "etp-ep-expert_dp-pp"."""
+    def text(self, format: LayoutFormat) -> str:
+        """Returns the layout as settings of a trainer: "areal", "megatron", "torchtitan" or "fsdp2".
+        `ParallelLayout(layout=…)` reads them back as an equal layout."""
     def group(self, axes: Sequence[Axis]) -> list[int]:
-        """The ranks that differ from this one along these axes only, itself among them."""
+        """Returns the ranks that differ from this one along these axes only, this one included."""
     def with_redundant_work(self, repeated: dict[str, list[Axis]], *, plan: Plan | None = None) -> Plan:
-        """The plan of all ranks, {"vision.*": ["cp"]}: what is named all ranks along these axes run, each the whole of it. It
-        is executed by each and useful once."""
+        """Returns a plan for a job whose ranks repeat work: {"vision.*": ["cp"]} says that all ranks along cp run all
+        of vision.*. Each rank executes this work; it is useful once."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class Scope:
-    """The share of a statistic that the ranks along each axis hold."""
+    """Says which ranks hold the same sequences and which hold different parts of a batch. A sum over ranks then counts
+    each part once."""
 
-    def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Share) -> None:
-        """A preset ("microbatch", "context_slice", "first_stage", "last_stage", "own_routers"), changed along dp, cp, tp,
-        pp or virtual_stages to "replicated", "trusted", "sharded", "first" or "last"."""
+    def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Placement) -> None:
+        """A preset: "microbatch", "context_slice", "first_stage", "last_stage" or "own_routers". Keywords dp, cp, tp,
+        pp and virtual_stages change one axis to "replicated", "trusted", "sharded", "first" or "last"."""
     def trusting_replicas(self) -> Scope:
-        """A scope like this one with nothing to compare: for a sum over a group that leaves replicas out."""
+        """Returns this scope without the check that replicas hold the same, for a sum over a group that leaves
+        replicas out."""
     def parts(self, layout: ParallelLayout) -> int:
-        """In how many different parts the layout holds it."""
+        """Returns the number of different parts of a batch that the ranks of the layout hold."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class TallyReduction:
-    """The sum of tallies over ranks, step after step."""
+    """Sums tallies over ranks in every step, and checks that the ranks count the same things."""
 
     def __init__(
         self,
@@ -1586,14 +1659,15 @@ class TallyReduction:
         other_scopes: dict[str, ScopeName | Scope] = {},
         plan: Plan | None = None,
     ) -> None:
-        """All ranks of the group make it together: by one MAX they compare masks, scope, layout, version and the
-        convention that the sum is evaluated in (None: it is not), and where one differs all of them raise. Where `like`
-        is a Cost, they compare what it counts by `plan` as well."""
+        """All ranks of the group construct it together. One MAX all-reduce compares masks, scope, layout, version and
+        the convention of the totals (None: not compared). If one of them differs, all ranks raise. If `like` is a
+        Cost, they also compare what it counts by `plan`."""
     def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
-        """The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under virtual
-        stages."""
+        """Returns the tally of all ranks, by one SUM all-reduce. Every rank gets the same accumulators. visits: with
+        virtual pipeline stages, how many microbatches ran on this rank and how often lengths were added."""
     def scaled(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
-        """The sum without communication, where all ranks have equal lengths, which the caller says."""
+        """Returns this rank's tally scaled to all ranks, without communication. Only right if all ranks have equal
+        lengths; this is not checked."""
 
 def reduce_ratio(
     numerator: SupportsIndex,
@@ -1603,62 +1677,69 @@ def reduce_ratio(
     layout: ParallelLayout,
     reducer: Reducer,
 ) -> tuple[int, int]:
-    """Numerator and denominator of all ranks."""
+    """Returns the numerator and the denominator, each summed over all ranks."""
 
 def reduce_extremes(
     values: Iterable[SupportsIndex], *, scope: ScopeName | Scope, layout: ParallelLayout, reducer: Reducer
 ) -> tuple[int, int | None, int | None]:
-    """Count, least and largest of the values of all ranks; None where there are none."""
+    """Returns count, smallest and largest of the values of all ranks. Smallest and largest are None if there are no
+    values.
+    """
 
 def reduce_sequences(
     numerators: Sequence[float], denominators: Sequence[SupportsIndex], *, scope: ScopeName | Scope, layout: ParallelLayout,
     within: Reducer, over_dp: Reducer, of: Callable[[float], float] | None = None,
     denominator_scope: ScopeName | Scope | None = None, different_scopes: bool = False,
 ) -> tuple[int, int, float | None, float | None, float | None]:
-    """Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / denominator)`:
-    summed over the ranks that share a sequence first, then over the sequences of all."""
+    """Returns statistics over sequences of a ratio that each sequence has: the number of sequences with a ratio, the
+    number of sequences without any token, and mean, smallest and largest of `of(numerator / denominator)`.
+
+    Numerators and denominators are first summed over the ranks that share a sequence. of: a function that is applied to
+    each ratio, such as exp(-x) for perplexity. None: the ratio itself.
+    """
 
 class TokenSplit:
-    """A split of a row's tokens over context-parallel ranks, of which all hold equally many."""
+    """How context-parallel ranks split the tokens of a pack. All ranks hold equally many tokens."""
 
     @staticmethod
     def zigzag(tokens: SupportsIndex, cp: SupportsIndex) -> TokenSplit:
-        """Of 2cp chunks a rank has the one at its number and the one as far from the end: equal causal work. `tokens` is
-        a multiple of 2cp."""
+        """Cuts the pack into 2cp chunks. Rank r holds chunks r and 2cp - 1 - r, so that causal work is equal. `tokens`
+        must be a multiple of 2cp."""
     @staticmethod
     def contiguous(tokens: SupportsIndex, cp: SupportsIndex) -> TokenSplit:
-        """One run of tokens for each rank, as Ulysses has it outside of attention."""
+        """Each rank holds one run of tokens, as Ulysses does outside of attention."""
     @staticmethod
     def zigzag_of_each(cu_seqlens_padded: Integers, cp: SupportsIndex) -> TokenSplit:
-        """Zigzag within each slot of a pack: Transformer Engine's THD layout."""
+        """Zigzag within each slot of a pack: the THD layout of Transformer Engine."""
     @property
     def cp(self) -> int:
-        """Ranks that share the row."""
+        """The number of ranks that share the pack."""
     @property
     def tokens(self) -> int:
-        """Of the whole row."""
+        """The number of tokens of the whole pack."""
     @property
     def tokens_per_rank(self) -> int:
-        """Of each rank."""
+        """The number of tokens that each rank holds."""
     def ranges(self, rank: SupportsIndex) -> list[tuple[int, int]]:
-        """[first, last) of the runs that a rank holds, in the order of its own tokens."""
+        """Returns the ranges [first, last) of token indices that a rank holds, in the order in which it holds them."""
     def indices(self, rank: SupportsIndex) -> npt.NDArray[np.int64]:
-        """The tokens that a rank holds."""
+        """Returns the indices of the tokens that a rank holds."""
     def gathered_order(self) -> npt.NDArray[np.int64]:
-        """The token at each place of an all-gather of the shards."""
+        """Returns, for each position of an all-gather of the shards, the index of its token in the pack."""
     def restoring_order(self) -> npt.NDArray[np.int64]:
-        """The place of each token in an all-gather of the shards: what restores the row."""
+        """Returns, for each token of the pack, its position in an all-gather of the shards. Indexing by it restores
+        the pack."""
     def shard(self, row: ArrayT, rank: SupportsIndex, *, axis: int = -1) -> ArrayT:
-        """The rank's tokens of an array or a tensor, along `axis`."""
+        """Returns the rank's tokens of an array or a tensor, along `axis`."""
     def merge(self, shards: Sequence[ArrayT], *, axis: int = -1) -> ArrayT:
-        """The row again, of the shards of all ranks in their order."""
+        """Returns the whole pack from the shards of all ranks, in rank order."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
-class ContextParallelRow:
-    """A packed row, or a BSHD batch row by row, whose tokens context-parallel ranks share.
+class ContextParallelPack:
+    """A packed sequence, or the rows of a BSHD batch, whose tokens are split over context-parallel ranks.
 
-    Tallies of all ranks add up to the row's, word for word, whatever the masks.
+    The tallies of all ranks add up exactly to the tally of the whole, for any mask.
     """
 
     def __init__(
@@ -1670,11 +1751,12 @@ class ContextParallelRow:
         num_real_seqs: SupportsIndex | None = None,
         attention_mask: Flags | None = None,
     ) -> None:
-        """cu_seqlens, …, attention_mask: as in `Tally`, one of the two kinds; the split is of the slots."""
+        """Takes cu_seqlens (with cu_seqlens_padded and num_real_seqs) or attention_mask, as a `Tally` does. `split`
+        divides the slots, padding included."""
     def tokens(self, view: CountedView = "useful") -> list[int]:
-        """Of each rank."""
+        """Returns the number of tokens of each rank."""
     def pairs(self, mask: Mask, view: CountedView = "useful") -> list[int]:
-        """Attended pairs of each rank's queries."""
+        """Returns the number of attended pairs of each rank's queries."""
     def tally(
         self,
         rank: SupportsIndex,
@@ -1684,13 +1766,13 @@ class ContextParallelRow:
         plan: Plan | None = None,
         bidirectional: bool = False,
     ) -> Tally:
-        """A rank's share of the row's statistics, which knows whose share it is. bidirectional: of a model that attends
-        both ways, so that a rank's squares are its pairs."""
+        """Returns the tally of a rank's share of the pack. The tally records the rank. bidirectional: True if the model
+        attends in both directions. The squares are then split over ranks so that they give bidirectional pairs."""
 
 class ExchangePlan:
-    """The bytes that each rank sends and receives when samples of different sizes move between ranks.
+    """Says which bytes each rank sends and receives when samples of different sizes move between ranks.
 
-    Every rank makes the same plan of the same numbers. `floptally.distributed.exchange` carries it out.
+    Every rank computes the same plan from the same numbers. `floptally.distributed.exchange` sends the data.
     """
 
     def __init__(
@@ -1704,17 +1786,18 @@ class ExchangePlan:
         window: SupportsIndex = 1,
         max_buffer_bytes: SupportsIndex = 17179869176,
     ) -> None:
-        """owners, destinations, sizes: of each sample its rank, the rank that it goes to, its elements. window:
-        microbatches that are dealt together; a destination is then microbatch * ranks + rank."""
+        """owners: the rank that has each sample before the exchange. destinations: the rank that each sample goes to.
+            sizes: the elements of each sample. window: microbatches that are planned together; a destination is then
+            microbatch * ranks + rank."""
     @property
     def ranks(self) -> int:
-        """Ranks that exchange."""
+        """Ranks that take part."""
     @property
     def window(self) -> int:
-        """Microbatches that are dealt together, one exchange each."""
+        """Microbatches that are planned together. Each has one exchange."""
     @property
     def owners(self) -> npt.NDArray[np.int64]:
-        """The rank that has each sample."""
+        """The rank that has each sample before the exchange."""
     @property
     def destinations(self) -> npt.NDArray[np.int64]:
         """Where each sample goes: microbatch * ranks + rank."""
@@ -1722,39 +1805,43 @@ class ExchangePlan:
     def sizes(self) -> npt.NDArray[np.int64]:
         """Bytes of each sample, without padding."""
     def samples_of(self, microbatch: SupportsIndex) -> npt.NDArray[np.int64]:
-        """The samples of a microbatch, on all ranks."""
+        """Returns the samples of a microbatch, on all ranks."""
     def for_rank(self, rank: SupportsIndex, microbatch: SupportsIndex = 0) -> RankExchange:
-        """The buffers that a rank sends and receives."""
+        """Returns the buffers that a rank sends and receives."""
     def inverse(self) -> ExchangePlan:
-        """The way back: each sample returns to its owner."""
+        """Returns the plan that sends each sample back to its owner."""
     def with_sizes(
         self, sizes: Integers, *, bytes_per_element: SupportsIndex = 1, max_buffer_bytes: SupportsIndex = 17179869176
     ) -> ExchangePlan:
-        """The plan of another payload of the same samples."""
+        """Returns the plan that moves other data of the same samples, with `sizes` elements of each."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class CanonicalGroups:
-    """Groups of a batch whose modules have different data-parallel sizes: as many as their least common multiple, so that
-    each replica of each module owns equally many adjacent ones."""
+    """Splits a batch into groups for modules with different data-parallel sizes.
+
+    There are as many groups as the least common multiple of the sizes. Each replica of a module owns the same
+    number of adjacent groups.
+    """
 
     def __init__(self, dp_sizes: Integers) -> None:
-        """dp_sizes: of each module."""
+        """dp_sizes: data-parallel size of each module."""
     @property
     def size(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
     def groups_of(self, module: SupportsIndex, dp_rank: SupportsIndex) -> range:
-        """Those that a replica of a module owns."""
+        """Returns the groups that a replica of a module owns."""
     def ranks_of(self, module: SupportsIndex, groups: Integers) -> npt.NDArray[np.int64]:
-        """The replica of a module that owns each sample's group."""
+        """Returns, for each of these groups, the replica (data-parallel rank) of a module that owns it."""
 
 class MemoryProbe:
-    """Samples of a device's memory at chosen steps; without `profile_steps` it calls nothing.
+    """Samples a GPU's memory at the steps `profile_steps`, before and after. At other steps it does nothing.
 
-    backend: has `reset_high_marks()` and `sample()`, which gives `free`, `total`, `pool_used_high` and
-        `pool_reserved_high` in bytes: `floptally.memory.TorchMemory`.
-    layout: this rank, for rows and names. start(max_entries), stop(name, step): a framework's own recorder, which writes
-        the step's snapshot.
+    backend: an object with `reset_high_marks()` and `sample()`. A sample has `free`, `total`, `pool_used_high` and
+        `pool_reserved_high` in bytes. `floptally.memory.TorchMemory` is one.
+    layout: where this rank stands in the job, for rows and file names.
+    start(max_entries), stop(name, step): functions of the framework's memory recorder. `stop` writes the snapshot of
+        the step.
     """
 
     def __init__(
@@ -1768,18 +1855,19 @@ class MemoryProbe:
         stop: Callable[[str, int], object] | None = None,
     ) -> None: ...
     def begin_step(self, step: SupportsIndex) -> None:
-        """Resets the high-water marks and samples, where the step is one of `profile_steps`."""
+        """Resets the high-water marks and takes a memory sample, if the step is one of `profile_steps`."""
     def end_step(self, step: SupportsIndex) -> None:
-        """Samples again, and keeps the row."""
+        """Takes a second memory sample and adds a row to `rows`, if the step is one of `profile_steps`."""
     def step(self, step: SupportsIndex) -> ProbedStep:
-        """The same as a context manager. A step that raises has its row, and its snapshot, all the same."""
+        """Returns a context manager that calls begin_step() and end_step(). If its body raises, the step still gets its
+        row and its snapshot."""
     @property
     def rows(self) -> list[dict[str, int]]:
-        """Of each profiled step: step, rank, p, d, c, t, free_before, free_after, total, pool_used_high and
-        pool_reserved_high."""
+        """One dict for each profiled step: step, rank, p, d, c, t (the rank's place along pp, dp, cp, tp),
+        free_before, free_after, total, pool_used_high and pool_reserved_high in bytes."""
 
 def snapshot_name(layout: ParallelLayout | None, step: SupportsIndex) -> str:
-    """"snapshot_rank03_p0d1c0t1_step7"."""
+    """Returns the name of a snapshot file: "snapshot_rank03_p0d1c0t1_step7"."""
 def logits_bytes(
     tokens: SupportsIndex,
     vocabulary: SupportsIndex,
@@ -1788,8 +1876,8 @@ def logits_bytes(
     context_parallel: SupportsIndex = 1,
     tensor_parallel: SupportsIndex = 1,
 ) -> LogitsBytes:
-    """Bytes of a rank's logits, of all `tokens` of a microbatch: of its own part, gathered, and while they are
-    gathered."""
+    """Returns the bytes of a rank's logits for all `tokens` of a microbatch: of its own tokens, of the logits gathered
+    from all ranks, and at the peak of the gathering."""
 def state_bytes(
     parameters: SupportsIndex,
     trainable: SupportsIndex | None = None,
@@ -1798,34 +1886,39 @@ def state_bytes(
     data_parallel: SupportsIndex = 1,
     optimizer: OptimizerName = "mixed_precision_adam",
 ) -> StateBytes:
-    """Bytes of weights, gradients and optimizer state of a rank that is given so many parameters."""
+    """Returns the bytes of weights, gradients and optimizer states of a rank that holds `parameters` weights and trains
+    `trainable` of them (None: all)."""
 def cp_alignment(tp: SupportsIndex, cp: SupportsIndex, extra: SupportsIndex = 1) -> int:
-    """The alignment of slots that gives equal shards: tp * cp * 2 (tp where cp is 1), and a multiple of `extra`."""
+    """Returns the multiple to pad slots to for equal shards: tp * cp * 2 (tp if cp is 1), rounded up to a multiple of
+    `extra`."""
 def aligned_cu_seqlens(cu_seqlens: Integers, alignment: SupportsIndex) -> npt.NDArray[np.int64]:
-    """Boundaries of slots in which each sequence is padded to a multiple of `alignment`."""
+    """Returns the boundaries of slots in which each sequence is padded to a multiple of `alignment`."""
 def pack_by_capacity(
-    lengths: Integers, capacity: SupportsIndex, *, alignment: SupportsIndex = 1, min_rows: SupportsIndex = 0,
+    lengths: Integers, capacity: SupportsIndex, *, alignment: SupportsIndex = 1, min_packs: SupportsIndex = 0,
     divisor: SupportsIndex = 1,
 ) -> Packing:
-    """Samples in rows of at most `capacity` tokens, by first-fit decreasing; at least `min_rows` rows, a multiple of
-    `divisor`."""
-def pack_into_rows(
-    lengths: Integers, row_of: Integers, rows: SupportsIndex, *, alignment: SupportsIndex = 1
+    """Packs samples by first-fit decreasing, with at most `capacity` tokens in each pack. Makes at least `min_packs`
+    packs, and a multiple of `divisor`."""
+def pack_by_assignment(
+    lengths: Integers, pack_of: Integers, packs: SupportsIndex, *, alignment: SupportsIndex = 1
 ) -> Packing:
-    """Samples in the rows that `row_of` says, as `Assignment.rank_of` does."""
+    """Packs samples as `pack_of` says, for example `Assignment.rank_of`."""
 def utilize(
     modules: Sequence[StepModule], *, seconds: float, gpus: SupportsIndex, peak_tflops: float
 ) -> ModuleUtilization:
-    """MFU of a step whose modules have ranks, sizes and precisions of their own. gpus: all ranks of the job;
-    peak_tflops: of a rank that runs no module."""
+    """Returns the MFU of a step whose modules each have their own ranks and precision.
 
-# Values that Python's classes are made of.
+    gpus: number of ranks of the job. peak_tflops: dense peak of a rank that runs no module.
+    """
+
+# Private functions that the Python classes call.
 def _accelerators(name: str | None = None) -> list[tuple[Any, ...]]:
-    """The fields of an Accelerator for the part of a name, or for every part."""
+    """The fields of the Accelerator with this name, or of every accelerator."""
+def _precision_name(precision: Precision) -> PrecisionName: ...
 def _peak_tflops(name: str, precision: Precision, clock_mhz: float | None = None) -> float:
-    """Dense TFLOP/s of a part, as published or at a clock."""
+    """Dense TFLOP/s of an accelerator: the published peak, or the peak at clock_mhz if that is passed."""
 def _coefficient_hash(cost: Cost, convention: str, plan: Plan | None) -> int:
-    """A hash of what a cost counts by a convention and a plan."""
+    """A hash of what a cost counts under a convention and a plan."""
 def _conventions() -> list[tuple[ConventionName, str]]:
     """Name and summary of every convention."""
 def _fit(
@@ -1837,11 +1930,23 @@ def _fit(
     pp: int = 1,
     vpp: int = 1,
     ep: int = 1,
+    etp: int | None = None,
+    dp_replicate: int = 1,
+    layout: str | None = None,
+    order: str = "tp-cp-ep-dp-pp",
+    expert_order: str | None = None,
+    gpus_per_node: int | None = None,
     sequence_parallel: bool = False,
     context_exchange: ContextExchange = "ring",
     zero: ZeroStates = "none",
     microbatches: int = 1,
     layers_of_chunks: Sequence[int] | None = None,
+    num_layers_in_first_pipeline_stage: int = 0,
+    num_layers_in_last_pipeline_stage: int = 0,
+    account_for_embedding_in_pipeline_split: bool = False,
+    account_for_loss_in_pipeline_split: bool = False,
+    pipeline_model_parallel_layout: str | None = None,
+    layer_split: LayerSplit = "automatic",
     optimizer: OptimizerStates = "adamw",
     weight_bits: int = 16,
     gradient_bits: int = 16,
@@ -1853,16 +1958,38 @@ def _fit(
     fused_elementwise: bool = True,
     hidden_dropout: bool = False,
     attention_dropout: bool = False,
+    weights_inside_experts: bool = False,
+    matrix_inputs: BlockFormat = "none",
+    matrix_weights: BlockFormat = "none",
+    frozen_weights: BlockFormat = "none",
+    recompute_modules: Sequence[LayerModule] = [],
+    offload_modules: Sequence[LayerModule] = [],
+    offload_layers: int = 0,
+    optimizer_offload: float = 0.0,
     network_gbps: Mapping[str, float] | None = None,
     memory_gib: float | None = None,
+    reserve_gib: float = 0.0,
 ) -> tuple[str, str, str]:
-    """The JSON of a fit, its table, and the JSON of that."""
+    """The JSON of a fit, its table, and the JSON of the table."""
+def _expect(
+    work: Breakdown,
+    *,
+    accelerator: str | Accelerator,
+    gpus: int | None = None,
+    precision: str = "bf16",
+    mfu: float | None = None,
+    nearest: int = 20,
+    unmarked: bool = False,
+) -> tuple[str, str, str]:
+    """The JSON of an expectation, its table, and the JSON of the table."""
+def _published_runs() -> tuple[str, str, str]:
+    """JSON, table and JSON of the table of every published run."""
 def _require_same_plan(plan: ExchangePlan, reducer: Reducer) -> None:
-    """Raises on all ranks where their plans differ."""
+    """Raises on all ranks if their exchange plans differ."""
 def _prepare_together(prepare: Callable[[], object], *, rank: int, reducer: Reducer) -> None:
-    """Calls, and raises on all ranks where that raised on one."""
+    """Calls `prepare`. If it raises on one rank, all ranks raise."""
 def _require_held(tokens: Integers, *, scope: ScopeName | Scope, layout: ParallelLayout, reducer: Reducer) -> None:
-    """Raises on all ranks where they do not hold what the scope says."""
+    """Raises on all ranks if the ranks do not hold the tokens that the scope says."""
 def _bytes(
     work: Breakdown,
     *,
@@ -1873,7 +2000,7 @@ def _bytes(
     batches: int = 1,
     distinct_experts: int | None = None,
 ) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]:
-    """What `Bytes` is made of: its JSON, its table, the JSON of that, its phases."""
+    """The values of a `Bytes`: its JSON, its table, the JSON of the table, its phases."""
 def _mbu(
     work: Breakdown,
     *,
@@ -1888,13 +2015,13 @@ def _mbu(
     batches: int = 1,
     distinct_experts: int | None = None,
 ) -> tuple[float, bool, float | None]:
-    """What `Bytes.mbu` is."""
+    """The values of `Bytes.mbu`."""
 def _step_waterfall(
     work: Breakdown,
     request: str,
     tiles: MaskedTiles | None,
     microbatches: list[list[Breakdown]],
-    cp: ContextShares | None,
+    cp: ContextShards | None,
     measured: Any = None,
     accelerator: str | Accelerator | None = None,
     peak_tflops: float | None = None,
@@ -1910,18 +2037,20 @@ def _step_waterfall(
     cache_bits: int | None = None,
     distinct_experts: int | None = None,
 ) -> dict[str, Any]:
-    """Texts of the waterfall of a request as JSON, what loggers take of it, and the step itself."""
+    """The texts of a waterfall, the scalars for loggers, and the step itself. request: JSON."""
 def _write_whole(path: bytes, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file atomically."""
 def _fitting_pipelines(work: Breakdown, request: str) -> str:
-    """JSON of pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
+    """JSON of the pipelines that fit the memory, how many do not fit, how many cannot be split, and the options that
+    all pipelines share."""
 def _times_of_traces(work: Breakdown, paths: list[bytes], modules: str | None) -> str:
-    """JSON of the times of the traces of a step's ranks, what else they say of it, notes, and each rank's step."""
+    """JSON of component times from the traces of a step's ranks, what else the traces say, notes, and each rank's
+    step."""
 def _read_throughput_log(text: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Steps and layers of a log's text, the fields of each as a tuple."""
 def _train_line_text(line: tuple[Any, ...]) -> str:
-    """The fields of a TrainLine as logs have it."""
+    """Formats the fields of a TrainLine as logs do."""
 def _layer_line_text(line: tuple[Any, ...]) -> str:
-    """The fields of a LayerLine as logs have it."""
+    """Formats the fields of a LayerLine as logs do."""
 def _compare(experiments: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The fields of a row for each run, whose own fields are given."""
+    """The fields of one table row for each run. experiments: the fields of each run."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models as people have them, as the reader of configs takes them: wrapped models, PEFT's models, configurations."""
+"""Reads a cost from a config, or from a model that is wrapped or has PEFT adapters."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import Cost, Error
-from ._errors import shortened
+from ._errors import AssumptionWarning, shortened
 from ._json import json_of
 from ._values import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ._types import ConfigLike, PageLike
-    from ._words import LatentAttention
+    from ._types import ConfigLike, SpecLike
+    from ._literals import LatentAttention
 
-#: Classes that hold a model and run it as it is, and the attribute that it is in.
+#: Wrapper classes that run a model unchanged, and the attribute with the model.
 WRAPPERS = {
     "OptimizedModule": "_orig_mod",
     "DistributedDataParallel": "module",
@@ -40,29 +40,34 @@ def cost(
     mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
-    page: PageLike | Sequence[PageLike] | None = None,
+    spec: SpecLike | Sequence[SpecLike] | None = None,
     parts: Sequence[str] = (),
-    strict: bool = False,
+    strict: bool | None = None,
 ) -> Cost:
-    """The cost of a model by its config.
+    """Returns the cost of a model by its config.
 
     Args:
-        config: a dict, the path of a config.json or of a folder with one, an object with ``to_dict()`` (a configuration
-            of transformers), or a model of transformers, also inside ``torch.compile``, DDP, FSDP or PEFT, sharded by
-            ``fully_shard`` or of a subclass; its class then decides the head. A model of PEFT gives its plan too
-            (``cost.plan``), by which everything is counted where no other plan is given.
-        mla: core of latent attention, "expanded" or "absorbed".
+        config: a dict, the path of a config.json or of a folder with one, an object with ``to_dict()`` (a
+            configuration of transformers), or a model of transformers. The model may be inside ``torch.compile``,
+            DDP, FSDP or PEFT, sharded by ``fully_shard``, or of a derived class; its class then decides which head
+            is counted. A PEFT model also gives its plan (``cost.plan``), the default plan of every count.
+        mla: how the core of latent attention is computed, "expanded" or "absorbed".
         mtp: layers of multi-token prediction that are trained.
-        padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
-        page: of a model that is not among the known ones, how its config is read: the path or the text of a page, or a
-            sequence of them, among which the config's model_type chooses.
-        parts: of the folder of a pipeline of diffusers (with a model_index.json), the names of the models that are read:
-            the first trains, the others run before it, frozen and forward only. Without it, what denoises: its
-            transformer or UNet. What a part multiplies stands after its name: "transformer.mlp".
-        strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
+        padded_vocab_size: vocabulary of the lm_head as kernels run it. 0: as the config says.
+        spec: how to read the config of an unknown model type: the path or the text of a spec, or a sequence of them. If
+            there are several, the config's model_type chooses one.
+        parts: for the folder of a diffusers pipeline (with a model_index.json), the names of the models to read.
+            The first trains; the others run before it, frozen and forward only. By default the denoiser: its
+            transformer or UNet. Components are prefixed by their part: "transformer.mlp".
+        strict: what happens to a key of the config that the model's class neither reads nor ignores. None: an Error if
+            the key names a size, else a note. False: always a note. True: always an Error, also for a size that the
+            config does not state.
+
+    Warns (AssumptionWarning) if the count assumes a size: a default of the class, a head that the config does not name,
+    or, with strict=False, a key that names a size and is not read. `Cost.assumptions` lists these.
 
     Raises:
-        Error: what cannot be counted, with the name of the key.
+        Error: for a config that cannot be counted. It names the key.
     """
 
     options: dict[str, Any] = {"mla": mla, "mtp": mtp, "padded_vocab_size": padded_vocab_size, "strict": strict,
@@ -70,62 +75,73 @@ def cost(
 
     def read(fields: dict[str, Any]) -> Cost:
         text = json_of(fields, "config", named=True)
-        return _core.cost(text, page=texts_of(page), **options)
+        return warned_of_assumptions(_core.cost(text, spec=texts_of(spec), **options))
 
     if isinstance(config, Cost):
-        usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": False, "parts": []}
-        for name in ["page"] * (page is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
-            raise Error(name, "says how a config is read, and this is a Cost already")
+        usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": None, "parts": []}
+        for name in ["spec"] * (spec is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
+            raise Error(name, "says how to read a config, but config is a Cost already: leave it out")
         return config
     if isinstance(config, (str, os.PathLike)):
         require_file(config)
-        return _core.cost(os.fsdecode(config), is_path=True, page=texts_of(page), **options)
+        return warned_of_assumptions(_core.cost(os.fsdecode(config), is_path=True, spec=texts_of(spec), **options))
     if isinstance(config, dict):
         return read(config)
     if is_module(config):
-        return cost_of_module(config, read)
+        return cost_of_module(config, read, checks=not (mtp or padded_vocab_size or parts))
     if hasattr(config, "to_dict"):
         warn_of_adapters(config)
         return read(config.to_dict())
     if hasattr(config, "config") and hasattr(config.config, "to_dict"):
-        # A model: its class is what `architectures` would name, and stands there only once it was saved.
+        # A model: `architectures` would name its class, but is only set once the model was saved.
         return read({**config.config.to_dict(), "architectures": [type(config).__name__]})
     raise Error("config", f"must be a dict, a path, or an object with to_dict(), got {shortened(config)}")
 
 
-def texts_of(pages: PageLike | Sequence[PageLike] | None) -> list[tuple[str, str]]:
-    """The texts of a page or of several, each with its file."""
-    if pages is None:
+def warned_of_assumptions(result: Cost) -> Cost:
+    """Warns of each size that a cost assumes, at the line of the user's call."""
+    depth = 1
+    while sys._getframe(depth).f_globals.get("__name__", "").partition(".")[0] == "floptally":
+        depth += 1
+    for text in result.assumptions:
+        warnings.warn(f"{result.model_type}: {text}", AssumptionWarning, stacklevel=depth + 1)
+    return result
+
+
+def texts_of(specs: SpecLike | Sequence[SpecLike] | None) -> list[tuple[str, str]]:
+    """Returns (text, file name) for each spec. specs: one path or text of a spec, a sequence of them, or None."""
+    if specs is None:
         return []
-    if isinstance(pages, str) or hasattr(pages, "__fspath__") or not hasattr(pages, "__getitem__"):
-        return [text_of_page(pages, "page")]
-    return [text_of_page(page, f"page[{place}]") for place, page in enumerate(items_of(pages, "page"))]
+    if isinstance(specs, str) or hasattr(specs, "__fspath__") or not hasattr(specs, "__getitem__"):
+        return [text_of_spec(specs, "spec")]
+    return [text_of_spec(spec, f"spec[{place}]") for place, spec in enumerate(items_of(specs, "spec"))]
 
 
-def text_of_page(page: object, field: str) -> tuple[str, str]:
-    """A path, or a str that has a line break and so is the text itself."""
-    if not isinstance(page, (str, os.PathLike)):
-        raise Error(field, f"must be the path or the text of a page, got {shortened(page)}")
-    given = os.fsdecode(page)
-    if isinstance(page, str) and "\n" in given:
-        return given, ""
+def text_of_spec(spec: object, field: str) -> tuple[str, str]:
+    """Returns (text of the spec, file name). spec: a path, or a str with a line break, which is the text itself. field:
+    the argument's name, for the error."""
+    if not isinstance(spec, (str, os.PathLike)):
+        raise Error(field, f"must be the path or the text of a spec, got {shortened(spec)}")
+    text = os.fsdecode(spec)
+    if isinstance(spec, str) and "\n" in text:
+        return text, ""
     try:
-        with open(given, encoding="utf-8", newline="") as file:
-            return file.read(), given
+        with open(text, encoding="utf-8", newline="") as file:
+            return file.read(), text
     except (OSError, ValueError):  # or a path with a zero byte
         raise Error(
-            field, f'cannot read "{given}"; a str without a line break is the path of a page'
+            field, f'cannot read "{text}"; a str without a line break is the path of a spec'
         ) from None
 
 
 def require_file(path: Any) -> None:
-    given = os.fsdecode(path)
-    if os.path.exists(given) or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", given) or given.endswith(".json"):
+    name = os.fsdecode(path)
+    if os.path.exists(name) or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.endswith(".json"):
         return
     raise Error(
         "config",
-        f'there is no file or folder "{given}" here. Nothing is downloaded: of a model of the Hugging Face Hub give '
-        f'floptally.cost(transformers.AutoConfig.from_pretrained("{given}")), or the folder that it was saved in',
+        f'there is no file or folder "{name}" here, and nothing is downloaded. For a model of the Hugging Face Hub pass '
+        f'floptally.cost(transformers.AutoConfig.from_pretrained("{name}")), or the folder where it is saved',
     )
 
 
@@ -135,7 +151,7 @@ def is_module(value: Any) -> bool:
 
 
 def unwrapped(model: Any) -> Any:
-    """The model inside torch.compile's and data parallelism's wrappers."""
+    """Returns the model inside the wrappers of torch.compile and data parallelism."""
     while True:
         attribute = next((WRAPPERS[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in WRAPPERS), None)
         inner = getattr(model, attribute, None) if attribute else None
@@ -151,7 +167,7 @@ def is_peft(model: Any) -> bool:
 
 
 def architecture_of(model: Any) -> str:
-    """The class of transformers that a model is of: FSDP2 and users derive from it."""
+    """Returns the name of the transformers class of a model. FSDP2 and users derive classes from it."""
     for kind in type(model).__mro__:
         if kind.__module__.startswith("transformers.models.") and not kind.__name__.endswith("PreTrainedModel"):
             return kind.__name__
@@ -160,66 +176,83 @@ def architecture_of(model: Any) -> str:
     return type(model).__name__
 
 
-def cost_of_module(model: Any, read: Any) -> Cost:
-    given = unwrapped(model)
-    adapters = is_peft(given)
-    base = unwrapped(given.get_base_model() if adapters else given)
+def cost_of_module(model: Any, read: Any, checks: bool) -> Cost:
+    inner = unwrapped(model)
+    adapters = is_peft(inner)
+    base = unwrapped(inner.get_base_model() if adapters else inner)
     config = getattr(base, "config", None)
+    kind = architecture_of(base)
     if config is not None and is_diffusion(base):
-        return read_or_say({**config, "_class_name": architecture_of(base)}, read)
+        result = read_or_say({**config, "_class_name": kind}, read)
+        return with_own_plan(model, base, result, adapters, checks)
     if config is None or not hasattr(config, "to_dict"):
         raise Error(
             "config",
-            f"{type(base).__name__} is a torch.nn.Module without a configuration of transformers: {COUNT_IT}",
+            f"{type(base).__name__} is a torch.nn.Module without a transformers configuration: {COUNT_IT}",
         )
-    kind = architecture_of(base)
-    made = read_or_say({**config.to_dict(), "architectures": [kind]}, read)
-    if adapters:
-        return made.planned(_core.Plan(weights=settings_of(given, base, made)))
-    frozen = sum(one.numel() for one in base.parameters() if not one.requires_grad)
-    if frozen:
-        if any("peft" in type(one).__module__.split(".") for one in base.modules()):
-            return made.planned(_core.Plan(weights=settings_of(given, base, made)))
+    result = read_or_say({**config.to_dict(), "architectures": [kind]}, read)
+    return with_own_plan(model, base, result, adapters, checks)
+
+
+def with_own_plan(model: Any, base: Any, result: Cost, adapters: bool, checks: bool) -> Cost:
+    """Returns the cost of a module with the plan that says which of its weights train. Warns if no plan can say it.
+
+    base: the model inside the wrappers and the adapters.
+    adapters: True for a PEFT model, whose plan must be readable.
+    checks: True raises an Error if the module has other parameters than its config says.
+    """
+    from ._module_plan import has_adapters, plan_of_module, require_same_size
+
+    if checks:
+        require_same_size(base, result)
+    try:
+        own = plan_of_module(model, result)
+    except Error as problem:
+        if adapters or has_adapters(base):
+            raise
+        frozen = sum(parameter.numel() for parameter in base.parameters() if not parameter.requires_grad)
         warnings.warn(
-            f"{frozen} parameters of {kind} are frozen, and floptally.cost counts a step that trains them all: give "
-            f"plan=floptally.Plan(weights=[...]), or {COUNT_IT}",
-            stacklevel=3,
+            f"{frozen} parameters of {type(base).__name__} are frozen, but floptally.cost counts a step that trains them "
+            f"all, since {problem.field} {problem.problem}. Or pass plan=floptally.Plan(weights=[...])",
+            stacklevel=5,
         )
-    return made
+        return result
+    return result if own is None else result.planned(own.plan)
 
 
 def read_or_say(fields: dict[str, Any], read: Any) -> Cost:
-    """The cost of a module by its config; where that cannot be read, what counts it all the same."""
+    """Returns the cost of a module by its config. If that fails, the error points to from_torch."""
     try:
-        made: Cost = read(fields)
+        result: Cost = read(fields)
     except Error as problem:
         raise Error(problem.field, f"{problem.problem}. {COUNT_IT}") from None
-    return made
+    return result
 
 
 def is_diffusion(model: Any) -> bool:
-    """True for a class of diffusers, whose configuration is a dict, and its class what names it."""
+    """True for a class of diffusers. Its config is a dict without a model type, so the class name stands for the
+    architecture."""
     return any(kind.__name__ == "ConfigMixin" and kind.__module__.startswith("diffusers.") for kind in type(model).__mro__)
 
 
 def warn_of_adapters(config: Any) -> None:
-    """A configuration that a model with adapters holds says nothing of them."""
+    """Warns if the config belongs to a model with PEFT adapters, since the config does not describe adapters."""
     if "peft" not in sys.modules or "torch" not in sys.modules:
         return
     for owner in gc.get_referrers(config):
         for model in [owner] if is_module(owner) else gc.get_referrers(owner) if type(owner) is dict else []:
-            if is_module(model) and any(type(one).__module__.startswith("peft.") for one in model.modules()):
+            if is_module(model) and any(type(module).__module__.startswith("peft.") for module in model.modules()):
                 warnings.warn(
-                    "a model with adapters of PEFT has this configuration, which says nothing of them: the cost is that "
-                    "of full training. floptally.cost(model) counts what trains",
+                    "this configuration belongs to a model with PEFT adapters but does not describe them: the cost is that "
+                    "of full training. Pass the model instead: floptally.cost(model)",
                     stacklevel=3,
                 )
                 return
 
 
-# The weights that train in a model of PEFT.
+# Which weights train in a PEFT model.
 
-#: The reader's names of weights by those of transformers' modules, the last two parts of the name before the last one.
+#: The reader's weight names by transformers' module names. Two-part endings are tried before one-part ones.
 WEIGHTS = {
     "attention.output.dense": "o_proj",
     "attn.c_proj": "o_proj",
@@ -249,12 +282,18 @@ WEIGHTS = {
 }
 
 
-def settings_of(given: Any, base: Any, made: Cost) -> list[_core.WeightSetting]:
-    """The settings of weights that train or do not; each is held against the parameters that the reader counts for it."""
-    if getattr(given, "active_peft_config", None) is not None and given.active_peft_config.is_prompt_learning:
-        raise Error("config", f"{given.active_peft_config.peft_type} adds tokens, which no plan says: {COUNT_IT}")
+def settings_of(model: Any, base: Any, result: Cost) -> list[_core.WeightSetting]:
+    """Returns a WeightSetting for each group of weights of a PEFT model, after checking the settings against the
+    parameter counts that the config reader has.
+
+    model: the PEFT model.
+    base: the model inside it.
+    result: the cost of `base`.
+    """
+    if getattr(model, "active_peft_config", None) is not None and model.active_peft_config.is_prompt_learning:
+        raise Error("config", f"{model.active_peft_config.peft_type} adds tokens, and no plan describes that: {COUNT_IT}")
     stored: dict[tuple[str, str], int] = {}
-    for row in made.rows:
+    for row in result.entries:
         if row.weight or row.component == "lm_head":
             key = (row.component, row.weight or row.component)
             stored[key] = stored.get(key, 0) + row.parameters
@@ -269,7 +308,7 @@ def settings_of(given: Any, base: Any, made: Cost) -> list[_core.WeightSetting]:
         if weight is None or (at is None and not adapted):
             continue
         if at is None:
-            raise Error(name, f"has an adapter, and the reader of configs has no weight of that name: {COUNT_IT}")
+            raise Error(name, f"has an adapter, but the config has no weight of that name: {COUNT_IT}")
         layer = layer_of(name)
         whole[at] = whole.get(at, 0) + weight.numel()
         layers.setdefault(at, set()).add(layer)
@@ -280,34 +319,34 @@ def settings_of(given: Any, base: Any, made: Cost) -> list[_core.WeightSetting]:
         if whole[at] != stored[at]:
             raise Error(
                 "/".join(at),
-                f"{whole[at]} parameters in the modules that have adapters, {stored[at]} in the reader's weight of that "
-                f"name, as where one matrix is several there: {COUNT_IT}",
+                f"has {stored[at]} parameters in the config, but the modules with adapters have {whole[at]}: {COUNT_IT}",
             )
         name = at[0] if at[1] == at[0] else "/".join(at)
         settings += settings_in_layers(name, of_layer, layers[at])
-    return settings + settings_of_others(base, made, explained)
+    return settings + settings_of_others(base, result, explained)
 
 
 def base_weight(module: Any) -> Any:
-    """The matrix of a linear layer, also of one that an adapter was put around."""
+    """Returns the matrix of a linear layer, also if an adapter wraps the layer."""
     inner = getattr(module, "base_layer", None)
     weight = getattr(inner if inner is not None else module, "weight", None)
     return weight if weight is not None and weight.dim() == 2 and not type(module).__name__.endswith("Embedding") else None
 
 
 def place_of(name: str, stored: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Component and weight of the reader by the name of a module, or None."""
+    """Returns (component, weight) of a PyTorch module, as the config reader names them. None unless exactly one of
+    `stored` fits the module's name."""
     parts = [part for part in name.split(".") if not part.isdigit()]
     if "base_layer" in parts:
-        return None  # counted as the module around it
+        return None  # counted with the module around it
     weight = next((WEIGHTS[key] for n in (3, 2, 1) if (key := ".".join(parts[-n:])) in WEIGHTS), None)
     found = [at for at in stored if at[1] == weight]
     crossed = any(word in name for word in ("EncDecAttention", "encoder_attn", "crossattention", "cross_attn"))
     found = [at for at in found if at[0].startswith("cross_") == crossed]
     sides = {at[0].split(".")[0] for at in found} & {"encoder", "vision", "audio"}
     for side in sides:
-        here = any(part.startswith(side) for part in parts) or (side == "audio" and "encoder" in parts)
-        found = [at for at in found if at[0].startswith(side + ".") == here]
+        in_tower = any(part.startswith(side) for part in parts) or (side == "audio" and "encoder" in parts)
+        found = [at for at in found if at[0].startswith(side + ".") == in_tower]
     return found[0] if len(found) == 1 else None
 
 
@@ -316,7 +355,7 @@ def layer_of(name: str) -> int:
 
 
 def rank_of(name: str, module: Any, explained: set[str]) -> int:
-    active = [one for one in module.active_adapters if one in module.lora_A]
+    active = [active_adapter for active_adapter in module.active_adapters if active_adapter in module.lora_A]
     odd = [one for one in active if one in getattr(module, "lora_magnitude_vector", {}) or module.use_dora.get(one)]
     if odd or module.merged:
         raise Error(name, f"has an adapter that is {'DoRA' if odd else 'merged'}: {COUNT_IT}")
@@ -334,8 +373,11 @@ def settings_in_layers(name: str, of_layer: Mapping[int, int], layers: set[int])
     return [_core.WeightSetting(name, "lora", rank=rank, first_layer=n, last_layer=n) for n, rank in sorted(of_layer.items())]
 
 
-def settings_of_others(base: Any, made: Cost, explained: set[str]) -> list[_core.WeightSetting]:
-    """Whole components that train beside the adapters: modules_to_save, biases, norms."""
+def settings_of_others(base: Any, result: Cost, explained: set[str]) -> list[_core.WeightSetting]:
+    """Returns the settings of whole components that train besides adapters (modules_to_save, biases, norms).
+
+    explained: names of the parameters that are adapters.
+    """
     trains: dict[str, int] = {}
     for name, parameter in base.named_parameters():
         if not parameter.requires_grad or name in explained:
@@ -349,11 +391,11 @@ def settings_of_others(base: Any, made: Cost, explained: set[str]) -> list[_core
         elif own == "bias" or "norm" in name.lower():
             component = "bias" if own == "bias" and "norm" not in name.lower() else "norm"
         else:
-            raise Error(name, f"trains, and is neither an adapter nor a head, a table, a norm or a bias: {COUNT_IT}")
+            raise Error(name, f"trains, but is neither an adapter, an lm_head, an embedding, a norm nor a bias: {COUNT_IT}")
         trains[component] = trains.get(component, 0) + parameter.numel()
     kinds = {"embedding": ("embedding", "position_embedding"), "bias": ("bias",), "norm": ("norm", "latent_norm")}
     for component, count in trains.items():
-        rows = made.rows
+        rows = result.entries
         stored = sum(
             row.parameters
             for row in rows
@@ -361,6 +403,6 @@ def settings_of_others(base: Any, made: Cost, explained: set[str]) -> list[_core
         )
         if stored != count:
             raise Error(
-                component, f"{count} of its parameters train, and the reader counts {stored} of them: {COUNT_IT}"
+                component, f"{count} of its parameters train, but the config has {stored}: {COUNT_IT}"
             )
     return [_core.WeightSetting(component, "trainable") for component in trains]

@@ -1,43 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tallies of lengths that are on a GPU, counted there by kernels that the package brings."""
+"""A tally of batches that are on a GPU. Kernels of this package count them there."""
 
 from __future__ import annotations
 
 import functools
 import gzip
+import operator
 import pathlib
 import sys
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _core
 from ._core import Error
+from ._errors import shortened
 
 if TYPE_CHECKING:
     from ._conventions import Convention
     from ._core import Cost, Mask, Plan, Tally
-    from ._words import ConventionName
+    from ._literals import ConventionName
 
-# What nvcc has made of examples/python/src/kernels.cu, where the build found an nvcc.
+# The kernels of examples/python/src/kernels.cu, compiled by nvcc. Missing if the build found no nvcc.
 _KERNELS = pathlib.Path(__file__).with_name("_kernels.fatbin.gz")
 
 
 class DeviceTally(_core.DeviceTally):
-    """Exact sums of lengths that are on a GPU already: nothing is copied to the host, and nobody waits.
-
-    cost_or_masks, convention, plan: as of a `Tally`. device: a number, "cuda:1" or a torch.device; by default the current one
-    of PyTorch, else 0. snapshots: how many of them wait for `poll` at most.
+    """Counts batches whose lengths are on a GPU, by CUDA kernels: no copy to the host, no synchronization.
 
         counted = floptally.DeviceTally(cost)
         counted.add(cu_seqlens=cu_seqlens)          # every microbatch: one launch on the current stream
         counted.snapshot(reset=True)                # every step: one launch
-        while (tally := counted.poll()) is not None:  # asks nobody: what is there by now, in order
+        while (tally := counted.poll()) is not None:  # never waits: the snapshots that have arrived, in order
             ...
 
+    cost_or_masks, convention, plan: as for a `Tally`.
+    device: a number, "cuda:1" or a torch.device. By default PyTorch's current device, else 0.
+    snapshots: how many snapshots may wait for `poll`.
+
     `add` takes cu_seqlens (with cu_seqlens_padded and num_real_seqs, an int or a number on the GPU), lengths (with
-    row_length) or attention_mask, of PyTorch, or what has DLPack or the CUDA array interface (JAX, CuPy), and the stream
-    that it is added on: PyTorch's or CuPy's current one, unless it is given. Adds and snapshots can be captured in a graph;
-    kernels are loaded, and memory is allocated, where a DeviceTally is made, and so before. What a `Tally` would refuse is
-    left out and remembered: `poll` and `read` raise it as a `LeftOut`, whose `counted` is the tally of all the others.
+    row_length) or attention_mask. Arrays are PyTorch tensors, or have DLPack or the CUDA array interface (JAX,
+    CuPy). The default stream is PyTorch's or CuPy's current one.
+
+    `add` and `snapshot` can be captured in a CUDA graph. The constructor loads the kernels and allocates memory, so
+    construct before the capture. A sequence that a `Tally` would refuse is left out: `poll` and `read` raise a
+    `LeftOut` for it. Its `counted` is the tally of all other sequences.
     """
 
     def __init__(
@@ -52,8 +57,8 @@ class DeviceTally(_core.DeviceTally):
         if not _KERNELS.exists():
             raise Error(
                 "DeviceTally",
-                "this floptally was built where no nvcc was found, and has no kernels: build it where there is one, or give "
-                "the tensors to Meter.add, which copies them without a wait and counts them a step later",
+                "this floptally was built without nvcc and has no kernels: build it with nvcc, or pass "
+                "the tensors to Meter.add, which copies them without waiting and counts them a step later",
             )
         number = _number_of(device)
         on = functools.partial(_stream_of, number)
@@ -63,7 +68,7 @@ class DeviceTally(_core.DeviceTally):
 
 
 def _kernels() -> bytes:
-    """Read once a device and process, where the driver loads them."""
+    """Returns the library's CUDA kernels. The driver loads them once for each device and process."""
     return gzip.decompress(_KERNELS.read_bytes())
 
 
@@ -72,7 +77,10 @@ def _number_of(device: object) -> int:
         torch = sys.modules.get("torch")
         return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_initialized() else 0
     if isinstance(device, SupportsIndex):
-        return int(device)
+        try:
+            return operator.index(device)
+        except TypeError:  # an array of several numbers, or not of integers
+            raise Error("device", f'must be a number or "cuda:N", got {shortened(device)}') from None
     kind, _, index = str(device).partition(":")
     if kind != "cuda" or not index.isdigit():
         raise Error("device", f'must be a number or "cuda:N", got {device!r}')
@@ -80,7 +88,8 @@ def _number_of(device: object) -> int:
 
 
 def _stream_of(device: int, stream: Any) -> int:
-    """The address of a stream: PyTorch has it as `cuda_stream`, CuPy as `ptr`, others by `__cuda_stream__`."""
+    """Returns the address of a CUDA stream: what its `__cuda_stream__` says, its `cuda_stream` (PyTorch) or its `ptr`
+    (CuPy). None stands for the current stream of PyTorch or CuPy, or without these for the default stream, 0."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if stream is None and torch is not None and torch.cuda.is_initialized():
         stream = torch.cuda.current_stream(device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of floptally, which the extension raises too."""
+"""The error classes of floptally. The extension raises them too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __name__ = "floptally"  # where users find the classes
 class Error(ValueError):
     """Bad input. ``str(error)`` reads ``FIELD: what is wrong, with the value, and what would be right``.
 
-    ``field`` is the name that the caller knows: an argument with its index (``cu_seqlens[2]``), or a config's key.
+    ``field`` is the name that the caller knows: an argument with its index (``cu_seqlens[2]``), or a key of the
+    config.
     """
 
     def __init__(self, field: str, problem: str) -> None:
@@ -34,9 +35,10 @@ class Error(ValueError):
 
 
 class LeftOut(Error):
-    """Sequences that a device left out: the error is that of the first of them.
+    """Sequences that a count on the GPU left out because their lengths were wrong. The text is the error of the first
+    such sequence.
 
-    ``sequences`` is how many there were, ``counted`` the tally of all the others.
+    ``sequences``: how many were left out. ``counted``: the tally of all others.
     """
 
     def __init__(self, field: str, problem: str, sequences: int, counted: Tally) -> None:
@@ -48,12 +50,16 @@ class LeftOut(Error):
         return type(self), (self.field, self.problem, self.sequences, self.counted)
 
 
+class AssumptionWarning(UserWarning):
+    """A count rests on an assumption. The text names it, and says how to replace it or what it leaves out."""
+
+
 class Overflow(Error, OverflowError):
-    """A count that would not fit its integer. Whatever was being added to keeps its old value."""
+    """A count that does not fit its integer type. The tally or meter that should have counted it is unchanged."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """A function like the given one, whose error names the nearest keyword where it is called with one that it does not have."""
+    """Wraps a function so that the TypeError for an unknown keyword names the nearest known one."""
     known = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)
@@ -69,22 +75,23 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def shortened(value: object) -> str:
-    """repr(value), for the text of an error."""
+    """Returns repr(value), shortened for the text of an error."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 def listed(value: type[R], fields: Iterable[Any]) -> R:
-    """A value of a dataclass that users do not make themselves."""
-    made = object.__new__(value)
-    made.__dict__.update(zip((each.name for each in dataclasses.fields(value)), fields, strict=True))  # type: ignore[arg-type]
-    return made
+    """Creates an instance of a dataclass that has no public constructor. fields: the values of its fields, in order."""
+    instance = object.__new__(value)
+    instance.__dict__.update(zip((each.name for each in dataclasses.fields(value)), fields, strict=True))  # type: ignore[arg-type]
+    return instance
 
 
 def made_elsewhere(makers: str) -> Callable[..., None]:
-    """`__init__` of a class of the extension that users do not make themselves."""
+    """Returns an `__init__` for a class without a public constructor. It raises a TypeError that says which function
+    returns an instance: `makers`."""
 
     def __init__(self: object, *args: object, **kwargs: object) -> None:
-        raise TypeError(f"{type(self).__name__}() makes none: use {makers}")
+        raise TypeError(f"{type(self).__name__}() cannot be called: use {makers}")
 
     return __init__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rank holds and sends, made of its JSON."""
+"""What a rank holds in memory and sends."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from ._waterfall import bandwidths_of
 if TYPE_CHECKING:
     from ._core import Breakdown
 
-HELD = ("weights", "gradients", "optimizer", "activations", "logits", "cache")
+HELD = ("weights", "gradients", "optimizer", "activations", "logits", "cache", "buffers")
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Bytes that a rank sends for one component, group, collective and phase, and as many that it receives.
+    """Bytes that one rank sends for one component, group, collective and phase. The rank receives equally many bytes.
 
-    is_at_most: `bytes` is an upper bound, of tokens that choose experts; `uniform` is what is sent if each token chose
-        them uniformly.
+    is_at_most: True if `bytes` is an upper bound, since tokens choose their experts. `uniform` is then the estimate
+        for tokens that choose uniformly.
+    between_nodes: the part of the bytes (of the estimate, if they are an upper bound) that goes to other nodes. None
+        without `gpus_per_node`.
     """
 
     component: str
@@ -33,27 +35,33 @@ class Sent:
     bytes: int
     is_at_most: bool
     uniform: int | None
+    between_nodes: int | None
 
 
 @dataclass(frozen=True)
 class StageFit:
-    """What the first rank of a pipeline stage holds and sends, as exact ints of bytes.
+    """What the first rank of one pipeline stage holds in memory and sends. Bytes are exact ints.
 
-    held: by kind: weights, gradients, optimizer, activations, logits, cache.
+    held: bytes by kind: weights, gradients, optimizer, activations, logits, cache, buffers.
+    host: bytes of optimizer state on the host.
     sent: a Sent for each component, group, collective and phase.
-    groups: bytes by group; of a bound the uniform estimate.
-    seconds: of the groups whose bandwidth is given.
-    gradients_moved: bytes of gradients that the backward of all microbatches writes and adds to.
-    optimizer_moved: bytes that a step of the optimizer reads and writes.
-    unsaid: components whose activations, or exchanges, are not counted, since their rows do not say them.
+    between_nodes: {group: bytes sent to other nodes}, with `gpus_per_node`.
+    groups: {group: bytes sent}. Where the bytes are an upper bound, the estimate for tokens that choose experts
+        uniformly.
+    seconds: {group: seconds to send its bytes}, for groups with a known bandwidth.
+    gradients_moved: bytes of gradients that the backward of all microbatches writes and accumulates.
+    optimizer_moved: bytes that one optimizer step reads and writes.
+    unsaid: components whose activations or exchanges are not counted, since their entries do not state them.
     """
 
     parameters: int
     trainable: int
     held: dict[str, int]
+    host: int
     total: int
     sent: list[Sent]
     groups: dict[str, int]
+    between_nodes: dict[str, int]
     seconds: dict[str, float]
     gradients_moved: int
     optimizer_moved: int
@@ -61,7 +69,8 @@ class StageFit:
 
 
 class Fit(Report):
-    """What a rank of each pipeline stage holds and sends. `Breakdown.fit()` makes one; str() is a table."""
+    """What one rank of each pipeline stage holds in memory and sends. `Breakdown.fit()` returns one; `str()` is a
+    table."""
 
     def __init__(self, work: Breakdown, **how: Any) -> None:
         if how.get("network_gbps") is not None:
@@ -76,8 +85,14 @@ class Fit(Report):
         return [_stage(stage) for stage in self._found["stages"]]
 
     @property
+    def split(self) -> str:
+        """The rule that split the layers over chunks, and the layers of each: "torchtitan's split: 3 x 1, 4 x 14, 2 x 1".
+        Empty if all chunks have equally many."""
+        return str(self._found["split"])
+
+    @property
     def most(self) -> int:
-        """Bytes of the rank that holds most."""
+        """Bytes that the rank with the fullest memory holds."""
         return max(stage.total for stage in self.stages)
 
     def __repr__(self) -> str:
@@ -93,9 +108,11 @@ def _stage(found: dict[str, Any]) -> StageFit:
         parameters=int(held["parameters"]),
         trainable=int(held["trainable"]),
         held={kind: int(held[kind]) for kind in HELD},
+        host=int(held["host"]),
         total=int(held["total"]),
         sent=[_sent(row) for row in found["sent"]],
         groups={group["group"]: int(group["bytes"]) for group in found["groups"]},
+        between_nodes={group["group"]: int(group["between_nodes"]) for group in found["groups"] if "between_nodes" in group},
         seconds={group["group"]: float(group["seconds"]) for group in found["groups"] if "seconds" in group},
         gradients_moved=int(found["gradients_moved"]),
         optimizer_moved=int(found["optimizer_moved"]),
@@ -108,6 +125,7 @@ def _sent(row: dict[str, Any]) -> Sent:
         row["component"], row["group"], row["collective"], row["phase"], int(row["ranks"]),
         int(row.get("bytes", row.get("at_most", 0))), "at_most" in row,
         int(row["uniform"]) if "uniform" in row else None,
+        int(row["between_nodes"]) if "between_nodes" in row else None,
     )  # fmt: skip
 
 

@@ -1,49 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of any PyTorch model: counted on fake tensors at a few sizes, and fitted.
+"""Counts the cost of any PyTorch model: runs it on fake tensors at a few sizes and fits the FLOPs.
 
-A product of matrices of a model whose cost has the library's form counts
+A matrix product of a model whose cost fits the library's form counts
 
     a·samples + b·tokens + c·squares
 
-with integers a, b, c (and, with another side to attend, b'·keys + c'·tokens·keys + c''·keys²). `from_torch` runs
-training steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not
-use. What is not such a sum is an error that names the module. What runs once in each pass, whatever the batch, is
-counted by
-`measured(passes)`; images of any size by patches and their squares.
+with integers a, b, c (and, for an encoder-decoder with `keys` encoder tokens, b'·keys + c'·tokens·keys + c''·keys²).
+`from_torch` runs training steps at as many sizes as there are integers, solves for them, and runs more steps at other
+sizes to check. If a count is no such sum, the error names the module. Work that runs once per pass, whatever the batch,
+is multiplied by the accumulator `measured(passes)`. Images of any size are counted by their patches and the squares of
+these.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy as copying
+import dataclasses
 import inspect
 import math
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._core import Cost, Error, Mask
 from ._cost import cost, is_diffusion, unwrapped
+from ._errors import AssumptionWarning
 from ._parts import names_of
-from ._torch_rows import GRIDS, Names, Series, Size, Table, shown
+from ._torch_entries import GRIDS, Names, Series, Size, Table, shown
 
 if TYPE_CHECKING:
     import torch
 
-#: Inputs that say where a token stands, not which it is.
+#: Inputs about the position of a token, not its content.
 PLAIN_INPUTS = ("position_ids", "token_type_ids", "attention_mask", "cache_position")
 
 LENGTHS = (32, 48, 80, 57, 131)
 SHORT_LENGTHS = (7, 11, 19, 14, 24)  #: for models of few positions
 KEYS = (40, 56, 72, 61)
-#: One step runs far beyond: at the first of these that the model can.
+#: Lengths for one step far beyond the fit. The first one that the model can run is used.
 FAR = (131101, 65536, 32768, 16384, 8192, 4096, 2048, 1024, 512, 256)
-LOOPED = (256,)  #: where it loops over tokens
-DENSE = 2047  #: where a mask whose rows could not be asked is looked at whole
-MANY_OPERATORS = 4000  #: a step of so many checks the fit far beyond and with another batch, and not between
+LOOPED = (256,)  #: if the model loops over tokens
+DENSE = (2047, 1021, 509)  #: lengths at which a mask is computed in full, if single rows cannot be computed
+MOST_DENSE = 1 << 25  #: largest number of elements of scores at these lengths
+MANY_OPERATORS = 1500  #: with more operators than this, the fit is checked far beyond and in another batch only
+BY_TOKENS = (7, 9, 11, 17)  #: lengths for recurrent layers, which run token by token: to fit, and beyond the fit
 GRID_SIZES = ((4, 6), (6, 5), (8, 7), (5, 9), (3, 4))
 
 
@@ -61,85 +66,131 @@ def from_torch(
     real: bool = False,
     progress: bool | Callable[[str], object] | None = None,
 ) -> Cost:
-    """The cost of a PyTorch model, also of one that no config describes.
+    """Returns the cost of a PyTorch model, also of one that no config describes.
 
-    Nothing is computed and nothing of the model's size is allocated: steps run on fake tensors under
-    ``torch.utils.flop_counter.FlopCounterMode``, on a copy, as if on a CPU. The model may be on ``meta``.
+    It computes nothing and allocates nothing of the model's size: a copy of the model runs steps on fake tensors
+    under ``torch.utils.flop_counter.FlopCounterMode``, as if on a CPU. The model may be on ``meta``.
 
     Args:
-        model: any ``torch.nn.Module``, in the mode (``train()``, ``eval()``) in which it is to be counted.
-        example_inputs: either a callable ``(batch, length)`` that returns the keyword arguments of ``forward`` as a
-            dict (or a tuple of positional ones, or one tensor); with a third parameter, ``(batch, length, keys)``,
-            ``keys`` tokens on the other side of an encoder-decoder; with one, ``(batch)``, a model of fixed size; with
-            ``(batch, rows, columns)``, by these names, images of so many patches, which then count by grids. It is
-            called under fake tensors, so that ``torch.zeros`` costs nothing. Or a dict, tuple or tensor, as an example:
-            the first integer tensor [batch, length] or floating tensor [batch, length, width] says the two sizes, then
-            every first axis of ``batch`` and every other axis of ``length`` varies; without one, the first tensor's
-            first axis is ``batch`` and the model is of fixed size. Inputs that require a gradient get one.
-        masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``) or one for
-            all; a ``Mask`` of any kind, or the name of a rule (``"sliding_window(512)"``). Without it: what the
-            kernels were told, the block mask of flex attention, the values of masks that no data decide, and what
-            transformers' attention modules and their configs say, as far as the config reader agrees. Where the cores
-            have a fixed size it changes nothing.
-        loss: from the model's output to the tensor that ``backward()`` is called on. Default: the sum of all floating
-            outputs.
-        lengths: five lengths or more: three to fit, others to check. Where a model counts by chunks, multiples of them:
-            the cost then holds for such lengths.
-        components: names of components, by patterns of module names or as a function of them. Default: the module's
-            name with ``*`` for a layer's index; above 39 characters ``..`` stands for parts of it. Of modules of diffusers
-            and timm the names that a page would have, where the module's name says which: ``attention.qkv``, ``mlp``.
-        depth: cuts module names to so many parts, so that modules of one parent are one component.
-        terms: terms of products of weights (``"router"``, ``"lm_head"``, …), by patterns of module names. Default:
-            ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` where experts stand beside.
-            Of modules without a product, the term of their parameters: ``norm`` (default), ``latent_norm``.
-        formulas: of operators that PyTorch has no formula for, Triton's kernels and your own: ``{operator: function}``,
-            as ``FlopCounterMode(custom_mapping=...)`` takes them: FLOPs from the shapes of the arguments, of the
-            operator of the backward too. Those of ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
-        real: run real steps on a copy of the model, with its numbers, where what runs depends on data: the sum over
-            experts may fit where each of them does not. Costs the time and memory of as many training steps.
-        progress: a function that is called with a line before each step that runs, or True for standard error. Default:
-            standard error, where it is a terminal and more than three seconds have passed.
+        model: any ``torch.nn.Module``, in the mode (``train()``, ``eval()``) that you want counted.
+        example_inputs: a callable, or an example.
+            A callable ``(batch, length)`` returns the keyword arguments of ``forward`` as a dict (or a tuple of
+            positional ones, or one tensor). Its parameters say what varies: ``(batch, length, keys)`` adds ``keys``
+            tokens for the encoder of an encoder-decoder; ``(batch)`` is for a model of fixed size; ``(batch, rows,
+            columns)``, by these names, is for images of rows x columns patches, which then count by grids. It is called
+            under fake tensors, so ``torch.zeros`` costs nothing.
+            An example is a dict, tuple or tensor. Its first integer tensor [batch, length] or floating tensor [batch,
+            length, width] gives the two sizes. Every first axis of size ``batch`` and every other axis of size
+            ``length`` then varies. Without such a tensor, the first tensor's first axis is ``batch`` and the model is
+            of fixed size. Inputs that require a gradient get one.
+        masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one
+            for all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected:
+            from the kernels' arguments, the block mask of flex attention, the values of masks that do not depend on
+            data, and what transformers' attention modules and configs say, if the config reader agrees. A core
+            of a fixed size counts the pairs that were detected. It has the passed mask if none were.
+        loss: a function from the model's output to the tensor that ``backward()`` is called on. Default: the sum of
+            all floating outputs.
+        lengths: five lengths or more: three to fit, others to check. If a model counts by chunks, pass multiples of
+            the chunk; the cost then holds for such lengths.
+        components: names of components, by patterns of module names or by a function of them. Default: the module's
+            name with ``*`` for a layer's index. Beyond 39 characters ``..`` replaces parts of it. Modules of
+            diffusers and timm get the names of a spec if the module's name tells: ``attention.qkv``, ``mlp``.
+        depth: cuts module names to this many parts, so that modules of one parent are one component.
+        terms: kinds of products with weights (``"router"``, ``"lm_head"``, …), by patterns of module names.
+            Default: ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` next to
+            experts. For modules without a product, the kind of their parameters: ``norm`` (default),
+            ``latent_norm``.
+        formulas: FLOPs of operators that PyTorch has no formula for, such as Triton kernels and your own:
+            ``{operator: function}``, as for ``FlopCounterMode(custom_mapping=...)``. A function computes FLOPs from
+            the shapes of the arguments. The operator of the backward needs one too. Formulas of
+            ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
+        real: True runs real steps on a copy of the model with its weights. Use it if data decides what runs, as with
+            experts: their sum may fit although no single expert does. Takes the time and memory of as many training
+            steps. Batch sizes above 4 are not looked at.
+        progress: a function that is called with a line before each step that runs, or True for standard error.
+            Default: standard error, if it is a terminal and more than three seconds have passed.
 
     Returns:
-        A cost as ``floptally.cost`` gives it. Its notes say which convention reproduces FlopCounterMode.
+        A cost like that of ``floptally.cost``. Its notes say which convention reproduces FlopCounterMode.
 
     Raises:
-        Error: where a module's count is not such a sum; the error names the module.
+        Error: if a module's count is no such sum. The error names the module. Also for a matrix product, convolution or
+            custom operator without a formula, and for keys of `masks`, `components`, `terms` or `formulas` that match
+            nothing.
+
+    Warns:
+        AssumptionWarning: names operators that multiply outside of matrix products, such as Fourier transforms. They
+            count nothing.
     """
+    from ._torch_process import left_as_found
+
+    with left_as_found() as created:
+        made = counted(
+            model, example_inputs, masks, loss, lengths, components, depth, terms, formulas, real, progress, created
+        )
+    for note in made.notes:
+        if note.endswith(NOT_A_PRODUCT):
+            warnings.warn(note, AssumptionWarning, stacklevel=2)
+    return made
+
+
+def counted(
+    model: torch.nn.Module,
+    example_inputs: Any,
+    masks: Mask | str | Mapping[str, Mask | str] | None,
+    loss: Callable[[Any], torch.Tensor] | None,
+    lengths: Sequence[int] | None,
+    components: Mapping[str, str] | Callable[[str], str] | None,
+    depth: int | None,
+    terms: Mapping[str, str] | None,
+    formulas: Mapping[Any, Callable[..., int]] | None,
+    real: bool,
+    progress: bool | Callable[[str], object] | None,
+    created: list[Any],
+) -> Cost:
+    """Does the work of from_torch. created: gets a reference to each fake tensor."""
     import torch
 
-    from . import _torch_kernels, _torch_trace
+    from . import _torch_formulas, _torch_kernels, _torch_trace
+    from ._torch_cores import MoreLengths, SeenMasks
+    from ._torch_values import MOST_ELEMENTS
 
     if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
         raise Error(
             "model",
-            "is wrapped by FullyShardedDataParallel, which keeps flat shards in place of its parameters: give the "
-            "model before it is wrapped, or one of fully_shard",
+            "is wrapped by FullyShardedDataParallel, which replaces parameters by flat shards: pass the "
+            "model before it is wrapped, or use fully_shard",
         )
     model = unwrapped(model)
     mode = None if real else _torch_kernels.fake_mode()
     copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
-    given = given_masks(masks)
+    chosen_masks = given_masks(masks)
     tell = Progress(progress)
     if components is None and type(model).__module__.split(".")[0] in ("diffusers", "timm"):
         components = known_component
-    windows, longest = positions_of(copy, given)
-    if any(isinstance(module, torch.nn.RNNBase) for module in copy.modules()):
-        longest = min(longest, max(LENGTHS))  # which run token by token
+    windows, longest = positions_of(copy, chosen_masks)
+    by_tokens = any(isinstance(module, torch.nn.RNNBase) for module in copy.modules())
+    if by_tokens:
+        longest = min(longest, max(LENGTHS))
     sizes, fitted = sizes_of(arity, lengths, windows, longest)
-    own = {_torch_kernels.kernel_of(operator_of(key)): formula for key, formula in (formulas or {}).items()}
+    own = _torch_formulas.Formulas(formulas)
 
     by_example = False
 
-    def step(size: Size, most_operators: int = 0) -> _torch_trace.Step:
-        made = partial(make_inputs, size)
-        run = partial(_torch_trace.run_step, copy, mode, made, loss or summed, PLAIN_INPUTS, own)
-        return run(most_operators, by_example)
+    def step(
+        size: Size, most_operators: int = 0, most_elements: int = 0, forward_only: bool = False, around: Any = None
+    ) -> _torch_trace.Step:
+        inputs_of_size = partial(make_inputs, size)
+        run = partial(_torch_trace.run_step, copy, mode, inputs_of_size, loss or summed, PLAIN_INPUTS, own)
+        if not most_elements:  # a fixed size has no other length at which a mask could be seen
+            most_elements = MOST_DENSE if not size[1] else MOST_ELEMENTS if size[1] < 5000 else MOST_ELEMENTS >> 3
+        # FlopCounterMode itself checks the first step. The recorder uses its formulas in all of them.
+        return run(most_operators, by_example, created, most_elements, forward_only, around, not steps)
 
     steps: list[_torch_trace.Step] = []
-    between: list[Size] = []  # sizes that check the fit once more, where nothing runs far beyond
+    between: list[Size] = []  # more sizes to check the fit, if no step runs far beyond it
     with torch.random.fork_rng(devices=[], enabled=real):
         while len(steps) < len(sizes):
             size = sizes[len(steps)]
@@ -154,34 +205,89 @@ def from_torch(
                     steps.clear()
                     continue
                 raise not_running(copy, problem, shown(size, arity), real) from problem
-            if len(steps) == 1 and steps[0].operators > MANY_OPERATORS and lengths is None and arity > 1:
+            many = steps[0].operators > MANY_OPERATORS or by_tokens
+            if len(steps) == 1 and many and lengths is None and arity == 2:
+                # The longer lengths for the fit are odd: a chunk or a stride then shows far beyond.
+                between = [sizes[1], sizes[2], sizes[5]]
+                sizes[1:6] = [(2, n, 0) for n in BY_TOKENS[1:3]] if by_tokens else sizes[3:5]
+            elif len(steps) == 1 and many and lengths is None and arity > 1:
                 between, sizes[fitted : fitted + 2] = sizes[fitted : fitted + 2], []
-    if not any(product.backward for product in steps[0].products):
-        raise Error("model", no_backward(steps[0]))
+    check_counted(steps[0])
+    own.check(set().union(*(one.ran for one in steps)))
     candidates = far_sizes(arity, lengths, longest, real)
+    if by_tokens and between:
+        candidates = [(3, BY_TOKENS[3], 0)]
     far = FarStep(step, sizes, steps, candidates, lambda size: tell(f"far beyond: {shown(size, arity)}"))
     tell("fitting")
+
+    def check_between() -> None:
+        """Runs the steps that were left out, and puts them before those far beyond the fit."""
+        for size in between:
+            at = len(sizes) - far.ran
+            steps.insert(at, step(size))
+            sizes.insert(at, size)
+        between.clear()
+
     if not far.ran and arity > 1:
-        for size in (*between, (3, *(between or sizes[fitted:])[0][1:])):
-            steps.append(step(size))
-            sizes.append(size)
+        other = (3, *(between or sizes[fitted:])[0][1:])
+        check_between()
+        if other not in sizes:
+            steps.append(step(other))
+            sizes.append(other)
     supposed = lengths_said(example_inputs, arity)
     supposed += [f"what runs depends on data: {one}" for one in sorted(set().union(*(one.supposed for one in steps)))]
+    if steps[0].masks:
+        supposed.append(f"masks among the inputs count as they are passed: {', '.join(steps[0].masks)}")
     names = Names(copy, components, depth)
+    modules = [(name, names.folded(name)) for name, _ in copy.named_modules()]
+    attending = {product.module for product in steps[0].products if product.kind not in ("weight", "backward")}
+    given = {} if callable(components) else {"components": components or {}}
+    for key, patterns in {**given, "terms": terms or {}}.items():
+        _torch_formulas.check_patterns(key, patterns, modules, "module")
+    if isinstance(masks, Mapping):
+        _torch_formulas.check_patterns("masks", masks, [(name, name) for name in sorted(attending)], "module that attends")
 
-    def made(notes: Sequence[str], chunks: Sequence[int] = ()) -> Cost:
-        seen = SeenMasks(copy, given, names, sizes)
-        table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(given), chunks, list(notes))
+    def fit(notes: Sequence[str], chunks: Sequence[int], by_size: bool) -> tuple[Cost, Table, SeenMasks]:
+        seen = SeenMasks(copy, chosen_masks, names, sizes, min(5, len(sizes) - far.ran), partial(mask_of_module, copy))
+        seen.more = partial(far.add_dense, 1) if arity == 2 and lengths is None else None
+        table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(chosen_masks), chunks, list(notes), by_size)
         seen.notes = table.notes
-        cost = table.cost()
+        try:
+            cost = table.cost()
+        except MoreLengths:
+            return fit(notes, chunks, by_size)
         seen.check()
-        return cost
+        return cost, table, seen
+
+    def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
+        """Returns the cost, checked by the steps that were left out if it needs more of them, and at more batches."""
+        notes = list(notes)
+        try:
+            cost, table, seen = fit(notes, chunks, by_size)
+            if between and (table.once or table.pairs_samples or table.has_parts or table.has_tables or seen.is_partial):
+                check_between()
+                cost, table, seen = fit(notes, chunks, by_size)
+        except Error:
+            if not between:
+                raise
+            check_between()
+            cost, table, seen = fit(notes, chunks, by_size)
+        if real:
+            return cost
+        tell("other batches")
+        before = len(notes)
+        odd = odd_batches(step, table, sizes[0], many, notes)
+        for size in sorted(odd)[:1]:
+            at = len(sizes) - far.ran
+            steps.insert(at, step(size))
+            sizes.insert(at, size)
+        return fit(notes, chunks, by_size)[0] if odd or len(notes) > before else cost
 
     if is_diffusion(model):
         with contextlib.suppress(Error):
             cost(model)  # type: ignore[arg-type]
             kind = type(model).__name__
-            supposed.append(f"{kind} has a page: floptally.cost(model) counts it at once, by grids and texts")
+            supposed.append(f"{kind} has a spec: floptally.cost(model) counts it at once, by grids and texts")
     try:
         return made(supposed + far.notes)
     except Error as problem:
@@ -193,14 +299,58 @@ def from_torch(
                 steps += ran
                 sizes += [(2, n, 0) for n in more]
             return made(supposed + far.notes, chunks)
-        if lengths is None or not far.ran:
+        if lengths is None:
             raise
-        far.take_back()
-        return made([f"holds up to length {max(size[1] for size in sizes)} only, {problem}", *supposed])
+        held = []
+        if far.ran:
+            far.take_back()
+            held = [f"holds up to length {max(size[1] for size in sizes)} only, {problem}"]
+            with contextlib.suppress(Error):
+                return made([*held, *supposed])
+        try:
+            return made(supposed, by_size=True)
+        except Error:
+            raise problem from None
+
+
+def odd_batches(
+    step: Callable[..., Any], table: Table, smallest: Size, many: bool, notes: list[str]
+) -> list[Size]:
+    """Returns the sizes with another batch at which the forward counts otherwise than the cost says.
+
+    Runs the forward in batches of 7 samples; of 1, 4, 16, 64 and 256, unless it has many operators; and around each
+    number that Python compared the batch size with.
+
+    step: runs a step. smallest: the size whose batch is replaced. many: True for a model of many operators. notes: gets
+        a line for a batch that does not run.
+    """
+    from ._torch_batches import ALWAYS, WATCHED, WatchedSizes
+
+    watched: WatchedSizes | None = WatchedSizes()
+    odd: list[Size] = []
+    left = [WATCHED]
+    while left:
+        size = (left.pop(0), *smallest[1:])
+        try:
+            ran = step(size, forward_only=True, around=watched)
+        except Exception as problem:
+            if watched is not None:  # sizes of a class of their own are refused, as some operators do
+                watched, left = None, [*ALWAYS, WATCHED]
+            elif size[0] > 1:  # layers that normalize over a batch refuse a single sample
+                text = (str(problem).strip() or "no message").splitlines()[0]
+                notes.append(f"with {size[0]} samples it does not run: {type(problem).__name__}: {text[:120]}")
+            continue
+        if watched is not None:
+            noted = watched.batches(many)
+            watched, left = None, list(dict.fromkeys(noted if many else (*ALWAYS, *noted)))
+        if ran.total - sum(ran.constants.values()) != table.forward(size):
+            odd.append(size)
+    return odd
 
 
 class Progress:
-    """Says what runs: by a function, or on standard error."""
+    """Reports which step is running. how: a function that gets each line; True for standard error; None for standard
+    error if it is a terminal, after three seconds; False for nothing."""
 
     def __init__(self, how: bool | Callable[[str], object] | None) -> None:
         self.how = how
@@ -215,23 +365,26 @@ class Progress:
 
 
 def known_component(module: str) -> str:
-    """The name that a page has for what a module does; its own, layers folded, where its name does not say."""
+    """Returns the component name that a spec would use for a module. If the module's name does not tell the component,
+    returns the module's name with "*" for a layer's index."""
     folded = ".".join("*" if part.isdigit() else part for part in module.split("."))
     return next(iter(names_of(folded)), folded)
 
 
 def lengths_said(example: Any, arity: int) -> list[str]:
-    """A note of what the keywords of a batch stand for, by the names of the callable's parameters."""
+    """Returns one note that says which parameter of the callable `example` the keywords lengths= and encoder_lengths=
+    of a batch stand for. Empty if the parameters have the usual names length and keys."""
     if arity not in (2, 3) or not callable(example):
         return []
-    names = [one.name for one in inspect.signature(example).parameters.values()][1:arity]
+    names = [parameter.name for parameter in inspect.signature(example).parameters.values()][1:arity]
     keywords = ("lengths", "encoder_lengths")
-    said = [f"{key}= are {name}" for key, name in zip(keywords, names) if name not in ("length", "keys")]
-    return [", ".join(said)] if said else []
+    meanings = [f"{key}= are {name}" for key, name in zip(keywords, names) if name not in ("length", "keys")]
+    return [", ".join(meanings)] if meanings else []
 
 
 def chunks_of(model: torch.nn.Module) -> list[int]:
-    """Tokens of the chunks that a model's modules, their configs and the functions that they call say they count by."""
+    """Returns up to three chunk sizes in tokens, ascending, as the model's modules, their configs or default arguments
+    of functions that they call state them."""
     found = set()
     functions: dict[int, Callable[..., Any]] = {}
     for module in model.modules():
@@ -245,13 +398,13 @@ def chunks_of(model: torch.nn.Module) -> list[int]:
         if "chunk" in getattr(function, "__name__", ""):
             with contextlib.suppress(TypeError, ValueError):
                 parameters = inspect.signature(function).parameters.values()
-                found |= {one.default for one in parameters if one.name == "chunk_size"}
+                found |= {parameter.default for parameter in parameters if parameter.name == "chunk_size"}
     return sorted(n for n in found if isinstance(n, int) and not isinstance(n, bool) and 1 < n <= 1024)[:3]
 
 
 class FarStep:
-    """One step far beyond those of the fit, which it is appended to; where a mask could not be asked for rows there,
-    another one that sees masks whole. `notes` say what did not run."""
+    """Runs one step at a length far beyond those of the fit, and appends it to the steps. A second step computes whole
+    masks, if their single rows cannot be computed at that length. `notes` say which of these steps did not run."""
 
     def __init__(
         self,
@@ -282,14 +435,29 @@ class FarStep:
                 text = (str(raised).strip() or "no message").splitlines()[0]
                 problem = problem or f"{type(raised).__name__} at {size[1]}: {text[:120]}"
         longest = max(sizes, key=lambda size: size[1] * max(size[2], 1))
-        if self.ran and any(unseen(one.pattern) for one in steps[-1].products):
-            size = (longest[0], DENSE, DENSE // 2 if longest[2] else 0)
-            if DENSE < longest[1] and not any(unseen(one.pattern) for one in steps[0].products):
-                with contextlib.suppress(Exception):
-                    self.add(size, step(size))
-                    sizes[-1], sizes[-2], steps[-1], steps[-2] = sizes[-2], sizes[-1], steps[-2], steps[-1]
+        self.step, self.longest, self.most = step, longest, most
+        if self.ran and has_unseen(steps[-1]) and not has_unseen(steps[0]):
+            self.add_dense()
         if candidates and (problem or not self.ran):
             self.notes.append(f"counts and masks were looked at up to length {longest[1]}: {problem}")
+
+    def add_dense(self, tries: int = len(DENSE)) -> bool:
+        """Runs a step at which masks are computed in full, and inserts it before the step at a length far beyond those of
+        the fit. False if none of the first `tries` lengths of DENSE shows the masks, or if such a step ran before."""
+        for length in DENSE[:tries]:
+            size = (1, length, length // 2 if self.longest[2] else 0)  # one sample: all pairs have values
+            if length in [one[1] for one in self.sizes] or length >= self.longest[1]:
+                continue
+            with contextlib.suppress(Exception):
+                dense = self.step(size, 2 * self.most, MOST_DENSE)
+                if has_unseen(dense):
+                    continue
+                place = len(self.sizes) - self.ran
+                self.sizes.insert(place, size)
+                self.steps.insert(place, dense)
+                self.ran += 1
+                return True
+        return False
 
     def add(self, size: Size, ran: Any) -> None:
         self.sizes.append(size)
@@ -298,12 +466,13 @@ class FarStep:
 
     def take_back(self) -> None:
         del self.sizes[-self.ran :], self.steps[-self.ran :]
+        self.ran = 0
 
 
-def unseen(pattern: Any) -> bool:
-    from ._torch_masks import Rows
+def has_unseen(step: Any) -> bool:
+    from ._torch_cores import is_unseen
 
-    return pattern is None or isinstance(pattern, Rows) and pattern.row(pattern.queries - 1) is None
+    return any(is_unseen(product.seen) for product in step.products)
 
 
 def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: bool) -> list[Size]:
@@ -315,14 +484,8 @@ def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: boo
     most = max(lengths or (max(LENGTHS) if longest > max(LENGTHS) else max(SHORT_LENGTHS),))
     found = [n - n % whole for n in (longest, *FAR) if most < n <= longest and n <= FAR[0]]
     longer = sorted({n for n in found if n > most}, reverse=True)
-    # A step of another batch, so that what runs once in each pass and grows with the length is seen.
+    # A step with another batch size shows what runs once per pass and grows with the length.
     return [(3, n, 0 if arity == 2 else n // 2 - n // 2 % whole) for n in longer]
-
-
-def operator_of(key: Any) -> Any:
-    """The name by which FlopCounterMode knows an operator."""
-    key = getattr(key, "_opoverload", key)
-    return getattr(key, "overloadpacket", key)
 
 
 def not_running(model: torch.nn.Module, problem: Exception, size: str, real: bool) -> Error:
@@ -344,24 +507,36 @@ def decided_by_data(problem: Exception) -> bool:
     return "Dynamic" in type(problem).__name__ or "DataDependent" in type(problem).__name__
 
 
-def no_backward(step: Any) -> str:
-    unknown = sorted({f"{op} in {module or 'the model'}" for module, op in step.uncounted})
-    if not step.products and unknown:
-        return f"no operator of it has a formula: {', '.join(unknown)}; give formulas={{operator: function}}"
-    return "its backward has no product: no parameter that needs a gradient reaches the loss"
+#: The end of notes about operators that multiply outside of matrix products.
+NOT_A_PRODUCT = "multiplies outside of matrix products, and counts nothing"
+
+
+def check_counted(step: Any) -> None:
+    """Raises an Error if a product of the step has no formula, or if no product ran."""
+    for module, op in sorted(step.uncounted):
+        raise Error(
+            module or "model",
+            f"runs {op}, a matrix product, convolution or custom operator that neither PyTorch's FlopCounterMode nor "
+            f"floptally has a formula for: pass formulas={{{op}: function}}, a function from the shapes of its arguments "
+            "to FLOPs, which returns 0 if it multiplies no matrices",
+        )
+    if not step.products:
+        raise Error("model", "runs no matrix product and no convolution: there are no FLOPs to count")
 
 
 def summed(outputs: Any) -> torch.Tensor:
-    """The sum of all floating outputs that a gradient can enter."""
+    """Returns the sum of all floating outputs that can have a gradient; of all floating outputs if none can."""
     from ._torch_trace import tensors_in
 
     found = [one.values() if one.is_nested else one for one in tensors_in(outputs)]
-    found = [one for one in found if one.is_floating_point() and one.requires_grad]
+    found = [one for one in found if one.is_floating_point() or one.is_complex()]
+    found = [one for one in found if one.requires_grad] or found
     if not found:
-        raise Error("loss", "no floating output of the model needs a gradient")
-    total = found[0].sum()
-    for one in found[1:]:
-        total = total + one.sum()
+        raise Error("loss", "must be passed: the model has no floating-point output")
+    sums = [one.real.sum() if one.is_complex() else one.sum() for one in found]
+    total = sums[0]
+    for one in sums[1:]:
+        total = total + one
     return total
 
 
@@ -369,10 +544,12 @@ def summed(outputs: Any) -> torch.Tensor:
 
 
 def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
-    """From a size to arguments, and how many numbers vary: 1 samples, 2 length, 3 keys; or grids."""
+    """Returns (function, what varies). The function gets a size and returns the arguments of forward for that size, as
+    (positional ones, keyword ones). What varies is 1: samples; 2: samples and length; 3: samples, length and keys;
+    or GRIDS: samples, rows and columns."""
     if callable(example):
         parameters = inspect.signature(example).parameters.values()
-        names = [one.name for one in parameters if one.default is one.empty and one.kind in (0, 1)]
+        names = [parameter.name for parameter in parameters if parameter.default is parameter.empty and parameter.kind in (0, 1)]
         if names[1:] == ["rows", "columns"]:
             return lambda size: split(example(*size)), GRIDS
         arity = len(names)
@@ -385,15 +562,16 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         return lambda size: split(example(*size[:arity])), arity
 
     import torch
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
 
     from ._torch_trace import tensors_in
 
     args, kwargs = split(example)
     found = list(tensors_in(args)) + list(tensors_in(kwargs))
     if not found:
-        raise Error("example_inputs", "has no tensor")
+        raise Error("example_inputs", "has no tensor: pass the tensors that the model is called with")
     if any(one.is_nested for one in found):
-        raise Error("example_inputs", "has nested tensors: give a callable (batch, length) that makes them")
+        raise Error("example_inputs", "has nested tensors: pass a callable (batch, length) that creates them")
     batch, length = found[0].shape[0] if found[0].dim() else 1, 0
     for one in found:
         if one.dim() == (3 if one.is_floating_point() else 2):
@@ -402,25 +580,89 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
     if batch == length:
         raise Error(
             "example_inputs",
-            f"batch and length are both {batch}: give an example where they differ, or a callable (batch, length)",
+            f"batch and length are both {batch}: pass an example where they differ, or a callable (batch, length)",
         )
 
-    def resized(value: Any, size: Size) -> Any:
-        if isinstance(value, torch.Tensor):
-            shape = [
-                size[0] if axis == 0 and n == batch else size[1] if length and n == length else n
-                for axis, n in enumerate(value.shape)
-            ]
-            kept = value.requires_grad and value.is_leaf
-            of = torch.zeros if value.dtype is torch.bool or not value.is_floating_point() else torch.rand
-            return of(shape, dtype=value.dtype, requires_grad=kept)
-        if isinstance(value, Mapping):
-            return {key: resized(inner, size) for key, inner in value.items()}
-        if isinstance(value, (list, tuple)):
-            return type(value)(resized(inner, size) for inner in value)
-        return value
+    def resized(value: torch.Tensor, size: Size) -> torch.Tensor:
+        shape = [
+            size[0] if axis == 0 and n == batch else size[1] if length and n == length else n
+            for axis, n in enumerate(value.shape)
+        ]
+        needs_gradient = value.requires_grad and value.is_leaf
+        with unset_fake_temporarily():
+            same = only_value(value)
+            if same is None and is_mask_of(value, length):
+                raise Error(
+                    "example_inputs",
+                    f"has a mask of {length} x {length}, whose values at other lengths are unknown: pass a callable "
+                    "(batch, length) that makes it",
+                )
+        if same is not None:
+            return torch.full(shape, same, dtype=value.dtype)
+        of = torch.zeros if value.dtype is torch.bool or not value.is_floating_point() else torch.rand
+        return of(shape, dtype=value.dtype, requires_grad=needs_gradient)
 
-    return lambda size: (resized(args, size), resized(kwargs, size)), 2 if length else 1
+    def inputs(size: Size) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return with_tensors((args, kwargs), partial(resized, size=size))  # type: ignore[no-any-return]
+
+    return inputs, 2 if length else 1
+
+
+def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
+    """Returns a copy of a batch in which `function` has replaced each tensor, in nested lists, tuples, named tuples,
+    mappings and dataclasses. Raises an Error for any other object that has tensors."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, Mapping):
+        made = {key: with_tensors(inner, function) for key, inner in value.items()}
+        if type(value) is dict:
+            return made
+        same = copying.copy(value)
+        try:
+            for key, inner in made.items():
+                same[key] = inner  # type: ignore[index]
+        except TypeError:  # a mapping that cannot be changed
+            return made
+        return same
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(with_tensors(inner, function) for inner in value))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return type(value)(with_tensors(inner, function) for inner in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = copying.copy(value)
+        for one in dataclasses.fields(value):
+            if hasattr(value, one.name):
+                object.__setattr__(changed, one.name, with_tensors(getattr(value, one.name), function))
+        return changed
+    attributes = {} if isinstance(value, (type, torch.nn.Module)) or callable(value) else getattr(value, "__dict__", {})
+    odd = [key for key, inner in attributes.items() if isinstance(inner, torch.Tensor)]
+    if odd:
+        raise Error(
+            "example_inputs",
+            f"has a {type(value).__name__} with the tensor {odd[0]}, which cannot be resized: pass a callable "
+            "(batch, length) that creates it, or make it a dataclass",
+        )
+    return value
+
+
+def only_value(one: torch.Tensor) -> Any:
+    """Returns the number that all elements of a tensor of integers or bools are, such as a mask of ones. None if they
+    differ."""
+    if one.is_floating_point() or one.is_complex() or one.is_meta or not one.numel():
+        return None
+    first = one.flatten()[0]
+    return first.item() if bool((one == first).all()) else None
+
+
+def is_mask_of(one: torch.Tensor, length: int) -> bool:
+    """True if a tensor says for each pair of tokens whether it is attended."""
+    import torch
+
+    if one.dim() < 2 or tuple(one.shape[-2:]) != (length, length) or one.is_meta or one.is_complex():
+        return False
+    return one.dtype is torch.bool or bool((one < -50).any())
 
 
 def split(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -432,21 +674,28 @@ def split(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def sizes_of(
     arity: int, lengths: Sequence[int] | None, windows: Iterable[int], longest: int
 ) -> tuple[list[Size], int]:
-    """Sizes to run at, and how many of the first are for the fit. `longest`: what the model has positions for."""
+    """Returns (sizes at which to run a step, how many of them are for the fit). The first sizes are for the fit, all
+    later ones check the fit.
+
+    arity: what varies: 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
+    lengths: the lengths that the caller passed, or None.
+    windows: sizes of attention windows in tokens. One length beyond each of them is added.
+    longest: the largest number of positions that the model takes.
+    """
     if lengths is not None and (len(set(lengths)) < 5 or min(lengths) < 1):
         raise Error("lengths", f"must be at least five different ones above 0, got {list(lengths)}")
-    given = list(dict.fromkeys(lengths or (LENGTHS if longest > max(LENGTHS) else SHORT_LENGTHS)))
+    sorted_lengths = list(dict.fromkeys(lengths or (LENGTHS if longest > max(LENGTHS) else SHORT_LENGTHS)))
     if arity == 1:
-        return [(2, 0, 0), (3, 0, 0), (5, 0, 0)], 1
+        return [(2, 0, 0), (3, 0, 0), (4, 0, 0)], 1
     if arity == GRIDS:
         return [(2, *one) for one in GRID_SIZES] + [(3, *GRID_SIZES[0])], 3
-    a, b, c, d, e = given[:5]
+    a, b, c, d, e = sorted_lengths[:5]
     if lengths is None:
-        given += [window + 7 for window in windows if c < window <= 16384 and window + 7 < longest]
-    more = given[5:]
+        sorted_lengths += [window + 7 for window in windows if c < window <= 16384 and window + 7 < longest]
+    more = sorted_lengths[5:]
     if arity == 2:
         return [(2, a, 0), (2, b, 0), (2, c, 0), (2, d, 0), (2, e, 0), (3, a, 0)] + [(2, n, 0) for n in more], 3
-    p, q, r, s = KEYS if a == LENGTHS[0] else (b, c, d, e)
+    p, q, r, s = KEYS if lengths is None and a == LENGTHS[0] else (b, c, d, e)
     fit = [(2, a, p), (2, b, p), (2, c, p), (2, a, q), (2, a, r), (2, b, q)]
     return fit + [(2, d, s), (2, e, r), (3, a, p)] + [(2, n, s) for n in more], 6
 
@@ -461,7 +710,7 @@ def ran_in(problem: BaseException, package: str) -> bool:
 
 
 def running_module(model: torch.nn.Module, problem: BaseException) -> str:
-    """The innermost module whose forward is in the traceback."""
+    """Returns the name of the innermost module whose forward raised the exception. "model" if there is none."""
     names = {id(module): name for name, module in model.named_modules()}
     found, trace = "model", problem.__traceback__
     while trace is not None:
@@ -471,22 +720,27 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
     return found
 
 
-# Masks as transformers' models say them of themselves.
+# Masks that transformers' models state.
 
 
-def prepare_transformers(model: torch.nn.Module, real: bool) -> None:
-    """A training step: no cache, and experts as batched products, whose shapes do not depend on data; on real tensors
-    one by one."""
+def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[str] = ("eager", "grouped_mm")) -> None:
+    """Changes the configs inside a model for a training step: no cache, and experts as batched products, whose shapes
+    do not depend on data.
+
+    real: True runs experts one by one instead, for a step on real tensors. changed: the implementations of experts that
+        are replaced.
+    """
     for module in model.modules():
         config = getattr(module, "config", None)
         if getattr(config, "use_cache", None):
             config.use_cache = False  # type: ignore[union-attr]
-        if getattr(config, "_experts_implementation", None) in ("eager", "grouped_mm"):
+        if getattr(config, "_experts_implementation", None) in changed:
             config._experts_implementation = "eager" if real else "batched_mm"  # type: ignore[union-attr]
 
 
 def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
-    """The mask that a transformers attention module and its config say, or None where they do not."""
+    """Returns the mask of the attention module `name` of transformers, as the module and its config state it. None if
+    they state none."""
     module = model.get_submodule(name)
     config = getattr(module, "config", None)
     causal = getattr(module, "is_causal", None)
@@ -512,16 +766,17 @@ def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
 
 def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str, Mask]:
     by_pattern = masks if isinstance(masks, Mapping) else {} if masks is None else {"*": masks}
-    made = {}
+    result = {}
     for pattern, mask in by_pattern.items():
         if not isinstance(mask, (Mask, str)):
-            raise Error("masks", f"must be floptally.Mask objects or the names of rules, got {mask!r}")
-        made[pattern] = Mask.from_text(mask) if isinstance(mask, str) else mask
-    return made
+            raise Error("masks", f"must be floptally.Mask objects or names of masks, got {mask!r}")
+        result[pattern] = Mask.from_text(mask) if isinstance(mask, str) else mask
+    return result
 
 
 def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[list[int], int]:
-    """Lengths that a window limits beyond, where the count must be the same polynomial; and the longest."""
+    """Returns (sizes of attention windows in tokens, largest length that the model takes). The steps must also check
+    the cost beyond each window."""
     kinds = ("sliding_window(", "window(", "chunked(", "top_k(")
     windows = {int(n) for mask in masks.values() if mask.name.startswith(kinds) for n in re.findall(r"\d+", mask.name)}
     config = getattr(model, "config", None)
@@ -530,63 +785,3 @@ def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[lis
         windows.add(window)
     longest = getattr(config, "max_position_embeddings", None)
     return sorted(windows), longest if isinstance(longest, int) and not isinstance(longest, bool) else 1 << 30
-
-
-class SeenMasks:
-    """The masks of attention cores: as the caller says, else as it was seen, else as transformers' modules say."""
-
-    def __init__(self, model: torch.nn.Module, given: Mapping[str, Mask], names: Names, sizes: Sequence[Size]) -> None:
-        self.model = model
-        self.given = given
-        self.names = names
-        self.sizes = sizes
-        self.read: set[str] = set()
-        self.notes: list[str] = []
-
-    def of(self, one: Series) -> Mask:
-        from ._torch_masks import mask_of_patterns
-
-        for pattern, mask in self.given.items():
-            if fnmatchcase(one.module, pattern):
-                return mask
-        said = mask_of_module(self.model, one.module)
-        patterns = list(one.patterns)
-        while len(patterns) > 5 and unseen(patterns[-1]) and not unseen(patterns[0]):
-            patterns.pop()
-        if len(patterns) < len(one.patterns) == len(self.sizes):
-            longest = max(size[1] for size in self.sizes[: len(patterns)])
-            self.notes.append(f"{self.names.component(one.module)}: its mask was looked at up to length {longest}")
-        seen = mask_of_patterns(patterns, said)
-        if seen is not None:
-            return seen
-        if said is not None:
-            self.read.add(said.name)
-            self.notes.append(
-                f"{self.names.component(one.module)}: its mask is {said.name} by the words of its module, and was not "
-                "seen"
-            )
-            return said
-        values = "depend on data" if any(pattern is None for pattern in one.patterns) else "are none of the known"
-        raise Error(
-            one.module or "model",
-            f"attends under a mask whose values {values} ({one.first.op}): give "
-            f"masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
-        )
-
-    def check(self) -> None:
-        """Throws unless what was read of modules is what the config reader says, where it reads the config at all."""
-        config = getattr(self.model, "config", None)
-        if not self.read or config is None or not hasattr(config, "to_dict"):
-            return
-        try:
-            known = {mask.in_tower("text").name for mask in cost(config.to_dict()).masks}
-        except Error:
-            return
-        both_sides = {Mask.bidirectional().name, Mask.cross_attention().name, Mask.encoder().name}
-        odd = sorted(self.read - known - (both_sides if known & both_sides else set()))
-        if odd:
-            raise Error(
-                "masks",
-                f"the attention modules say {', '.join(odd)}, the config {', '.join(sorted(known)) or 'none'}: give "
-                "masks=",
-            )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wall clock of a run: what it went to."""
+"""Goodput: how the wall clock of a run was spent."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ if TYPE_CHECKING:
 
 
 class Goodput(NamedTuple):
-    """What a run made of its wall clock. `spent` is by the names that callers gave, with "restart" from a checkpoint to the
-    process that went on from it (lost steps are in it); `rest_seconds` is what nobody named. `step_share` is the share of
-    steps, `mfu` the useful FLOPs over the whole wall clock."""
+    """How a run spent its wall clock: steps, named times and the rest. `Meter.goodput` is one.
+
+    spent: seconds by the names of `Meter.spend`. "restart" is the time from a checkpoint until the restarted
+        process continued; it includes lost steps.
+    rest_seconds: seconds that are neither in a step nor under a name.
+    step_share: the share of the wall clock spent in steps.
+    mfu: useful FLOPs over what all GPUs could do at their peak during the whole wall clock.
+    """
 
     wall_seconds: float
     step_seconds: float
@@ -26,7 +31,7 @@ class Goodput(NamedTuple):
 
 
 class Spending:
-    """The context manager of Meter.spending(): its time counts where it raises, too."""
+    """The context manager of Meter.spending(). The time of its body counts even if the body raises."""
 
     def __init__(self, meter: Meter, name: str) -> None:
         self._meter, self._name = meter, name

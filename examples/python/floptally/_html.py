@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in a notebook."""
+"""HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from html import escape
 
 
 def to_html(text: str) -> str:
-    """A table of the library (`table_json.hpp`) in HTML. The exact number of a cell is its title; words in the last column
-    of a section that has fewer columns than others are as wide as what is left."""
+    """Returns a table of the library (`table_json.hpp`) as HTML. The tooltip of a cell is its exact number. In a
+    section with few columns, text in the last column spans the remaining columns."""
     table = json.loads(text)
     width = max(len(section["columns"]) for section in table["sections"])
     rows = []
@@ -25,11 +25,11 @@ def to_html(text: str) -> str:
 
 
 def _row(tag: str, sides: Sequence[str], cells: Sequence[dict[str, str]], width: int) -> str:
-    made = ["<tr>"]
+    parts = ["<tr>"]
     for i, side in enumerate(sides):
         cell = cells[i] if i < len(cells) else {"text": ""}
         name = "th" if i == 0 else tag
         span = f' colspan="{width - i}"' if i + 1 == len(sides) < width else ""
         exact = f' title="{escape(cell["exact"])}"' if "exact" in cell else ""
-        made.append(f'<{name} style="text-align:{side}"{span}{exact}>{escape(cell["text"])}</{name}>')
-    return "".join([*made, "</tr>"])
+        parts.append(f'<{name} style="text-align:{side}"{span}{exact}>{escape(cell["text"])}</{name}>')
+    return "".join([*parts, "</tr>"])

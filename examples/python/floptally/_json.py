@@ -1,34 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON of texts that may be hostile, and of values that may be no JSON: an error names the field."""
+"""Reads and writes JSON with errors that name the field, for untrusted texts and unusual values."""
 
 from __future__ import annotations
 
 import json
 import math
+import operator
+from collections.abc import Mapping
 from typing import Any
 
 from ._errors import Error
 
 
 def read_json(text: str | bytes, field: str) -> Any:
-    """The value of a text: no key twice in an object, no number that a double does not hold."""
+    """Returns the value of a JSON text. Error for a repeated key or a number that does not fit a double."""
     try:
         if isinstance(text, bytes):
             text = text.decode()
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except RecursionError:
-        raise Error(field, "is no JSON that is read: its lists and objects are nested too deep") from None
+        raise Error(field, "must be JSON with less deeply nested lists and objects") from None
     except ValueError as problem:
-        raise Error(field, f"is no JSON: {problem}") from None
+        raise Error(field, f"must be JSON: {problem}") from None
 
 
 def json_of(value: Any, field: str, *, named: bool = False) -> str:
-    """The text of a value. With `named`, what JSON has not is a string: infinities and NaN by their names, so that what
-    must be a number is none, and objects as `str` has them."""
+    """Returns the JSON text of a value. With `named`, numbers and arrays of numpy and torch are written as numbers and
+    lists, infinities and NaN as Python's json names them, and other objects by `str`. Code that needs a number there
+    then reports them as an error."""
     try:
-        text = json.dumps(_finite_or_named(value) if named else value, allow_nan=False, ensure_ascii=False,
-                          default=str if named else None)
-        text.encode()  # half of a pair is no text
+        text = json.dumps(_plain(value) if named else value, allow_nan=named, ensure_ascii=False)
+        text.encode()  # half of a surrogate pair is invalid
         return text
     except RecursionError:
         raise Error(field, "cannot be written as JSON: its lists and objects are nested too deep") from None
@@ -36,37 +38,46 @@ def json_of(value: Any, field: str, *, named: bool = False) -> str:
         raise Error(field, f"cannot be written as JSON: {problem}") from None
 
 
-def _finite_or_named(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return json.dumps(value)
-    if isinstance(value, dict):
-        return {key: _finite_or_named(inner) for key, inner in value.items()}
+def _plain(value: Any) -> Any:
+    """Returns a value of a config as types that json writes."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, Mapping):
+        return {_plain_key(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite_or_named(inner) for inner in value]
-    return value
+        return [_plain(inner) for inner in value]
+    if isinstance(value, (bool, int, float, str)):  # of a derived class, such as an enum
+        return value
+    if hasattr(value, "tolist"):  # a number or an array of numpy or torch
+        return _plain(value.tolist())
+    return operator.index(value) if hasattr(value, "__index__") else str(value)
+
+
+def _plain_key(key: Any) -> Any:
+    return key if key is None or isinstance(key, (str, int, float)) else operator.index(key) if hasattr(key, "__index__") else key
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in made if names.count(name) > 1)
-        raise ValueError(f'the key "{twice[:60]}" is twice in one object')
-    return made
+        twice = next(name for name in result if names.count(name) > 1)
+        raise ValueError(f'the key "{twice[:60]}" appears twice in one object')
+    return result
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"no double holds {text[:60]}")
+        raise ValueError(f"{text[:60]} does not fit a double")
     return value
 
 
 def _whole(text: str) -> int:
-    if len(text) > 60:  # of which Python would take the square of their time
+    if len(text) > 60:  # Python's int() takes quadratic time
         raise ValueError(f"an integer of {len(text)} digits")
     return int(text)

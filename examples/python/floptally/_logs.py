@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of throughput, and the comparison that is made of them."""
+"""Reads throughput logs and compares runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from . import _core
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TrainLine:
-    """A `[train]` line of a log: one step or interval of all GPUs together.
+    """One `[train]` line of a throughput log: a step or an interval of all GPUs together.
 
-    tflops: of all GPUs together; it and mfu_pct are None where the log says none.
+    tflops: rate of all GPUs together. tflops and mfu_pct are None if the log does not have them.
     """
 
     iteration: int
@@ -32,10 +32,12 @@ class TrainLine:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LayerLine:
-    """A `[LAYER]` line of a log: one pass of a layer.
+    """One `[LAYER]` line of a throughput log: one pass of a layer.
 
-    pass_name: "train_fwd", "fwd", "bwd", "e2e". milliseconds: the median. layer: its kind as the log has it: "FUSED", …
-    tflops and mfu_pct are None where the log says none.
+    pass_name: "train_fwd", "fwd", "bwd" or "e2e".
+    milliseconds: the median time of the pass.
+    layer: the kind of layer in the log's words: "FUSED", …
+    tflops, mfu_pct: None if the log does not have them.
     """
 
     pass_name: str
@@ -54,7 +56,7 @@ class LayerLine:
 
 @dataclass(frozen=True)
 class ThroughputLog:
-    """The lines of a log that say a throughput, in their order."""
+    """The `[train]` and `[LAYER]` lines of a log, in their order."""
 
     steps: list[TrainLine]
     layers: list[LayerLine]
@@ -62,7 +64,7 @@ class ThroughputLog:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A training run that is compared with others. peak_tflops: of one GPU, dense."""
+    """A training run to compare with other runs, read from its log. peak_tflops: dense peak of one GPU."""
 
     name: str
     gpus: int = field(kw_only=True)
@@ -72,10 +74,12 @@ class Experiment:
 
 @dataclass(frozen=True)
 class ExperimentRow:
-    """One row of a comparison.
+    """One training run in a comparison of runs.
 
-    tflops_per_gpu: Σ FLOPs ÷ Σ time, of one GPU. best_tflops_per_gpu: of the fastest line of the log. mfu_pct: the
-    average over the peak that was given. speed_up: over the first experiment, per GPU.
+    tflops_per_gpu: TFLOP/s of one GPU, all FLOPs over all time.
+    best_tflops_per_gpu: TFLOP/s of one GPU in the fastest line of the log.
+    mfu_pct: tflops_per_gpu in per cent of the peak.
+    speed_up: tflops_per_gpu divided by that of the first run.
     """
 
     name: str
@@ -86,13 +90,13 @@ class ExperimentRow:
 
 
 def named(line: type[TrainLine] | type[LayerLine], values: Sequence[Any]) -> dict[str, Any]:
-    """The fields of a line by their names."""
+    """Returns the fields of a line by their names."""
     return dict(zip((each.name for each in fields(line)), values, strict=True))
 
 
 def read_throughput_log(text: str) -> ThroughputLog:
-    """The `[train]` and `[LAYER]` lines of a log's text, in every shape that recsys-examples writes. Other lines are
-    skipped; one that looks like these and cannot be read is an Error with its number, and so is a log of none."""
+    """Reads the `[train]` and `[LAYER]` lines of a log in every format that recsys-examples has written. Other lines
+    are skipped. A damaged line is an Error that has its line number. A log without such lines is an Error too."""
     steps, layers = _core._read_throughput_log(text)
     return ThroughputLog(
         [TrainLine(**named(TrainLine, line)) for line in steps], [LayerLine(**named(LayerLine, line)) for line in layers]
@@ -100,12 +104,12 @@ def read_throughput_log(text: str) -> ThroughputLog:
 
 
 def compare(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
-    """A row for each experiment, in the order given; the first is what the others are compared with."""
+    """Returns one row for each experiment, in order. The first is the baseline."""
     return [ExperimentRow(*row) for row in _core._compare([astuple(run) for run in experiments])]
 
 
 def comparison_markdown(rows: Sequence[ExperimentRow]) -> str:
-    """The rows as a Markdown table."""
+    """Returns the rows as a Markdown table."""
     lines = ["| experiment | TFLOPS/GPU | peak TFLOPS/GPU | MFU | speed-up |", "| --- | --: | --: | --: | --: |"]
     for row in rows:
         rates = f"{row.tflops_per_gpu:.2f} | {row.best_tflops_per_gpu:.2f} | {row.mfu_pct:.2f} %"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of components that a reader knows, by the names that PyTorch's libraries give their modules."""
+"""The reader's component names for module names of common PyTorch libraries."""
 
 from __future__ import annotations
 
 import re
 
-#: By the end of a module's name without its numbers, the first that fits: names as pages have them, the closest first.
+#: Spec names by the end of a module's name without numbers. The first match is used; the closest come first.
 ENDS = tuple(
     (re.compile(rf"(^|\.)({pattern})$"), names)
     for pattern, names in (
@@ -34,8 +34,8 @@ LAYERS = re.compile(r"(^|\.)(\w*blocks|\w*layers|h)\.\*")
 
 
 def names_of(module: str) -> tuple[str, ...]:
-    """What the component of a module may be called, its layers folded (``blocks.*.attn.qkv``); empty where its name says
-    nothing."""
+    """Returns the component names that a module may have by the end of its name, such as ``blocks.*.attn.qkv``. Empty
+    if the name has no usual end."""
     in_layer = LAYERS.search(module) is not None
     plain = ".".join(part for part in module.split(".") if part != "*" and not part.isdigit())
     for pattern, names in ENDS:

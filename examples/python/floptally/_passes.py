@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that are passes: rollout, log-probabilities, update, each with its own model, plan, batch, seconds and GPUs."""
+"""Steps that consist of passes (rollout, log-probabilities, update), each with its own model, plan, batch, seconds and
+GPUs."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class StepWork(Mapping[str, "Breakdown"]):
-    """Breakdowns under names: the work of a step of several passes or models. They add up by `+`, those of one name where
-    they are of one model and plan."""
+    """The FLOPs of a step that runs several passes or models: a Breakdown for each name. `+` adds them; Breakdowns
+    under the same name must have the same model and plan."""
 
     def __init__(self, parts: Mapping[str, Breakdown]) -> None:
         if not isinstance(parts, Mapping):
@@ -49,16 +50,16 @@ class StepWork(Mapping[str, "Breakdown"]):
     def _view(self, which: str) -> View:
         views = {name: getattr(work, which) for name, work in self.items()}
         components = {
-            f"{name}.{inner}": Work(f"{name}.{inner}", one.forward, one.backward, one.recompute)
+            f"{name}.{inner}": Work(f"{name}.{inner}", component.forward, component.backward, component.recompute)
             for name, view in views.items()
-            for inner, one in view.components.items()
+            for inner, component in view.components.items()
         }
         sums = [sum(getattr(view, phase) for view in views.values()) for phase in ("forward", "backward", "recompute")]
         return View(sums[0], sums[1], sums[2], components)
 
     @property
     def useful(self) -> View:
-        """FLOPs of real tokens, components as "rollout.attention.core"."""
+        """FLOPs of real tokens. Components are named "rollout.attention.core"."""
         return self._view("useful")
 
     @property
@@ -68,12 +69,12 @@ class StepWork(Mapping[str, "Breakdown"]):
 
     @property
     def executed(self) -> View:
-        """Padded FLOPs, recompute and what a fused backward repeats."""
+        """Padded FLOPs, recomputation and what a fused backward computes again."""
         return self._view("executed")
 
     @property
     def total(self) -> int:
-        """Useful FLOPs of all, an exact int."""
+        """Useful FLOPs of all passes, an exact int."""
         return sum(work.total for work in self.values())
 
     def __repr__(self) -> str:
@@ -82,11 +83,16 @@ class StepWork(Mapping[str, "Breakdown"]):
 
 @dataclass(frozen=True)
 class PassRate:
-    """Rates over one time: of a pass over its own seconds and GPUs, of the learner over its passes', of the whole over the
-    wall clock of all GPUs.
+    """FLOPs and rates of one pass, of all learner passes together, or of the whole step.
 
-    shared: FLOPs that were not run, since a prefix was computed once. points: of the whole's MFU that its useful FLOPs are.
-    lost: the share of the whole's time in which it ran below the peak.
+    A pass is divided by its own seconds and GPUs, the whole step by the wall clock of all GPUs. An asynchronous learner
+    has both: `mfu` and `tokens_per_second` over its own time, `wall_mfu` and `wall_tokens_per_second` over the wall clock
+    of the step. Each pass is relative to its own peak. Without a peak, MFU, HFU, points and lost are None.
+
+    tokens: tokens that the pass ran.
+    shared: FLOPs that were saved because a shared prefix was computed once.
+    points: this pass's contribution to the MFU of the whole step.
+    lost: the share of the whole step's time in which this pass ran below its peak.
     """
 
     name: str
@@ -96,34 +102,43 @@ class PassRate:
     shared: int
     seconds: float
     gpu_seconds: float
+    tokens: int
+    tokens_per_second: float
+    wall_tokens_per_second: float
     mfu: float
     padded_mfu: float
     hfu: float
+    wall_mfu: float
     mbu: float | None
     points: float
     lost: float
 
 
 class StepPasses(Mapping[str, PassRate]):
-    """The passes of a step, an interval or a run by their names; str() is a table.
+    """The passes of a step, an interval or a run by name. `Meter.passes()` returns one; `str()` is a table.
 
-    learner: the passes of the learner together, or None. whole: all FLOPs over the wall clock of all GPUs. no_pass: the
-    share of that time in which no pass ran. Points and what each pass lost, with no_pass, add up to 1.
+    learner: all learner passes together, or None.
+    whole: all FLOPs over the wall clock of all GPUs.
+    no_pass: the share of the wall clock of all GPUs in which no pass ran.
+    The points and the lost shares of all passes, and no_pass, add up to 1.
     """
 
-    def __init__(self, kept: _Totals, gpus: int) -> None:
-        self.steps = kept.steps
-        self.work = StepWork({name: one.work for name, one in kept.passes.items() if one.work is not None})
+    def __init__(self, totals: _Totals, gpus: int) -> None:
+        self.steps = totals.steps
+        self.work = StepWork({name: pass_.work for name, pass_ in totals.passes.items() if pass_.work is not None})
         rows = [
-            (name, one.work, one.seconds, one.gpu_seconds, one.peak_tflop, one.learns, one.shared, one.bytes, one.memory)
-            for name, one in kept.passes.items()
-            if one.work is not None
+            (name, pass_.work, pass_.seconds, pass_.gpu_seconds, pass_.peak_tflop, pass_.learns, pass_.shared, pass_.bytes, pass_.memory)
+            for name, pass_ in totals.passes.items()
+            if pass_.work is not None
         ]
-        text, html, rates, self.no_pass = _core._pass_rates(rows, kept.seconds, kept.gpu_seconds, kept.peak_tflop)
-        made = {row["name"]: PassRate(**row) for row in rates}
-        self.whole: PassRate = made.pop("whole")
-        self.learner: PassRate | None = made.pop("learner", None)
-        self._passes, self._text, self._table = made, text, html
+        text, html, rates, self.no_pass = _core._pass_rates(rows, totals.seconds, totals.gpu_seconds, totals.peak_tflop)
+        tokens = {name: pass_.work.tally.tokens for name, pass_ in totals.passes.items() if pass_.work is not None}
+        tokens["learner"] = sum(tokens[name] for name, pass_ in totals.passes.items() if pass_.work is not None and pass_.learns)
+        tokens["whole"] = sum(tokens[name] for name in self.work)
+        rates_by_name = {row["name"]: _rate_with_tokens(row, tokens[row["name"]], totals.seconds) for row in rates}
+        self.whole: PassRate = rates_by_name.pop("whole")
+        self.learner: PassRate | None = rates_by_name.pop("learner", None)
+        self._passes, self._text, self._table = rates_by_name, text, html
 
     def __getitem__(self, name: str) -> PassRate:
         return self._passes[name]
@@ -135,12 +150,18 @@ class StepPasses(Mapping[str, PassRate]):
         return len(self._passes)
 
     def scalars(self, prefix: str = "perf/") -> dict[str, float]:
-        """What a logger takes: "perf/rollout/mfu_pct", "perf/learner/mfu_pct", "perf/whole/mfu_pct", …"""
+        """Returns scalars for a logger: "perf/rollout/mfu_pct", "perf/learner/mfu_pct", "perf/whole/mfu_pct", …"""
         out: dict[str, float] = {}
         for one in [*self.values(), *([self.learner] if self.learner else []), self.whole]:
-            out[f"{prefix}{one.name}/mfu_pct"] = 100 * one.mfu
-            out[f"{prefix}{one.name}/hfu_pct"] = 100 * one.hfu
+            if one.mfu is not None:
+                out[f"{prefix}{one.name}/mfu_pct"] = 100 * one.mfu
+                out[f"{prefix}{one.name}/hfu_pct"] = 100 * one.hfu
             out[f"{prefix}{one.name}/seconds"] = one.seconds
+            out[f"{prefix}{one.name}/tokens_per_second"] = one.tokens_per_second
+            if one.name != "whole":  # whose time is the wall clock
+                if one.wall_mfu is not None:
+                    out[f"{prefix}{one.name}/mfu_wall_pct"] = 100 * one.wall_mfu
+                out[f"{prefix}{one.name}/tokens_per_second_wall"] = one.wall_tokens_per_second
             if one.mbu is not None:
                 out[f"{prefix}{one.name}/mbu_pct"] = 100 * one.mbu
         out[f"{prefix}no_pass_pct"] = 100 * self.no_pass
@@ -155,11 +176,16 @@ class StepPasses(Mapping[str, PassRate]):
         return to_html(self._table)
 
     def __repr__(self) -> str:
-        return f"<StepPasses {', '.join(self)}: MFU {100 * self.whole.mfu:.2f} % of the whole>"
+        mfu = "no MFU, since the peak is unknown" if self.whole.mfu is None else f"MFU {100 * self.whole.mfu:.2f} % of the whole"
+        return f"<StepPasses {', '.join(self)}: {mfu}>"
+
+
+def _rate_with_tokens(row: dict[str, Any], tokens: int, wall: float) -> PassRate:
+    return PassRate(**row, tokens=tokens, tokens_per_second=tokens / row["seconds"], wall_tokens_per_second=tokens / wall)
 
 
 class TimedPass:
-    """One pass of a step while it runs: the context manager of Meter.timed()."""
+    """One pass of a step while it runs. `Meter.timed()` returns it as a context manager."""
 
     __slots__ = (
         "name", "cost", "plan", "convention", "learns", "work", "shared", "bytes", "seconds", "_kept", "_gpus", "_peak",
@@ -178,46 +204,47 @@ class TimedPass:
         self.shared = self.bytes = 0
         self._meter, self._kept, self._given = meter, kept, seconds
         self._gpus = kept.gpus if gpus is None else gpus
-        self._peak = kept.peak_tflops if peak_tflops is None else peak_tflops
+        self._peak = (kept.peak_tflops or 0.0) if peak_tflops is None else peak_tflops  # 0: unknown
         self._tbps = memory_tbps
 
     def add(self, *, slots: Mapping[str, Any] | None = None, **batch: Any) -> None:
-        """Counts a batch of this pass, by the keywords of Cost.flops. Prefixes that requests share are counted once.
+        """Counts a batch of this pass, with the keywords of Cost.flops. Prefixes that requests share count once.
 
-        slots: what kernels process for it where that is more, by the same keywords: requests whose prompts are padded, and
-            which are decoded until the last of them ends.
+        slots: what kernels process for the batch, by the same keywords, if that is more than the batch. Example:
+            requests with padded prompts, all decoded until the last request ends.
         """
         work = self.cost.flops(plan=self.plan, convention=self.convention, **batch)
         if slots is not None:
             run = self.cost.flops(plan=self.plan, convention=self.convention, **slots)
-            both = work.tally.words()
-            both[len(both) // 2 :] = run.tally.words()[len(both) // 2 :]
+            both = work.tally.accumulators()
+            both[len(both) // 2 :] = run.tally.accumulators()[len(both) // 2 :]
             if any(both[: len(both) // 2] > both[len(both) // 2 :]):
-                raise Error("slots", "must hold all that is useful: a statistic of them is less than that of the batch")
-            tally = _core.Tally.from_words(work.tally, both)
+                raise Error("slots", "must contain the whole batch, but have a smaller sum than the batch: pass a slot for every sequence")
+            tally = _core.Tally.from_accumulators(work.tally, both)
             self._read(run)
             work = self.cost.flops(plan=self.plan, convention=self.convention, tally=tally)
         else:
             self._read(work)
         requests = batch.get("requests")
-        if requests and any(len(one) == 3 and one[2] for one in requests):
-            alone = {**batch, "requests": [tuple(one[:2]) for one in requests]}
-            self.shared += self.cost.total(plan=self.plan, convention=self.convention, **alone) - work.total
+        if requests and any(len(request) == 3 and request[2] for request in requests):
+            alone = {**batch, "requests": [tuple(request[:2]) for request in requests]}
+            self.shared += self.cost.total_flops(plan=self.plan, convention=self.convention, **alone) - work.total
         self._add(work)
 
-    def add_tree(self, parents: Sequence[int], lengths: Sequence[int], **words: Any) -> None:
-        """Counts a tree of token runs, as Tally.add_tree takes it: shared prefixes once. `shared` is what rollouts that are
-        sequences of their own would count besides. words: logits, measured and routed of Cost.flops."""
+    def add_tree(self, parents: Sequence[int], lengths: Sequence[int], **accumulators: Any) -> None:
+        """Counts a tree of token runs, as Tally.add_tree does: each shared prefix once. The field `shared` is what
+        separate sequences would count in addition. accumulators: the keywords logits, measured and routed of
+        Cost.flops."""
         keywords: dict[str, Any] = {"plan": self.plan, "convention": self.convention}
         tally = _core.Tally(self.cost, **keywords)
         tally.add_tree(parents, lengths)
-        work = self.cost.flops(tally=tally, **keywords, **words)
+        work = self.cost.flops(tally=tally, **keywords, **accumulators)
         ends: list[int] = []
         for parent, length in zip(parents, lengths):
             ends.append(int(length) + (ends[parent] if parent >= 0 else 0))
         inner = {int(parent) for parent in parents}
         rollouts = [end for node, end in enumerate(ends) if node not in inner]
-        self.shared += self.cost.total(lengths=rollouts, **keywords, **words) - work.total
+        self.shared += self.cost.total_flops(lengths=rollouts, **keywords, **accumulators) - work.total
         self._read(work)
         self._add(work)
 
@@ -242,9 +269,14 @@ class TimedPass:
             self._kept.open.append(self)
 
 
+def _peaks(so_far: float, more: float, has_more: bool) -> float:
+    """Returns the sum of seconds times peak. 0 if any part of it has no known peak."""
+    return more if not has_more else so_far + more if so_far > 0 and more > 0 else 0.0
+
+
 @dataclass
 class _Sum:
-    """A pass over steps."""
+    """Totals of one pass over the steps of a run: FLOPs, seconds, seconds times GPUs, and bytes."""
 
     learns: bool
     work: Breakdown | None = None
@@ -265,7 +297,7 @@ class _Sum:
         gpu_seconds = one.seconds * one._gpus
         self.seconds += one.seconds
         self.gpu_seconds += gpu_seconds
-        self.peak_tflop += gpu_seconds * one._peak
+        self.peak_tflop = _peaks(self.peak_tflop, gpu_seconds * one._peak, self.gpu_seconds > gpu_seconds)
         self.shared += one.shared
         self.bytes += one.bytes
         self.memory += gpu_seconds * (one._tbps or 0.0) * 1e12
@@ -273,7 +305,7 @@ class _Sum:
 
 @dataclass
 class _Totals:
-    """Passes of a step, an interval or a run, and its wall clock."""
+    """Totals of a step, an interval or a run: those of each pass, and the wall clock of all steps."""
 
     steps: int = 0
     seconds: float = 0.0
@@ -281,22 +313,22 @@ class _Totals:
     peak_tflop: float = 0.0
     passes: dict[str, _Sum] = field(default_factory=dict)
 
-    def add(self, passes: list[TimedPass], seconds: float, kept: Passes) -> None:
-        for one in passes:
-            self.passes.setdefault(one.name, _Sum(one.learns)).add(one)
+    def add(self, passes: list[TimedPass], seconds: float, owner: Passes) -> None:
+        for pass_ in passes:
+            self.passes.setdefault(pass_.name, _Sum(pass_.learns)).add(pass_)
         self.steps += 1
         self.seconds += seconds
-        self.gpu_seconds += seconds * kept.gpus
-        self.peak_tflop += seconds * kept.gpus * kept.peak_tflops
+        self.gpu_seconds += seconds * owner.gpus
+        self.peak_tflop = _peaks(self.peak_tflop, seconds * owner.gpus * (owner.peak_tflops or 0.0), self.steps > 1)
 
 
 class Passes:
-    """The passes of a meter: those of the open step, and totals."""
+    """The passes of a meter: those of the open step, and their totals."""
 
     def __init__(self, meter: Meter) -> None:
         if meter.reduces:
             raise Error(
-                "reduce", "passes are counted of all GPUs: make the meter without it, and add tallies that are reduced"
+                "reduce", "cannot be used with passes: create the meter without it, and add tallies that are reduced already"
             )
         self.cost, self.plan, self.convention = meter.cost, meter.plan, meter.convention
         self.gpus, self.peak_tflops = meter.gpus, meter.peak_tflops
@@ -307,10 +339,10 @@ class Passes:
     def enter(self, one: TimedPass) -> None:
         outer = self.running.setdefault(threading.get_ident(), one)
         if outer is not one:
-            raise Error(one.name, f'begins inside of the pass "{outer.name}": a second is of one pass')
+            raise Error(one.name, f'begins inside of the pass "{outer.name}": end that pass first')
         if not one._meter.in_step:
             del self.running[threading.get_ident()]
-            raise Error(one.name, "no step is open: call begin_step(), or time it inside of step()")
+            raise Error(one.name, "is outside of a step: call begin_step(), or time it inside of step()")
 
     def leave(self, one: TimedPass) -> None:
         del self.running[threading.get_ident()]
@@ -319,8 +351,8 @@ class Passes:
         passes, self.open = self.open, []
         step = _Totals()
         step.add(passes, seconds, self)
-        if any(one.work is not None for one in step.passes.values()):
-            StepPasses(step, self.gpus)  # or an error: what cannot be is in no total
+        if any(pass_.work is not None for pass_ in step.passes.values()):
+            StepPasses(step, self.gpus)  # raises before the totals change
         self.spans["step"] = step
         for name in ("interval", "run"):
             self.spans[name].add(passes, seconds, self)
@@ -334,10 +366,10 @@ class Passes:
     def of(self, span: str) -> StepPasses:
         if not isinstance(span, str) or span not in self.spans:
             raise Error("span", f"must be one of step, interval, run, got {shortened(span)}")
-        kept = self.spans[span]
-        if kept.steps == 0:
-            raise Error("steps", "no step with passes has ended yet: there is no rate")
-        return StepPasses(kept, self.gpus)
+        totals = self.spans[span]
+        if totals.steps == 0:
+            raise Error("steps", "have no rate yet: end a step with passes first")
+        return StepPasses(totals, self.gpus)
 
 
 def timed(
@@ -347,9 +379,9 @@ def timed(
 ) -> TimedPass:  # fmt: skip
     if not isinstance(name, str) or not 0 < len(name) < 40 or name in ("learner", "whole"):
         raise Error("name", f'must be a name of 1 to 39 characters, neither "learner" nor "whole", got {shortened(name)}')
-    kept = meter._passes
+    passes = meter._passes
     if cost is not None and not isinstance(cost, _core.Cost):
         raise Error("cost", f"must be a floptally.Cost, got {shortened(cost)}")
-    if gpus is not None and not 0 < (as_int(gpus) or 0) <= kept.gpus:
-        raise Error("gpus", f"must be from 1 to the {kept.gpus} of the meter, which are all of the job, got {gpus}")
-    return TimedPass(meter, kept, name, cost, plan, convention, gpus, peak_tflops, seconds, learner, memory_tbps)
+    if gpus is not None and not 0 < (as_int(gpus) or 0) <= passes.gpus:
+        raise Error("gpus", f"must be from 1 to the {passes.gpus} of the meter (all of the job), got {gpus}")
+    return TimedPass(meter, passes, name, cost, plan, convention, gpus, peak_tflops, seconds, learner, memory_tbps)

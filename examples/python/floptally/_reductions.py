@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions as a meter takes them."""
+"""Checks of the reductions that a meter accepts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from ._errors import Error, shortened
 
 
 def checked_ranks(reduce: Any, convention: str, coefficients: int) -> int:
-    """The ranks that a reduction sums over, where it compares what a meter counts: its convention, model and plan."""
-    # One that has no layout yet says why where it is asked for it.
+    """Returns the number of ranks of a reduction. First checks that the reduction compares over the ranks the
+    convention, the model and the plan that the meter has."""
+    # A reduction without a layout yet raises its own error when asked for it.
     has_layout = hasattr(type(reduce), "layout") or hasattr(reduce, "layout")
     if not (callable(reduce) and has_layout and hasattr(reduce, "convention")):
         raise Error("reduce", f"must be a floptally.distributed.Reduction, got {shortened(reduce)}")
     if reduce.convention != convention:
-        compared = f'the reduction compares "{reduce.convention}" over the ranks, and the meter counts by "{convention}"'
+        compared = f'must be the same for the reduction and the meter, got "{reduce.convention}" and "{convention}"'
         raise Error("convention", compared)
     cost = getattr(reduce, "cost", None)
     if isinstance(cost, _core.Cost) and _core._coefficient_hash(cost, convention, reduce.plan) != coefficients:
-        raise Error("reduce", "compares another model or plan over the ranks than the meter counts by")
+        raise Error("reduce", "was created for another model or plan than the meter: create both from the same cost and plan")
     ranks: int = reduce.layout.world_size
     return ranks
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every report has that is made of the library's JSON."""
+"""The base class of reports (Bytes, Comparison, Fit, …): JSON, and a table for notebooks."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ._html import to_html
 
 
 class Report:
-    """A report as the library writes it: its JSON, its table, and that table's cells for a notebook."""
+    """A report of the library as JSON and as a table; a notebook shows the table."""
 
     _json: str
     _table: str
     _cells: str
 
     def to_table(self) -> str:
-        """What the program prints."""
+        """Returns the table that the program prints."""
         return self._table
 
     def to_json(self) -> str:
-        """What the program prints as JSON: counts are decimal strings."""
+        """Returns the JSON that the program prints. Counts are decimal strings."""
         return self._json
 
     def to_dict(self) -> dict[str, Any]:
-        """That JSON as a dict."""
-        made: dict[str, Any] = json.loads(self._json)
-        return made
+        """Returns the report's JSON as a dict. Counts are decimal strings."""
+        result: dict[str, Any] = json.loads(self._json)
+        return result
 
     def __str__(self) -> str:
         return self._table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Costs as files: what took a minute to count is read in a millisecond."""
+"""Costs as files, so that a slow from_torch() runs once."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from ._json import read_json
 if TYPE_CHECKING:
     PathLike = str | os.PathLike[str]
 
-#: Masks that `from_torch` makes, and that are callables: they are made again by their names.
+#: Callable masks of `from_torch`. They are created again from their names.
 OWN_MASKS = re.compile(r"tokens_after_(\d+)|(?:later_)?chunks_of_\d+|chunk_squares_of_\d+|every_other_token")
 
 
 def save(cost: Cost, path: PathLike) -> None:
-    """Writes a cost as JSON, with a digest of it: whole, or the old file stands."""
+    """Writes a cost as JSON with a digest, atomically."""
     (model, plan), _, numbers, version = state_of(cost)
     text = json.dumps([model, keywords_of(plan)])
-    kept = {"floptally": version, "numbers_version": numbers, "sha256": digest_of(text), "cost": text}
-    _write_whole(os.fsencode(path), text=json.dumps(kept))
+    record = {"floptally": version, "numbers_version": numbers, "sha256": digest_of(text), "cost": text}
+    _write_whole(os.fsencode(path), text=json.dumps(record))
 
 
 def load(path: PathLike) -> Cost:
-    """Reads a cost that `save` wrote. Error where its numbers are of another version, or it is not as it was written."""
+    """Reads a cost that `save` wrote. Error if it has another numbers version or was changed."""
     try:
         with open(path, "rb") as file:
             found = read_json(file.read(), "path")
         made_by, digest, text = (found["numbers_version"], found["floptally"]), found["sha256"], found["cost"]
     except OSError:
-        raise Error("path", f'cannot read "{os.fsdecode(path)}"') from None
+        raise Error("path", f'cannot read "{os.fsdecode(path)}": pass a file that Cost.save wrote') from None
     except (ValueError, KeyError, TypeError):
-        raise Error("path", f'"{os.fsdecode(path)}" is no cost that Cost.save wrote') from None
+        raise Error("path", f'"{os.fsdecode(path)}" is not a file of Cost.save: write it by Cost.save') from None
     if not isinstance(text, str) or digest != digest_of(text) or type(made_by[0]) is not int:
-        raise Error("path", f'"{os.fsdecode(path)}" is not as Cost.save wrote it: its digest is another')
+        raise Error("path", f'"{os.fsdecode(path)}" was changed after Cost.save wrote it: its digest differs. Write it again')
     model, plan = json.loads(text)
     register(text)
-    made = Cost.__new__(Cost)
-    made.__setstate__(((tuples(model), plan_of(plan)), None, *made_by))  # type: ignore[attr-defined]
-    return made
+    result = Cost.__new__(Cost)
+    result.__setstate__(((tuples(model), plan_of(plan)), None, *made_by))  # type: ignore[attr-defined]
+    return result
 
 
 def digest_of(text: str) -> str:
@@ -56,26 +56,27 @@ def tuples(value: Any) -> Any:
 
 
 def register(text: str) -> None:
-    """Callables of `from_torch` whose names the text has."""
+    """Registers the callables that `from_torch` made and that the text names."""
     for found in OWN_MASKS.finditer(text):
-        from . import _torch_rows  # which makes the others as it is imported
+        from . import _torch_entries  # importing it creates the other masks
 
         if found[1]:
-            _torch_rows.tokens_after(int(found[1]))
+            _torch_entries.tokens_after(int(found[1]))
         elif "of" in found[0]:
-            _torch_rows.in_chunks(found[0].replace("_", " "))
+            _torch_entries.in_chunks(found[0].replace("_", " "))
 
 
 def keywords_of(plan: Plan) -> dict[str, Any]:
-    """What a plan is made with, and what each of its settings is made with."""
-    return {**state_of(plan)[0], "weights": [state_of(one)[0] for one in plan.weights]}
+    """Returns the keywords from which `plan_of` constructs the same plan. "weights" is a list with such keywords for
+    each WeightSetting."""
+    return {**state_of(plan)[0], "weights": [state_of(weight)[0] for weight in plan.weights]}
 
 
 def state_of(value: Any) -> tuple[Any, ...]:
-    """What a pickle of it has."""
-    made: tuple[Any, ...] = value.__getstate__()
-    return made
+    """Returns the state that a pickle of the value has."""
+    state: tuple[Any, ...] = value.__getstate__()
+    return state
 
 
 def plan_of(keywords: dict[str, Any]) -> Plan:
-    return Plan(**{**keywords, "weights": [WeightSetting(**one) for one in keywords["weights"]]})
+    return Plan(**{**keywords, "weights": [WeightSetting(**weight) for weight in keywords["weights"]]})

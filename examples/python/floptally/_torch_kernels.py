@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that modes of PyTorch do not see by themselves: nested tensors, Triton's kernels, compiled and fused layers.
+"""Kernels that PyTorch's modes do not see: nested tensors, Triton kernels, compiled and fused layers.
 
-A nested tensor of the jagged layout is one tensor of all tokens and the boundaries between sequences. Modes are asked
-before it unwraps itself, so that a counter sees operators without a formula; `Unwrapping` lets it unwrap itself first.
-On a GPU its attention is one kernel over the boundaries, which `eager_kernels` chooses here too.
+A nested tensor of the jagged layout is one tensor of all tokens with the boundaries of sequences. Modes see it
+before it unwraps itself, so that a counter sees operators without a formula. `Unwrapping` lets it unwrap itself
+first. On a GPU its attention is one kernel over the boundaries; `eager_kernels` chooses that kernel on a CPU too.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from torch.nested._internal import sdpa
 from torch.nested._internal.nested_int import NestedIntNode
 from torch.nested._internal.nested_tensor import NestedTensor, _nt_view_dummy
 from torch.nn.attention import SDPBackend
+from torch.nn.attention.bias import CausalBias
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-for kernel in ("flex_attention", "varlen"):  # which register formulas when a forward imports them, and that is too late
+for kernel in ("flex_attention", "varlen"):  # they register formulas when a forward imports them, which is too late
     with contextlib.suppress(ImportError):
         importlib.import_module(f"torch.nn.attention.{kernel}")
 
@@ -34,7 +35,8 @@ LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wra
 
 
 def as_it_is(formula: Callable[..., int]) -> Callable[..., int]:
-    """A formula of FlopCounterMode's own, which takes tensors already, for its `custom_mapping`."""
+    """Returns a FLOPs formula for `custom_mapping` of FlopCounterMode that gets the tensors themselves, not their
+    shapes."""
 
     def counted(*args: Any, **kwargs: Any) -> int:
         return formula(*args, **kwargs)
@@ -58,9 +60,10 @@ ATTENTION = {
 
 
 def fake_mode() -> FakeTensorMode:
-    """Fake tensors, of which a nested one may be made: its ragged size is equal to itself alone, as of a real one.
+    """Returns a mode of fake tensors that supports nested ones. As with real nested tensors, the ragged size equals
+    only itself.
 
-    No class of its own: kernels are registered for the very class of PyTorch.
+    The mode has no class of its own, since kernels are registered for PyTorch's class itself.
     """
     mode = FakeTensorMode(allow_non_fake_inputs=True)
 
@@ -75,9 +78,18 @@ def fake_mode() -> FakeTensorMode:
 
 
 class Unwrapping(TorchDispatchMode):
-    """Entered last: modes below see the operators on what is inside of a nested tensor, `seen` every Triton kernel."""
+    """A mode that replaces operators on nested tensors by operators on the tensors of their values, so that all other
+    modes see the latter. Enter it last.
+
+    needs_gradient: a context manager to enter around such operators, from their arguments.
+    launched: a function that is called with each Triton kernel and its launch.
+    """
 
     supports_higher_order_operators = True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here, and the wrapper that says so takes time for each operator
 
     def __init__(self, needs_gradient: Callable[[Any], Any], launched: Callable[[Any, dict[str, Any]], None]) -> None:
         super().__init__()
@@ -89,7 +101,7 @@ class Unwrapping(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         if func is ON_WHICH_DEVICE and type(args[0]) is FakeTensor and not args[0].fake_mode.in_kernel_invocation:
-            return args[0].fake_device  # asked twice as often as all else together, of every mode in turn
+            return args[0].fake_device  # a hot path: asked for every mode in turn
         if func in LAUNCHES:
             self.launched(kernel_of(triton_kernel_wrap.kernel_side_table.get_kernel(kwargs["kernel_idx"])), kwargs)
             return func(*args, **kwargs)
@@ -100,7 +112,7 @@ class Unwrapping(TorchDispatchMode):
 
 
 def kernel_of(key: Any) -> Any:
-    """Triton's kernel behind wrap_triton and what tunes it."""
+    """Returns the Triton kernel that wrap_triton, an autotuner or heuristics wrap."""
     if isinstance(key, triton_kernel_wrap.TraceableTritonKernelWrapper):
         key = key.kernel
     while type(key).__module__.startswith("triton.") and type(key).__name__ in ("Autotuner", "Heuristics"):
@@ -112,12 +124,20 @@ def name_of(kernel: Any) -> str:
     return getattr(kernel, "__name__", None) or str(kernel)
 
 
+def causal_mask(_: type, variant: Any, queries: int, keys: int) -> torch.Tensor:
+    """Returns the mask that a CausalBias of torch.nn.attention.bias stands for, which fake tensors cannot be."""
+    shift = keys - queries if variant.name == "LOWER_RIGHT" else 0
+    return torch.ones(queries, keys, dtype=torch.bool).tril(shift)
+
+
 @contextlib.contextmanager
 def eager_kernels() -> Iterator[None]:
-    """PyTorch's own kernels, each operator by itself: nothing compiled, recurrent layers step by step, flex attention
-    also where its backward has no kernel, nested tensors by the kernel that takes boundaries."""
+    """Returns a context manager in which PyTorch runs its own kernels uncompiled. Recurrent layers then run step by
+    step, flex attention runs even without a kernel for its backward, and nested tensors use the attention kernel
+    that takes boundaries. The fast paths of attention and encoder layers are off: they are one operator without a
+    formula, and run only where nothing needs a gradient."""
     with unset_fake_temporarily():
-        _nt_view_dummy()  # PyTorch keeps the first one, which a fake one could not replace
+        _nt_view_dummy()  # PyTorch caches the first one; it must not be a fake tensor
     flex = sys.modules.get("torch.nn.attention.flex_attention")
     before = {name: getattr(flex, name, None) for name in ("_validate_device", "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG")}
     with contextlib.ExitStack() as stack:
@@ -125,11 +145,15 @@ def eager_kernels() -> Iterator[None]:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
         torch._C._set_mkldnn_enabled(False)
+        stack.callback(torch.backends.mha.set_fastpath_enabled, torch.backends.mha.get_fastpath_enabled())
+        torch.backends.mha.set_fastpath_enabled(False)
         if flex is not None and all(one is not None for one in before.values()):
             flex._validate_device = lambda *_: None  # type: ignore[attr-defined]
             flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # type: ignore[attr-defined]
             for name, value in before.items():
                 stack.callback(setattr, flex, name, value)
+        stack.callback(setattr, CausalBias, "__new__", CausalBias.__new__)
+        CausalBias.__new__ = causal_mask  # type: ignore[method-assign, assignment]
         stack.callback(setattr, sdpa, "_select_sdp_backend", sdpa._select_sdp_backend)
         sdpa._select_sdp_backend = lambda *_, **__: SDPBackend.EFFICIENT_ATTENTION
         yield

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training step of a PyTorch model on fake tensors, and what every product of matrices in it counts.
+"""Runs one training step of a PyTorch model on fake tensors and counts every matrix product.
 
-Imports torch; `floptally.from_torch` (_from_torch.py) imports this module when it is called.
+This module imports torch. `floptally.from_torch` (_from_torch.py) imports it when it is called.
 
-Which backward product belongs to which forward product is asked of autograd: a node of its graph has a number, which is
-known while the forward product runs and again while the node does. Module hooks of the backward are not needed, which
-miss modules whose inputs need no gradient.
+Autograd tells which backward product belongs to which forward product: each node of its graph has a number, known
+while the forward product runs and again while the node runs. Backward module hooks are not used. They miss modules
+whose inputs need no gradient.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
+import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import prod
 from typing import Any
 
@@ -25,81 +27,78 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ._core import Error
-from ._torch_kernels import ATTENTION, Unwrapping, eager_kernels, name_of
-from ._torch_masks import (
-    CAUSAL,
-    DEAD,
-    EXAMPLE,
-    FULL,
-    MOST_ELEMENTS,
-    Constants,
-    Pattern,
-    Scores,
-    Supposed,
-    both,
-    fills,
-    is_dead,
-    is_false,
-    is_true,
-    is_zero,
-    pattern_in,
-    pattern_of_function,
-    pattern_of_window,
-    triangle,
-)
+from ._torch_formulas import BY_NAME, by_pytorch, lacks_formula, own_formulas
+from ._torch_kernels import Unwrapping, eager_kernels, name_of
+from ._torch_lazy import Lazy
+from ._torch_masks import Seen, all_pairs, both, pairs_of, pairs_of_function, pairs_of_window
+from ._torch_process import settings_as_found
+from ._torch_values import DEPENDS_ON_DATA, EXAMPLE, FILL, FILLS, MOST_ELEMENTS, Call, Supposed, Unseen, Values, is_weight
 
-# Products that the counter has no formula for. Those of other libraries' kernels are told by their namespace.
-UNCOUNTED = frozenset(
-    "_grouped_mm _scaled_grouped_mm mv addmv dot vdot addr addbmm _cdist_forward _trilinear linalg_solve_triangular "
-    "triangular_solve _fft_r2c _fft_c2r _fft_c2c mkldnn_rnn_layer _cudnn_rnn _thnn_fused_lstm_cell _weight_int8pack_mm "
-    "_weight_int4pack_mm".split()
+#: Operators that describe a tensor, which FlopCounterMode leaves whole too.
+DESCRIBING = frozenset(
+    "size sym_size stride sym_stride storage_offset sym_storage_offset numel sym_numel dim layout is_contiguous "
+    "sym_is_contiguous is_strides_like_format is_non_overlapping_and_dense".split()
 )
 DECIDED_BY_VALUES = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
-KNOWN_NAMESPACES = ("aten", "torch_attn", "higher_order")  #: of operators whose arguments are known
-OWN_NAMESPACES = frozenset(("aten", "prim", "prims", "profiler"))
+KNOWN_NAMESPACES = ("aten", "torch_attn", "higher_order")  #: namespaces of operators whose arguments are known
+MOST_IN_BUFFER = 1 << 26  #: largest buffer, in elements, whose values are kept
 
 
-@dataclass
+@dataclass(eq=False)
 class Product:
-    """A product of matrices of the forward, with what the backward ran for it."""
+    """A matrix product of the forward, with the backward products that belong to it."""
 
     module: str  #: qualified name of the module that ran it; "" outside of all
     op: str
     kind: str  #: "weight": a parameter times data; "activations": both depend on data; "attention": a fused kernel;
-    #: "constant": neither, as the angles of rotary positions
+    #: "constant": neither, such as the angles of rotary positions
     forward: int
     dims: tuple[int, ...]  #: batch, rows, contracted, columns; of a fused kernel: heads, queries, keys and both widths
-    weights: tuple[str, ...]  #: parameters that it multiplies with
+    weights: tuple[str, ...]  #: parameters that it multiplies
     place: int  #: when the forward ran it
-    pattern: Pattern = FULL  #: of a core: which pairs it attends, as far as that is known
-    softmax: bool = False  #: whether it is, or meets, a softmax
+    seen: list[Seen] = field(default_factory=list)  #: of a core: which pairs it attends; empty: all
+    is_attention: bool = False  #: True if scores become weights by a softmax or the like, or in a fused kernel
     backward: int = 0
     groups_excess: int = 0  #: of `backward`: what the counter counts too often for a convolution in groups
-    recomputed: int = 0  #: what the backward ran of its forward again
+    recomputed: int = 0  #: FLOPs of its forward that the backward ran again
+    own_forward: int = 0  #: of `forward`: what FlopCounterMode alone does not count
+    own_backward: int = 0  #: of `backward`: the same
+    outside: int = 0  #: of `forward`: a convolution's positions beyond the length of its input, by its padding
 
 
 @dataclass
 class Step:
-    """What one step of a model counted."""
+    """All FLOPs that one training step of a model ran: its matrix products, and what was not counted."""
 
     total: int
     products: list[Product] = field(default_factory=list)
     softmax: dict[str, tuple[int, int]] = field(default_factory=dict)  #: of a module: elements, and its place
-    tables: dict[str, str] = field(default_factory=dict)  #: parameters that were looked up in, and by what: "data", ""
+    tables: dict[str, str] = field(default_factory=dict)  #: look-up tables, and what indexes them: "data", ""
     used: dict[str, str] = field(default_factory=dict)  #: the first module that read a parameter
-    recomputed: int = 0  #: of the total: forward products that the backward ran again
+    recomputed: int = 0  #: the part of the total that the backward recomputed
+    own_recomputed: int = 0  #: of `recomputed`: what FlopCounterMode alone does not count
     constants: Counter[str] = field(default_factory=Counter)  #: FLOPs by module of products of neither data nor weights
-    uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, operator) without a formula
+    uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, product without a formula)
+    others: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, what multiplies without a product)
+    #: FLOPs by operator that FlopCounterMode alone does not count, in the total
+    unlike_pytorch: Counter[str] = field(default_factory=Counter)
+    ran: set[str] = field(default_factory=set)  #: names of operators and kernels
     operators: int = 0  #: that ran, forward and backward
-    supposed: set[str] = field(default_factory=set)  #: what decided in place of data: see Supposed
+    supposed: set[str] = field(default_factory=set)  #: assumptions that replaced data: see Supposed
+    masks: list[str] = field(default_factory=list)  #: arguments of the model that are masks and have their values
+
+    @property
+    def by_pytorch(self) -> int:
+        """The total without what FlopCounterMode alone does not count of its products."""
+        return self.total - self.own_recomputed - sum(one.own_forward + one.own_backward for one in self.products)
 
 
 class TooLong(Exception):
-    """A step ran more operators than it was given: it loops over tokens."""
+    """Raised if a step runs more operators than allowed. A step that does so loops over the tokens."""
 
 
 class Tag:
-    """What a tensor was computed from."""
+    """The origin of a tensor: whether it was computed from data, and from which parameters."""
 
     __slots__ = ("data", "weights")
 
@@ -110,7 +109,7 @@ class Tag:
 
 NOTHING = Tag(False, frozenset())
 DATA = Tag(True, frozenset())
-GIVEN = Tag(True, frozenset())  # data as it was given: no parameter and no product went into it
+GIVEN = Tag(True, frozenset())  # input data: no parameter and no product went into it
 
 
 def tag_of(tensor: torch.Tensor) -> Tag:
@@ -119,8 +118,13 @@ def tag_of(tensor: torch.Tensor) -> Tag:
     return found
 
 
+def is_choice(tensor: torch.Tensor) -> bool:
+    """True if the tensor comes from a decision that data makes, such as a comparison of token ids."""
+    return hasattr(tensor, "_floptally_choice")
+
+
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
-    """The tensors of nested lists, tuples, mappings and a model's outputs."""
+    """Returns the tensors in nested lists, tuples, mappings and model outputs."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, Mapping):
@@ -135,15 +139,27 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
 
 
 class Recorder(TorchDispatchMode):
-    """Sees every operator of a step, below autograd."""
+    """A mode that records every operator of a step. It sees what autograd calls, so also the operators of the backward.
+    """
 
     supports_higher_order_operators = True
 
-    def __init__(self, registry: Mapping[Any, Any], real: bool, most_operators: int) -> None:
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here, and the wrapper that says so takes time for each operator
+
+    def __init__(
+        self,
+        registry: Mapping[Any, Any],
+        formulas: Mapping[Any, Any],
+        real: bool,
+        most_operators: int,
+        most_elements: int,
+        with_masks: bool = True,
+    ) -> None:
         super().__init__()
         self.registry = registry
         self.most_operators = most_operators
-        self.most_elements = MOST_ELEMENTS if most_operators == 0 else MOST_ELEMENTS >> 3
         self.modules: list[str] = []  # the modules that run, innermost last
         self.in_forward = True
         self.step = Step(0)
@@ -151,15 +167,28 @@ class Recorder(TorchDispatchMode):
         self.module_of_node: dict[int, str] = {}
         self.owners: dict[int, list[Product]] = {}
         self.without_gradient: dict[int, list[Product]] = {}
-        self.backward: list[tuple[int, str, int, int]] = []
+        self.backward: list[tuple[int, str, int, int, int]] = []
         self.again: list[Product] = []
-        self.constants = Constants(real, lambda one: tag_of(one) is NOTHING)
-        self.supposed = Supposed(self.constants)
-        self.in_nested = False  # an operator on nested tensors, one of which needs a gradient
+        self.replaced = own_formulas().keys() - formulas.keys()
+        self.created: list[weakref.ref[torch.Tensor]] = []  # fake tensors, which must not outlive the step
+        self.composites: dict[Any, bool] = {}
+        self.values = Values(real, lambda one: tag_of(one) is NOTHING, is_choice, most_elements, with_masks)
+        self.supposed = Supposed(self.values)
+        self.in_nested = False  # inside an operator on nested tensors with gradients
+        self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
+
+    def read_once(self, key: tuple[Any, ...], read: Callable[[], Seen]) -> Seen:
+        """Returns the pairs that `read` returns, which is called once for operands that are alike. key: the operand, and
+        what else the pairs depend on."""
+        operand, *rest = key
+        name = (operand.key if isinstance(operand, Lazy) else (id(operand), operand._version), *rest)
+        if name not in self.pairs:
+            self.pairs[name] = operand, read()  # the operand stays alive, so that its id stays its own
+        return self.pairs[name][1]
 
     @contextlib.contextmanager
     def nested(self, operands: Any) -> Iterator[None]:
-        """What is inside of a nested tensor does not say that the tensor needs a gradient."""
+        """Copies requires_grad from a nested tensor to the tensor of its values, which does not carry it."""
         before = self.in_nested
         self.in_nested = before or any(one.requires_grad for one in tensors_in(operands))
         try:
@@ -175,20 +204,21 @@ class Recorder(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         if getattr(func, "namespace", "") == "prim":
-            return func(*args, **kwargs)  # on which device a tensor is
+            return func(*args, **kwargs)  # asks for a tensor's device
         self.step.operators += 1
         if self.step.operators > self.most_operators > 0:
             raise TooLong(f"more than {self.most_operators} operators")
         inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
+        call = Call(func, args, kwargs, inputs)
         if DECIDED_BY_VALUES & set(getattr(func, "tags", ())):
-            value = self.constants.computed(func, args, kwargs, inputs)
+            value = None if self.values.real else self.values.computed(call)
             if value is not None and not isinstance(value, (torch.Tensor, list, tuple)):
-                return value  # a number that Python asks for
+                return value  # Python asks for a number
             if isinstance(value, torch.Tensor):
                 found = self.fake_of(value)
-                self.constants.remember(found, value)
+                self.values.give(found, value)
                 return found
-            value = self.supposed.computed(func, args, kwargs, inputs)
+            value = self.supposed.computed(call)
             if value is not None and not isinstance(value, (torch.Tensor, list, tuple)):
                 self.step.supposed.update(self.supposed.why(inputs))
                 return value
@@ -198,60 +228,81 @@ class Recorder(TorchDispatchMode):
                 self.supposed.remember(found, value, inputs)
                 found._floptally_tag = GIVEN  # type: ignore[attr-defined]
                 return found
-            func, args = self.by_places(func, args)
-        out = func(*args, **kwargs)
-        self.supposed.after(func, args, kwargs, inputs, out)
-        made = sum(one.numel() for one in tensors_in(out))
-        value = how = None
-        if 0 < made <= self.most_elements:
-            value = self.constants.computed(func, args, kwargs, inputs)
-        if value is None and made > 0:
-            how = self.constants.made_by(func, args, kwargs, inputs)
+            func, args = call.func, call.args = self.by_places(func, args)
+        if self.is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
+        out = call.out = func(*args, **kwargs)
+        again = self.runs_again()
+        if again is not None:  # values of constants decide nothing in a backward
+            self.supposed.after(call)
         packet = getattr(func, "_overloadpacket", func)
         formula = self.registry.get(packet)
         # A registered formula takes tensors and gives an int.
         flops = int(formula(*args, **kwargs, out_val=out)) if formula is not None else 0
         self.total += flops
         name = name_of(packet)
-        again = self.runs_again()
+        self.step.ran.add(name)
+        own = 0
+        if packet in self.replaced and flops:
+            own = flops - by_pytorch(packet, args, kwargs, out)
+            self.note_unlike(name, own)
+        if isinstance(out, FakeTensor):
+            self.created.append(weakref.ref(out))
         if again is None:
+            if formula is None and lacks_formula(func) == "product":
+                running = torch._C._current_autograd_node()
+                at = self.module_of_node.get(running._sequence_nr(), "") if running is not None else ""
+                self.step.uncounted[(at, name)] += 1
             if flops:
                 excess = excess_of_groups(formula, args, out) if formula and name == "convolution_backward" else 0
-                self.add_backward(name, flops, excess)
+                self.add_backward(name, flops, excess, own)
             return out
         module = self.modules[-1] if self.modules else ""
         node = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
         if torch.is_grad_enabled() and self.needs_gradient(inputs):
             self.module_of_node.setdefault(node, module)
         product = None
-        if formula is not None:
+        lacks = "" if formula is not None or again else lacks_formula(func)
+        if lacks:
+            (self.step.uncounted if lacks == "product" else self.step.others)[(module, name)] += 1
+        if formula is not None and (flops or getattr(func, "namespace", "aten") in KNOWN_NAMESPACES):
             with unset_fake_temporarily():
-                product = product_of(name, func, args, kwargs, flops, self.constants)
+                product = product_of(name, func, args, kwargs, flops, self.values, self.read_once)
+            product.own_forward = own
             if product.kind == "constant":
                 self.step.constants[module] += flops
             else:
                 self.add_product(product, module, node, inputs, again)
-        elif not again and (name in UNCOUNTED or getattr(func, "namespace", "aten") not in OWN_NAMESPACES):
-            self.step.uncounted[(module, name)] += 1
         if name in ("_softmax", "_safe_softmax") and not again:
             elements, _ = self.step.softmax.get(module, (0, 0))
             self.step.softmax[module] = elements + inputs[0].numel(), len(self.step.products)
-        self.follow(name, module, func, inputs, args, out, product)
-        if how is not None and fills(func):
+        self.follow(call, name, module, product)
+        if name in FILLS and not self.values.real:
             out._floptally_tag = NOTHING
-        if value is not None:
-            self.constants.remember(out, value)
-        elif getattr(func, "_schema", None) is not None and func._schema.is_mutable and inputs:
-            if how is not None and out is inputs[0] and out._base is None and self.constants.of(out) is None:
-                self.constants.remember_how(out, how)
-            else:
-                self.constants.spoil(inputs[0])
-        elif how is not None:
-            self.constants.remember_how(out, how)
         return out
 
+    def is_composite(self, func: Any) -> bool:
+        """True if an operator without a formula runs as other operators. In inference mode, and on the values of nested
+        tensors, modes see it whole."""
+        if func not in self.composites:
+            packet = getattr(func, "_overloadpacket", None)
+            self.composites[func] = (
+                packet is not None
+                and packet not in self.registry
+                and name_of(packet) not in DESCRIBING
+                and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
+            )
+        return self.composites[func]
+
+    def note_unlike(self, name: str, flops: int) -> None:
+        """Notes FLOPs of the total that FlopCounterMode alone does not count."""
+        if flops:
+            self.step.unlike_pytorch[name] += flops
+
     def by_places(self, func: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        """Elements that a mask chooses, as those at the places where it is known or supposed to be true."""
+        """Returns (operator, its arguments). A selection by a mask whose values are known or assumed becomes a
+        selection by indices, so that the shape of the result is known. Any other operator is returned unchanged."""
         aten = torch.ops.aten
         if func is aten.masked_select.default:
             shape = torch.broadcast_shapes(args[0].shape, args[1].shape)
@@ -280,37 +331,42 @@ class Recorder(TorchDispatchMode):
         return mode.from_tensor(value) if mode is not None else value  # type: ignore[no-any-return]
 
     def runs_again(self) -> bool | None:
-        """Whether what runs is a forward that checkpointing runs once more; None in the backward."""
+        """True if checkpointing is now running a forward again. None if a backward is running; False in the first
+        forward."""
         if torch._C._current_graph_task_id() == -1 or self.in_forward:
             return False
         return True if torch.is_grad_enabled() else None
 
     def launched(self, kernel: Any, launch: dict[str, Any]) -> None:
-        """A kernel of Triton, which returns nothing: any tensor that it is given may be what it writes."""
+        """Records the launch of a Triton kernel. Any of its tensors counts as an output, since a launch returns
+        nothing."""
         operands = list(tensors_in(launch["kwargs"]))
         formula = self.registry.get(kernel)
         flops = int(formula(**launch, out_val=None)) if formula is not None else 0
         self.total += flops
+        self.step.ran.add(name_of(kernel))
         again = self.runs_again()
         if again is None:
+            if formula is None:
+                self.step.uncounted[("", name_of(kernel))] += 1
             if flops:
                 self.add_backward(name_of(kernel), flops, 0)
             return
         module = self.modules[-1] if self.modules else ""
-        if formula is not None:
+        if flops:
             node = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
             self.add_product(operator_product(name_of(kernel), flops, operands), module, node, operands, again)
-        elif not again:
+        elif formula is None and not again:
             self.step.uncounted[(module, name_of(kernel))] += 1
-        tags = [tag_of(one) for one in operands]
+        tags = [tag_of(operand) for operand in operands]
         read = [tag for tag in tags if tag.weights]
-        made = DATA if any(tag.data for tag in tags) else merged(read, False) if read else NOTHING
-        for one, tag in zip(operands, tags):
-            self.constants.spoil(one)
+        tag_of_output = DATA if any(tag.data for tag in tags) else merged(read, False) if read else NOTHING
+        for operand, tag in zip(operands, tags):
+            self.values.spoil(operand)
             if not tag.weights:
-                for written in (one, one._base):
+                for written in (operand, operand._base):
                     if written is not None:
-                        written._floptally_tag = made  # type: ignore[attr-defined]
+                        written._floptally_tag = tag_of_output  # type: ignore[attr-defined]
 
     def add_product(
         self, product: Product, module: str, node: int, inputs: Iterable[torch.Tensor], again: bool
@@ -321,26 +377,19 @@ class Recorder(TorchDispatchMode):
 
     def note_node(self, product: Product, node: int, inputs: Iterable[torch.Tensor]) -> None:
         if not torch.is_grad_enabled():
-            # Inside an autograd Function, whose node is there already; or under no_grad, and then nobody asks.
+            # Inside an autograd Function, which already has a node; or under no_grad, where no node is needed.
             self.without_gradient.setdefault(node, []).append(product)
         elif self.needs_gradient(inputs):
             self.owners.setdefault(node, []).append(product)
 
-    def add_backward(self, name: str, flops: int, excess: int) -> None:
+    def add_backward(self, name: str, flops: int, excess: int, own: int = 0) -> None:
         node = torch._C._current_autograd_node()
         number = -1 if node is None else node._sequence_nr()
-        self.backward.append((number, node.name() if node is not None else name, flops, excess))
+        self.backward.append((number, node.name() if node is not None else name, flops, excess, own))
 
-    def follow(
-        self,
-        name: str,
-        module: str,
-        func: Any,
-        inputs: list[torch.Tensor],
-        args: tuple[Any, ...],
-        out: Any,
-        product: Product | None,
-    ) -> None:
+    def follow(self, call: Call, name: str, module: str, product: Product | None) -> None:
+        """Gives an operator's output its tag and its values. product: the matrix product that the operator is, or None."""
+        func, args, inputs, out = call.func, call.args, call.inputs, call.out
         tags = [tag_of(one) for one in inputs]
         read = [tag for tag in tags if tag.weights]
         for tag in read:
@@ -350,94 +399,89 @@ class Recorder(TorchDispatchMode):
         if name == "embedding":
             for weight in tags[0].weights:
                 self.step.tables.setdefault(weight, "data" if tags[1].data else "")
-            made = DATA if tags[1].data else NOTHING
+            result = DATA if tags[1].data else NOTHING
         elif name in ("index", "index_select", "gather") and tags and tags[0].weights:
-            made = Tag(tags[0].data, tags[0].weights)  # weights that data chose: experts
+            result = Tag(tags[0].data, tags[0].weights)  # weights chosen by data: experts
         elif data and product is None and all(tag is GIVEN or tag is NOTHING for tag in tags):
-            made = GIVEN
+            result = GIVEN
         elif data:
-            made = DATA if not read or any(tag.data and not tag.weights for tag in tags) else merged(read, True)
+            result = DATA if not read or any(tag.data and not tag.weights for tag in tags) else merged(read, True)
         else:
-            made = merged(read, False) if read else NOTHING
-        with unset_fake_temporarily():
-            scores = self.scores_after(name, inputs, args, product)
-            for one in tensors_in(out):
-                if scores is not None:
-                    shape = tuple(one.shape)
-                    one._floptally_scores = Scores(  # type: ignore[attr-defined]
-                        scores.products, pattern_in(scores.pattern, shape, name)
-                    )
+            result = merged(read, False) if read else NOTHING
+        chosen = product is None and name != "embedding" and any(map(is_choice, inputs))
         for one in tensors_in(out):
-            one._floptally_tag = made  # type: ignore[attr-defined]
-        if made is not NOTHING and getattr(func, "_schema", None) is not None and func._schema.is_mutable and args:
+            if chosen or (data and not one.is_floating_point() and not one.is_complex()):
+                one._floptally_choice = True  # type: ignore[attr-defined]
+        with unset_fake_temporarily():
+            self.follow_values(call, name, product)
+        learned = next((one._floptally_learned for one in inputs if hasattr(one, "_floptally_learned")), None)
+        if product is not None:  # scores, if a mask follows: learned queries times keys
+            learned = product if product.kind == "weight" and name == "bmm" else None
+        for one in tensors_in(out):
+            one._floptally_tag = result  # type: ignore[attr-defined]
+            if learned is not None:
+                one._floptally_learned = learned  # type: ignore[attr-defined]
+        if result is not NOTHING and getattr(func, "_schema", None) is not None and func._schema.is_mutable and args:
             for one in tensors_in(args[0]):
                 base = one._base
-                if base is not None and made.data:
+                if base is not None and result.data:
                     base._floptally_tag = DATA  # type: ignore[attr-defined]
 
-    def scores_after(
-        self, name: str, inputs: list[torch.Tensor], args: tuple[Any, ...], product: Product | None
-    ) -> Scores | None:
-        """What an operator makes of scores, and of the constants that meet them."""
-        marks = [one._floptally_scores for one in inputs if hasattr(one, "_floptally_scores")]
-        if product is not None:
-            if product.kind == "weight":
-                return None
-            for mark in marks:
-                # Q and K may come of other cores: only a pattern over pairs is one of this product.
-                if not product.kind == "attention" and len(mark.products) > 0 and mark.products[-1].softmax:
-                    product.pattern = both(product.pattern, mark.pattern)
-                    product.softmax = True
-                    for one in mark.products:
-                        one.pattern = mark.pattern
-                elif not isinstance(mark.pattern, str) or mark.pattern != FULL:
-                    product.pattern = both(product.pattern, mark.pattern)
-                    for one in mark.products:
-                        one.pattern = mark.pattern
-            return Scores([product], product.pattern) if product.kind == "activations" and not product.softmax else None
-        if all(self.constants.known(one) is not None for one in inputs):
-            return None  # its values say more than how they were made
-        pattern: Pattern = FULL
-        products: list[Product] = []
-        for mark in marks:
-            pattern = both(pattern, mark.pattern)
-            products += [one for one in mark.products if one not in products]
-        dead = {"add": is_dead, "sub": is_dead, "add_": is_dead, "mul": is_zero, "mul_": is_zero}.get(name)
-        if name in ("masked_fill", "masked_fill_") and len(inputs) > 1:
-            fill = args[2] if not isinstance(args[2], torch.Tensor) else self.constants.of(args[2])
-            if fill is not None and (float(fill) < DEAD or float(fill) == 0):
-                pattern = both(pattern, self.constants.alive(inputs[1], is_true))
-        elif name == "where" and len(inputs) == 3:
-            for taken, turn in ((inputs[2], False), (inputs[1], True)):
-                if self.constants.all_are(taken, lambda value: (value < DEAD) | (value == 0)):
-                    pattern = both(pattern, self.constants.alive(inputs[0], is_true if turn else is_false))
-                    break
-        elif name in ("tril", "tril_", "triu", "triu_") and marks:
-            shift = args[1] if len(args) > 1 else 0
-            pattern = both(pattern, triangle(name, shift, *inputs[0].shape[-2:]))
-        elif dead is not None:
-            for one in inputs:
-                if not hasattr(one, "_floptally_scores") and one.dim() > 0 and (marks or dead is is_dead):
-                    if tag_of(one) is NOTHING or (tag_of(one) is GIVEN and marks):
-                        pattern = both(pattern, self.constants.alive(one, dead))
-        if not marks and (pattern is None or isinstance(pattern, str)):
-            return None
-        if name in ("_softmax", "_safe_softmax"):
-            for one in products:
-                one.softmax = True
-                one.pattern = pattern
-        return Scores(products, pattern)
+    def follow_values(self, call: Call, name: str, product: Product | None) -> None:
+        """Computes the values of an operator's output, and the attended pairs of an attention core.
+
+        name: the operator's name. product: the matrix product that the operator is, or None.
+        """
+        args, out = call.args, call.out
+        if product is None or product.kind == "constant":
+            self.values.after(call)
+            return
+        if product.kind in ("attention", "operator") or len(product.dims) != 4 or "conv" in name or not self.values.draws:
+            return
+        first = 1 if "add" in name else 0  # the product is added to the first argument
+        left, right = args[first : first + 2]
+        weights = next((one for one in (left, right) if self.values.products_of(one)), None)
+        heads, queries, contracted, columns = product.dims
+        if weights is None:
+            if product.kind == "activations":
+                added = self.values.known(args[0]) if "add" in name else None  # a bias, or a mask
+                for one in tensors_in(out):
+                    self.values.draw(one, (product,))
+                    if added is not None:
+                        self.values.add_to(one, added, call.kwargs.get("beta", 1))
+            return
+        operand = self.values.operand(weights)
+        assert operand is not None
+        seen: Seen
+        if isinstance(operand, Lazy):
+            seen = self.read_once((operand, heads, weights is left), lambda: pairs_of(operand, heads, weights is not left))
+        else:
+            seen = pairs_of(operand, heads, weights is not left) if isinstance(operand, torch.Tensor) else operand
+        if isinstance(seen, Unseen):
+            seen = replace(seen, heads=heads, queries=weights.shape[-2], keys=weights.shape[-1])
+            if weights is not left:
+                seen = replace(seen, queries=seen.keys, keys=seen.queries)
+        if product.kind == "weight":
+            for first_product in self.values.products_of(weights):
+                first_product.seen = first_product.seen or [seen]
+            self.values.mixed(call)
+            return
+        product.seen.append(seen)
+        product.is_attention = is_weight(weights)
+        for first_product in self.values.products_of(weights):
+            first_product.is_attention |= is_weight(weights)
+            first_product.seen = [*(known for known in first_product.seen if known is not seen), seen]
 
     def finish(self) -> Step:
-        """Gives every backward product to its forward product."""
+        """Assigns every backward product to its forward product, and returns the whole step."""
         rest: dict[tuple[str, str], int] = {}
-        for number, name, flops, excess in self.backward:
+        for number, name, flops, excess, own in self.backward:
             known = self.owners.get(number) or self.without_gradient.get(number)
             if not known:
                 module = self.module_of_node.get(number, "")
                 rest[(module, name)] = rest.get((module, name), 0) + flops
                 continue
-            # One node, several products: an autograd Function. Shares follow the forward's.
+            # One node with several products: an autograd Function. It is divided like the forward.
             whole = sum(one.forward for one in known)
             left = flops
             for one in known[:-1]:
@@ -446,6 +490,7 @@ class Recorder(TorchDispatchMode):
                 left -= share
             known[-1].backward += left
             known[-1].groups_excess += excess
+            known[-1].own_backward += own
         self.put_back()
         for (module, name), flops in rest.items():
             self.step.products.append(
@@ -455,7 +500,8 @@ class Recorder(TorchDispatchMode):
         return self.step
 
     def put_back(self) -> None:
-        """Gives what ran again to the product that it is: the same of that module, in the same order."""
+        """Assigns each recomputed product to the forward product that it repeats: the next one of the same module and
+        operator with equal FLOPs."""
         first: dict[tuple[str, str], list[Product]] = {}
         for one in self.step.products:
             first.setdefault((one.module, one.op), []).append(one)
@@ -463,100 +509,147 @@ class Recorder(TorchDispatchMode):
             same = first.get((one.module, one.op), [])
             known = next((p for p in same if p.recomputed == 0 and p.forward == one.forward), None)
             if known is None:
-                raise Error(one.module or "model", f"{one.op} runs in the backward, and is no product of the forward")
+                raise Error(
+                    one.module or "model",
+                    f"{one.op} runs in the backward only and repeats no product of the forward: leave its autograd "
+                    "function out of the model",
+                )
             known.recomputed += one.forward
             known.backward += one.backward
             known.groups_excess += one.groups_excess
+            known.own_backward += one.own_backward
             self.step.recomputed += one.forward
+            self.step.own_recomputed += one.own_forward
 
 
 def product_of(
-    name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], flops: int, constants: Constants
+    name: str,
+    func: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    flops: int,
+    values: Values,
+    read_once: Callable[[Any, Callable[[], Seen]], Seen],
 ) -> Product:
-    """A forward product by its operands; where it stands is to be filled in."""
+    """Returns the forward product that an operator runs, read from its operands. The caller sets `place`, its position
+    in the forward."""
     dims: tuple[int, ...] = ()
-    pattern: Pattern = FULL
+    seen: list[Seen] = []
     operands: list[torch.Tensor] = []
     schema = getattr(func, "_schema", None)
-    given = dict(zip((one.name for one in schema.arguments), args)) | kwargs if schema is not None else {}
-    own = getattr(func, "namespace", "aten") not in KNOWN_NAMESPACES
+    arguments = dict(zip((argument.name for argument in schema.arguments), args)) | kwargs if schema is not None else {}
+    space = getattr(func, "namespace", "aten")
+    own = space not in KNOWN_NAMESPACES and f"{space}::{name}" not in BY_NAME
     if "attention" in name and not own or name == "_varlen_attn":
         kind = "attention"
         query, key, value = operands = list(args[:3])
         dims = (prod(query.shape[:-2]), query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1])
-        mask = given.get("attn_mask") if given.get("attn_mask") is not None else given.get("attn_bias")
-        causal = [given.get("is_causal")] + list(args[6:7] if "efficient" in name else ())
+        mask = arguments.get("attn_mask") if arguments.get("attn_mask") is not None else arguments.get("attn_bias")
+        causal = [arguments.get("is_causal")] + list(args[6:7] if "efficient" in name else ())
         if name in ("_varlen_attn", "_flash_attention_forward", "_efficient_attention_forward"):
-            dims = packed_dims(name, given, query, key, value)
-            causal = [given.get("is_causal"), given.get("custom_mask_type")]
-        window = window_of(given)
-        if window is not None:
-            pattern = pattern_of_window(window, dims[1], dims[2])
-        elif name == "flex_attention":
-            pattern = pattern_of_flex(args, query.shape[-2], key.shape[-2])
+            dims = packed_dims(name, arguments, query, key, value)
+            causal = [arguments.get("is_causal"), arguments.get("custom_mask_type")]
+        window = window_of(arguments)
+        if name == "flex_attention":
+            seen = [pairs_of_flex(args, dims)]
         elif mask is not None:
-            pattern = getattr(mask, "_floptally_scores", Scores([], None)).pattern
-            if tag_of(mask) is NOTHING:
-                pattern = constants.alive(mask, is_dead)
-            elif pattern is None and tag_of(mask).weights and not hasattr(mask, "_floptally_scores"):
-                pattern = FULL  # a bias that is learned
-        if any(causal):
-            pattern = both(CAUSAL, pattern) if window is not None else CAUSAL
+            seen = [pairs_of_mask(mask, query.shape[:-2], dims[0], values, read_once)]
+        seen = [replace(one, heads=dims[0], queries=dims[1], keys=dims[2]) if isinstance(one, Unseen) else one for one in seen]
+        if window is not None or any(causal):
+            found = pairs_of_window(window or (-1, -1), dims[0], dims[1], dims[2], any(causal))
+            seen = [both(found, one) for one in seen] or [found]
     elif own:
-        return operator_product(name, flops, list(tensors_in(args)), told_pattern(given))
+        return operator_product(name, flops, list(tensors_in(args)), told_pairs(arguments))
     else:
-        first = 1 if name in ("addmm", "baddbmm") else 0
-        operands = list(args[first : first + 2])
+        first = 1 if "add" in name else 0  # the product is added to the first argument
+        operands = [one for one in args[first : first + 2] if one is not None]
         a, b = operands[0].shape, operands[1].shape
-        dims = (a[0], 0, b[1], b[0]) if "conv" in name else (prod(a[:-2]), a[-2], a[-1], b[-1])
-        tags = [tag_of(one) for one in operands]
+        if "conv" in name:
+            dims = (a[0], 0, b[1], b[0])
+        elif f"{space}::{name}" in BY_NAME:
+            dims = (1, prod(a[:-1]), a[-1], flops // (2 * max(prod(a), 1)))
+        else:
+            dims = (prod(a[:-2]), a[-2], a[-1], b[-1])
+        tags = [tag_of(operand) for operand in operands]
         kind = "activations" if all(tag.data and not tag.weights for tag in tags) else "weight"
-        if all(tag is NOTHING for tag in tags) and not any(one.requires_grad for one in operands):
+        if all(tag is NOTHING for tag in tags) and not any(operand.requires_grad for operand in operands):
             kind = "constant"
-        if name == "baddbmm" and kind == "activations" and tag_of(args[0]) is NOTHING:
-            pattern = constants.alive(args[0], is_dead)
-    weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
-    return Product("", name, kind, flops, dims, tuple(weights), 0, pattern, kind == "attention")
+    weights = sorted(frozenset[str]().union(*(tag_of(operand).weights for operand in operands)))
+    outside = flops_outside(flops, args) if name == "convolution" else 0
+    return Product("", name, kind, flops, dims, tuple(weights), 0, seen, outside=outside)
 
 
-def operator_product(name: str, flops: int, operands: list[torch.Tensor], pattern: Pattern = None) -> Product:
-    """A user's operator with a user's formula."""
-    weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
-    return Product("", name, "weight" if weights else "operator", flops, (), tuple(weights), 0, pattern)
+def flops_outside(flops: int, args: tuple[Any, ...]) -> int:
+    """Returns the FLOPs of a convolution for positions beyond the length of its input: a causal convolution pads both
+    sides, and its module cuts off what is too long. args: the arguments of aten.convolution."""
+    source, weight, _, strides, paddings, dilations, transposed = args[:7]
+    if transposed or any(stride != 1 for stride in strides):
+        return 0
+    sizes = source.shape[2:]
+    wider = [n + 2 * p - d * (k - 1) for n, p, d, k in zip(sizes, paddings, dilations, weight.shape[2:])]
+    return flops * (prod(wider) - prod(sizes)) // prod(wider) if prod(wider) > prod(sizes) else 0
 
 
-def window_of(given: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Tokens to the left and to the right, by the names of a kernel's arguments; -1: all."""
-    window = given.get("window_size")
+def pairs_of_mask(
+    mask: torch.Tensor,
+    front: Sequence[int],
+    heads: int,
+    values: Values,
+    read_once: Callable[[Any, Callable[[], Seen]], Seen],
+) -> Seen:
+    """Returns the pairs that a fused kernel's mask leaves. front: the axes of its queries in front of the last two."""
+    known = values.operand(mask)
+    if isinstance(known, Unseen):
+        return known
+    if known is None:
+        if is_choice(mask) or not mask.is_floating_point() or tag_of(mask) is GIVEN:
+            return DEPENDS_ON_DATA
+        return all_pairs(heads, mask.shape[-2], mask.shape[-1])  # a learned bias
+    return read_once((known, heads, tuple(front)), lambda: pairs_of(known, heads, is_mask=True, front=front))
+
+
+def operator_product(name: str, flops: int, operands: list[torch.Tensor], seen: Seen | None = None) -> Product:
+    """Returns the product of an operator that the user gave a formula for. Its FLOPs are what the formula returned."""
+    weights = sorted(frozenset[str]().union(*(tag_of(operand).weights for operand in operands)))
+    unknown = Unseen("are those of a kernel whose arguments do not tell")
+    return Product("", name, "weight" if weights else "operator", flops, (), tuple(weights), 0, [seen or unknown])
+
+
+def window_of(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Returns (tokens to the left, tokens to the right) of the window that the arguments of an attention kernel state.
+    -1 stands for all tokens of that side. None if the arguments state no window."""
+    window = arguments.get("window_size")
     if isinstance(window, (list, tuple)) and len(window) == 2:
         return int(window[0]), int(window[1])
-    sides = given.get("window_size_left"), given.get("window_size_right")
+    sides = arguments.get("window_size_left"), arguments.get("window_size_right")
     if sides == (None, None):
         return None
     return int(-1 if sides[0] is None else sides[0]), int(-1 if sides[1] is None else sides[1])
 
 
-def told_pattern(given: Mapping[str, Any]) -> Pattern:
-    """Attention of another library: what its arguments say, where they have the usual names."""
-    causal = next((given[one] for one in ("causal", "is_causal") if isinstance(given.get(one), bool)), None)
-    operands = [given.get(one) for one in ("q", "query", "k", "key")]
-    query, key = [one for one in operands if isinstance(one, torch.Tensor)] or (None, None)
-    window = window_of(given)
+def told_pairs(arguments: Mapping[str, Any]) -> Seen | None:
+    """Returns the pairs that an attention kernel of another library attends, read from arguments with the usual names
+    (causal, window, max_seqlen_q). None if the arguments do not tell."""
+    causal = next((arguments[one] for one in ("causal", "is_causal") if isinstance(arguments.get(one), bool)), None)
+    operands = [arguments.get(one) for one in ("q", "query", "k", "key")]
+    query, key = [operand for operand in operands if isinstance(operand, torch.Tensor)] or (None, None)
+    window = window_of(arguments)
     if causal is None or query is None or key is None or query.dim() not in (3, 4):
         return None
-    lengths = [given.get(one) for one in ("max_seqlen_q", "max_q", "max_seqlen_k", "max_k")]
-    said = [int(one) for one in lengths if isinstance(one, int)]
-    queries, keys = said if len(said) == 2 else (query.shape[-3], key.shape[-3])
-    pattern = pattern_of_window(window or (-1, -1), queries, keys)
-    return both(CAUSAL, pattern) if causal else pattern
+    lengths = [arguments.get(one) for one in ("max_seqlen_q", "max_q", "max_seqlen_k", "max_k")]
+    stated = [int(length) for length in lengths if isinstance(length, int)]
+    queries, keys = stated if len(stated) == 2 else (query.shape[-3], key.shape[-3])
+    heads = prod(query.shape[:-3]) * query.shape[-2]
+    return pairs_of_window(window or (-1, -1), heads, queries, keys, causal)
 
 
-def packed_dims(name: str, given: Mapping[str, Any], query: Any, key: Any, value: Any) -> tuple[int, ...]:
-    """Of a kernel that takes packed sequences, all as long as the longest: what fake tensors show."""
+def packed_dims(name: str, arguments: Mapping[str, Any], query: Any, key: Any, value: Any) -> tuple[int, ...]:
+    """Returns (heads times sequences, queries, keys, width of a key, width of a value) of an attention kernel for
+    packed sequences. Every sequence counts as long as the longest, since fake tensors have no boundaries to read."""
     boundaries = next(
-        (given[one] for one in ("cu_seq_q", "cum_seq_q", "cu_seqlens_q") if given.get(one) is not None), None
+        (arguments[one] for one in ("cu_seq_q", "cum_seq_q", "cu_seqlens_q") if arguments.get(one) is not None), None
     )
-    longest = [given.get(one) for one in ("max_q", "max_seqlen_q", "max_k", "max_seqlen_k")]
+    longest = [arguments.get(one) for one in ("max_q", "max_seqlen_q", "max_k", "max_seqlen_k")]
     if boundaries is None:
         heads, queries, keys = query.shape[0] * query.shape[2], query.shape[1], key.shape[1]
     else:
@@ -565,18 +658,24 @@ def packed_dims(name: str, given: Mapping[str, Any], query: Any, key: Any, value
     return heads, queries, keys, query.shape[-1], value.shape[-1]
 
 
-def pattern_of_flex(args: tuple[Any, ...], queries: int, keys: int) -> Pattern:
-    """Flex attention's own block mask says what it attends, and its function of scores may."""
+def pairs_of_flex(args: tuple[Any, ...], dims: Sequence[int]) -> Seen:
+    """Returns the pairs that flex attention attends: those of its block mask, without those that its score function
+    removes.
+
+    args: the arguments of the operator.
+    """
     score_mod, block_mask = args[3], args[4]
-    heads = args[0].shape[1]
-    pattern = pattern_of_function(block_mask[-1], queries, keys, heads)
+    samples, heads = args[0].shape[:2]
+    pairs = pairs_of_function(block_mask[-1], dims[1], dims[2], samples, heads)
     if getattr(score_mod, "__name__", "") != "_identity":
         zero = torch.zeros(())
-        biased = pattern_of_function(
-            lambda b, h, q, k: torch.as_tensor(score_mod(zero, b, h, q, k)), queries, keys, heads, is_dead
+        biased = pairs_of_function(
+            lambda b, h, q, k: torch.as_tensor(score_mod(zero, b, h, q, k)), dims[1], dims[2], samples, heads, True
         )
-        pattern = both(pattern, biased)
-    return pattern
+        if isinstance(biased, Unseen):
+            biased = all_pairs(samples * heads, dims[1], dims[2])  # a learned bias
+        pairs = both(pairs, biased)
+    return pairs
 
 
 def merged(tags: list[Tag], data: bool) -> Tag:
@@ -584,7 +683,8 @@ def merged(tags: list[Tag], data: bool) -> Tag:
 
 
 def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: Any) -> int:
-    """What the counter's formula has too much: it takes the weight gradient of each group over the channels of all."""
+    """Returns the FLOPs that FlopCounterMode counts too many in the backward of a grouped convolution: its formula
+    computes the weight gradient of each group over the channels of all groups."""
     groups, needed = args[9], args[10]
     if groups == 1 or not needed[1]:
         return 0
@@ -593,16 +693,19 @@ def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: An
 
 
 def real_copy(model: torch.nn.Module) -> torch.nn.Module:
-    odd = next((name for name, one in model.named_parameters() if one.is_meta), None)
+    odd = next((name for name, named_parameter in model.named_parameters() if named_parameter.is_meta), None)
     if odd is not None:
-        raise Error("real", f"needs a model with numbers, and {odd} is on meta")
+        raise Error("real", f"needs a model with weights, but {odd} is on meta: load its weights")
+    for name, one in model.named_parameters():
+        if type(one).__name__ == "DTensor" or type(one.data).__name__ == "DTensor":
+            raise Error("real", f"must be False for sharded parameters: this rank has a part of {name} only")
     return copy.deepcopy(model)
 
 
 def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
-    """The model without its numbers; parameters that are one stay one. What it keeps on `meta` becomes fake too.
+    """Returns the model without its weights. Shared parameters stay shared; tensors on `meta` become fake.
 
-    What fully_shard put around it is left out: parameters have their global shapes, and nothing is gathered.
+    Wrapping by fully_shard is removed: parameters have their global shapes, and nothing is gathered.
     """
     memo: dict[int, Any] = {}
     sharded = [name for name, module in model.named_modules() if sharding_of(module) is not None]
@@ -614,7 +717,7 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
             if id(buffer) in memo:
                 continue
             fake = torch.empty(buffer.shape, dtype=buffer.dtype)
-            if not buffer.is_meta and buffer.numel() <= MOST_ELEMENTS and type(buffer) is torch.Tensor:
+            if not buffer.is_meta and buffer.numel() <= MOST_IN_BUFFER and type(buffer) is torch.Tensor:
                 with unset_fake_temporarily():
                     fake._floptally_value = buffer.detach().cpu().clone()  # type: ignore[attr-defined]
             memo[id(buffer)] = fake
@@ -623,20 +726,51 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
             for name in sharded:
                 module = model.get_submodule(name)
                 strip(module, memo)
-                module.__class__ = sharding_of(module) or type(module)  # the other refuses to be copied
+                module.__class__ = sharding_of(module) or type(module)  # fully_shard's class refuses to be copied
             with FakeCopyMode(mode):
-                made = copy.deepcopy(model, memo)
+                copied = copy.deepcopy(model, memo)
         except Exception as problem:
-            raise Error("model", f"cannot be copied without its numbers: {problem}") from problem
+            raise Error(
+                "model", f"cannot be copied without its weights: {problem}; pass real=True to copy them too"
+            ) from problem
         finally:
             for name, kind in classes.items():
                 model.get_submodule(name).__class__ = kind
-    assert isinstance(made, torch.nn.Module)
-    return made
+    assert isinstance(copied, torch.nn.Module)
+    remove_distributed_hooks(copied)
+    with mode:
+        unpack_layers(copied)
+    return copied
+
+
+class Unpacked(torch.nn.Linear):
+    """Runs as a linear layer of bitsandbytes does, which unpacks its weight and casts it to the type of its input."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        return torch.nn.functional.linear(x, self.weight.to(x.dtype), bias)
+
+
+def unpack_layers(model: torch.nn.Module) -> None:
+    """Replaces the packed and frozen weights of bitsandbytes' linear layers by weights of their full shape."""
+    for module in model.modules():
+        if type(module).__module__.startswith("bitsandbytes.nn") and isinstance(module, torch.nn.Linear):
+            module.__class__ = Unpacked
+            empty = torch.empty(module.out_features, module.in_features)
+            module.weight = torch.nn.Parameter(empty, requires_grad=False)
+
+
+def remove_distributed_hooks(model: torch.nn.Module) -> None:
+    """Removes the hooks by which parallelize_module and distribute_module shard inputs and outputs, since the copy has whole parameters."""
+    for module in model.modules():
+        for hooks in (module._forward_pre_hooks, module._forward_hooks):
+            for key, hook in list(hooks.items()):
+                if str(getattr(hook, "__module__", "")).startswith("torch.distributed"):
+                    del hooks[key]
 
 
 def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Tensors that modules have as attributes, and are neither parameters nor buffers."""
+    """Returns the tensors that modules have as plain attributes. Parameters and buffers are not among them."""
     for module in model.modules():
         for key, value in vars(module).items():
             if not key.startswith("_"):
@@ -646,14 +780,15 @@ def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
 
 
 def sharding_of(module: torch.nn.Module) -> type | None:
-    """The class of a module before fully_shard gave it another."""
+    """Returns the class that a module had before fully_shard changed its class. None if fully_shard did not."""
     kinds = type(module).__mro__
     is_sharded = len(kinds) > 2 and kinds[1].__name__ == "FSDPModule"
     return kinds[2] if is_sharded else None
 
 
 def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
-    """Hooks and states of fully_shard are not copied."""
+    """Makes deepcopy omit the hooks and states of fully_shard. memo: the memo of that
+    deepcopy."""
     for hooks in (module._forward_pre_hooks, module._forward_hooks, module._forward_pre_hooks_with_kwargs):
         memo[id(hooks)] = type(hooks)()
     for hooks in (module._forward_hooks_with_kwargs, module._forward_hooks_always_called):
@@ -666,7 +801,7 @@ def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
 
 
 class NoModules:
-    """In place of FlopCounterMode's tracker of modules: everything is counted as the whole."""
+    """Stands in for FlopCounterMode's tracker of modules, so that the counter does not divide its count by module."""
 
     parents = frozenset(("Global",))
 
@@ -686,17 +821,28 @@ def run_step(
     formulas: Mapping[Any, Any],
     most_operators: int = 0,
     by_example: bool = False,
+    created: list[weakref.ref[torch.Tensor]] | None = None,
+    most_elements: int = MOST_ELEMENTS,
+    forward_only: bool = False,
+    around: Any = None,
+    checked: bool = True,
 ) -> Step:
-    """Forward, loss and backward of a copy. `plain`: inputs that are no data, as positions. No `mode`: on real tensors.
-    With `most_operators` it is a long step, which ends with TooLong at more of them. `by_example`: what data decide is
-    decided by the integers of the inputs.
+    """Runs forward, loss and backward of a copy. The loss may need no gradient; then no backward runs.
+
+    plain: inputs that are no data, such as positions. mode: the fake tensor mode; None runs on real tensors.
+        most_operators: for a long step, the number of operators beyond which it raises TooLong. by_example:
+        data-dependent choices follow the integers of the inputs. created: gets a reference to each fake tensor, for
+        left_as_found. most_elements: size of the largest tensor over pairs whose values are computed. forward_only:
+        True runs no loss and no backward, and looks at no masks. around: a context manager for the model's forward.
+        checked: False runs without FlopCounterMode, which takes time. True compares its total.
     """
     handles = []
     no_data = frozenset(plain)
-    counter = FlopCounterMode(display=False, custom_mapping={**ATTENTION, **formulas})
-    # A gradient inside of a forward does not pass its own hooks.
+    counter = FlopCounterMode(display=False, custom_mapping={**own_formulas(), **formulas})
+    # A gradient computed inside a forward must not trigger the hooks of that forward.
     counter.mod_tracker = NoModules()  # type: ignore[assignment]
-    recorder = Recorder(counter.flop_registry, mode is None, most_operators)
+    recorder = Recorder(counter.flop_registry, formulas, mode is None, most_operators, most_elements, not forward_only)
+    recorder.created = [] if created is None else created
 
     def enter(name: str) -> Callable[..., None]:
         return lambda *_: recorder.modules.append(name)
@@ -709,9 +855,11 @@ def run_step(
         handles.append(module.register_forward_hook(leave, always_call=True))
     unwrapping = Unwrapping(recorder.nested, recorder.launched)
     try:
-        with mode or contextlib.nullcontext(), eager_kernels():
+        with settings_as_found(), mode or contextlib.nullcontext(), eager_kernels():
             args, kwargs = inputs()
+            recorder.created += [weakref.ref(one) for one in tensors_in((args, kwargs)) if isinstance(one, FakeTensor)]
             ragged = any(one.is_nested for one in tensors_in((args, kwargs)))
+            checked = checked or ragged
             if ragged and mode is None:
                 raise Error("real", "must be False with nested tensors, whose attention has no kernel on a CPU")
             for one in tensors_in(args):
@@ -719,31 +867,56 @@ def run_step(
             for key, value in kwargs.items():
                 for one in tensors_in(value):
                     give_tag(one, NOTHING if key in no_data else GIVEN)
-            if mode is not None and (no_data & kwargs.keys() or ragged or by_example):
-                give_values(inputs, args, kwargs, no_data, by_example)
+            if mode is not None:
+                recorder.step.masks = give_values(inputs, args, kwargs, no_data, by_example, names_of_arguments(model))
             for name, parameter in model.named_parameters():
                 parameter.grad = None
                 parameter._floptally_tag = Tag(False, frozenset((name,)))  # type: ignore[attr-defined]
-            with recorder, counter, unwrapping:
-                value = loss(model(*args, **kwargs))
-                recorder.in_forward = False
-                value.backward()
+            with recorder, counter if checked else contextlib.nullcontext(), unwrapping:
+                with around or contextlib.nullcontext():
+                    value = model(*args, **kwargs)
+                if not forward_only:
+                    value = loss(value)
+                    recorder.in_forward = False
+                    if isinstance(value, torch.Tensor) and value.requires_grad:
+                        value.backward()
     finally:
         for handle in handles:
             handle.remove()
-    if counter.get_total_flops() != recorder.total:
+        for parameter in model.parameters():
+            parameter.grad = None
+    if checked and counter.get_total_flops() != recorder.total:
         raise Error(
             "model",
-            f"FlopCounterMode counts {counter.get_total_flops()}, the operators that were seen add up to "
-            f"{recorder.total}",
+            f"FlopCounterMode counts {counter.get_total_flops()}, but the operators that floptally recorded add up to "
+            f"{recorder.total}: please report this with the code of the model",
         )
     return recorder.finish()
 
 
 def give_tag(one: torch.Tensor, tag: Tag) -> None:
     one._floptally_tag = tag  # type: ignore[attr-defined]
+    if tag.data and not one.is_floating_point() and not one.is_complex():
+        one._floptally_choice = True  # type: ignore[attr-defined]
     if isinstance(one, NestedTensor):
         one._values._floptally_tag = tag  # type: ignore[attr-defined]
+
+
+def names_of_arguments(model: torch.nn.Module) -> list[str]:
+    with contextlib.suppress(TypeError, ValueError):
+        return [name for name in inspect.signature(model.forward).parameters]
+    return []
+
+
+def is_mask_input(name: str, value: torch.Tensor) -> bool:
+    """True if an argument of the model says which pairs are attended, so that its values count: a tensor of bools, one
+    that is called a mask, or one with numbers that remove pairs."""
+    if value.is_nested or value.is_complex() or value.dim() < 1:
+        return False
+    if value.dtype is torch.bool or "mask" in name:
+        return True
+    with unset_fake_temporarily():
+        return value.is_floating_point() and value.dim() > 1 and bool((value <= FILL).any())
 
 
 def give_values(
@@ -752,19 +925,34 @@ def give_values(
     kwargs: Mapping[str, Any],
     plain: frozenset[str],
     by_example: bool,
-) -> None:
-    """Positions, masks and the boundaries of nested tensors are made once more without fake tensors: their values say
-    what is attended. `by_example`: other integers too, for what nothing else decides."""
+    names: Sequence[str],
+) -> list[str]:
+    """Runs `inputs` again with real tensors, and attaches to the fake tensors the values that say what is attended: of
+    positions, masks and boundaries of nested tensors. Returns the names of masks.
+
+    plain: names of arguments that are no data, such as positions.
+    by_example: True also attaches all integers and bools of the example, as assumed values.
+    names: of the model's arguments, in order.
+    """
+    large = any(not one.is_nested and one.numel() > 4 * MOST_ELEMENTS for one in tensors_in((args, kwargs)))
+    if large and not by_example:
+        return []
     try:
         with unset_fake_temporarily():
             known_args, known = inputs()
-    except Exception as problem:  # then their values are not known
+    except Exception as problem:  # their values stay unknown
         if any(one.is_nested for one in tensors_in((args, kwargs))):
-            raise Error("example_inputs", f"cannot make nested tensors but under fake ones: {problem}") from problem
-        return
-    for key in plain & kwargs.keys():
-        for fake, real in zip(tensors_in(kwargs[key]), tensors_in(known.get(key))):
-            fake._floptally_value = real  # type: ignore[attr-defined]
+            raise Error("example_inputs", f"must also run without fake tensors to create nested tensors: {problem}") from problem
+        return []
+    masks = []
+    pairs = [*zip(names, args, known_args), *((key, kwargs[key], known.get(key)) for key in kwargs)]
+    for name, fakes, reals in pairs:
+        for fake, real in zip(tensors_in(fakes), tensors_in(reals)):
+            if name in plain or is_mask_input(name, real):
+                fake._floptally_value = real  # type: ignore[attr-defined]
+                fake._floptally_tag = NOTHING  # type: ignore[attr-defined]
+                fake.__dict__.pop("_floptally_choice", None)
+                masks += [] if name in plain or name in masks else [name]
     for fake, real in zip(tensors_in((args, kwargs)), tensors_in((known_args, known))):
         if by_example and not real.is_nested and not real.is_floating_point() and not real.is_complex():
             fake._floptally_supposed = real, frozenset((EXAMPLE,))  # type: ignore[attr-defined]
@@ -778,3 +966,4 @@ def give_values(
                     "any",
                 )
             fake._offsets._floptally_value = real.offsets()  # type: ignore[attr-defined]
+    return masks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of arguments: what is wrong is an error that names the field."""
+"""Checks of argument values. An error names the argument."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from ._errors import Error, shortened
 
 
-def is_list(given: object) -> bool:
-    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+def is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def as_int(value: Any) -> int | None:
-    """The int of whatever is one; True and False are answers, where a number is asked for."""
+    """Returns the integer of any integer type. True and False are refused."""
     try:
         return None if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -24,17 +24,17 @@ def as_int(value: Any) -> int | None:
 
 
 def count(value: Any, field: str, least: int = 0, most: int = 2**64 - 1) -> int:
-    made = as_int(value)
-    if made is None or not least <= made <= most:
+    integer = as_int(value)
+    if integer is None or not least <= integer <= most:
         raise Error(field, f"must be an integer from {least} to {most}, got {shortened(value)}")
-    return made
+    return integer
 
 
 def flops(value: Any, field: str) -> int:
-    made = as_int(value)
-    if made is None or not 0 <= made < 2**128:
+    integer = as_int(value)
+    if integer is None or not 0 <= integer < 2**128:
         raise Error(field, f"must be an integer from 0 to 2^128 - 1, got {shortened(value)}")
-    return made
+    return integer
 
 
 def flag(value: Any, field: str) -> bool:
@@ -53,14 +53,14 @@ def number(value: Any, field: str) -> float:
 
 
 def positive(value: Any, field: str) -> float:
-    made = number(value, field)
-    if not math.isfinite(made) or made <= 0:
-        raise Error(field, f"must be a finite number above 0, got {made:f}")
-    return made
+    result = number(value, field)
+    if not math.isfinite(result) or result <= 0:
+        raise Error(field, f"must be a finite number above 0, got {result:f}")
+    return result
 
 
 def items_of(value: Any, field: str, expected: str = "a list") -> list[Any]:
-    """What a list holds, or what can be gone through."""
+    """Returns the items of a list or of another iterable."""
     try:
         if isinstance(value, (str, bytes, dict)):
             raise TypeError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's own counter on a user's model and batch, beside the library's count of both."""
+"""Compares PyTorch's FlopCounterMode with floptally on a user's model and batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._cost import cost as cost_of
 from ._cost import is_diffusion, place_of, unwrapped
-from ._errors import Error
+from ._core import Plan
+from ._errors import AssumptionWarning, Error
 from ._parts import names_of
 from ._report import Report
 
@@ -20,29 +21,35 @@ if TYPE_CHECKING:
     import torch
 
     from ._core import Breakdown, Cost
-    from ._types import PageLike
-    from ._words import ConventionName
+    from ._types import SpecLike
+    from ._literals import ConventionName
 
-#: Kinds of rows of recurrent states.
+#: Kinds of entries of recurrent states.
 STATES = ("state", "delta_rule", "scan")
-#: What makes PyTorch's number another than the library's by the same convention, each with its reason.
+#: Known differences between PyTorch's number and the library's by the same convention, with the reason.
 MEANINGS = {
     "recompute": "what checkpointing runs again, which FlopCounterMode counts with the rest",
     "constants": "products of neither data nor weights, as the angles of rotary positions in older releases",
     "grouped_convolutions": "the weight gradient of a convolution in groups, which FlopCounterMode takes over the "
     "channels of all groups",
-    "packed_rows": "documents of a packed row, which run here as one row under a mask: its square, not theirs",
+    "packed_rows": "documents of a packed sequence, which run here as one row under a mask: its square, not theirs",
     "recurrent_state": "the algorithm that ran a recurrent state, which multiplies otherwise than the recurrence",
     "frozen_weights": "gradients that frozen weights do not need, where the plan counts a step that trains them",
     "padding": "slots without a real token",
+    "no_formula": "products that PyTorch's FlopCounterMode has no formula for, or counts a quarter of since they are "
+    "complex",
+    "sample_pairs": "products of each sample with each other one, as the logits of a contrastive loss, which no entry "
+    "of a config's cost counts",
+    "cut_positions": "positions that a causal convolution computes beyond the last token, and that are cut off",
 }
 
 
 @dataclass(frozen=True)
 class VerifiedComponent:
-    """A component as PyTorch's counter and the library count it, in FLOPs of forward and backward.
+    """FLOPs of one component, forward and backward, as PyTorch's FlopCounterMode and as floptally count it.
 
-    modules: of the model that are in it; empty where none was found. exact: its useful FLOPs by the convention exact.
+    modules: the model's modules in this component. Empty if none was found.
+    exact: useful FLOPs by the convention exact.
     """
 
     name: str
@@ -53,14 +60,14 @@ class VerifiedComponent:
 
     @property
     def difference(self) -> int:
-        """What PyTorch counts more than the library by the same convention."""
+        """PyTorch's FLOPs minus floptally's by the same convention."""
         return self.pytorch - self.counted
 
 
 class Verification(Report):
-    """PyTorch's FlopCounterMode on a model and a batch beside the library's count of them: `floptally.verify` makes one.
+    """Compares PyTorch's FlopCounterMode with floptally on one model and batch. `floptally.verify` returns one.
 
-    str() is a table, in a notebook too.
+    `str()` is a table; a notebook shows it too.
     """
 
     def __init__(self, found: dict[str, Any]) -> None:
@@ -76,63 +83,64 @@ class Verification(Report):
 
     @property
     def counted(self) -> int:
-        """FLOPs as the library counts all slots of the batch by `convention`, PyTorch's own."""
+        """FLOPs of all slots of the batch as floptally counts them by `convention`, which imitates PyTorch."""
         return int(self._found["counted"])
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs by the convention exact: what a meter counts."""
+        """Useful FLOPs by the convention exact. A meter counts these."""
         return int(self._found["exact"])
 
     @property
     def convention(self) -> str:
-        """The convention that counts as FlopCounterMode does: torch_flop_counter, or torch_flop_counter_eager where no
-        fused attention ran."""
+        """The convention that imitates FlopCounterMode: torch_flop_counter, or torch_flop_counter_eager if no fused
+        attention ran."""
         return str(self._found["convention"])
 
     @property
     def source(self) -> str:
-        """Where the library's cost is from: "config", "from_torch" or "given"."""
+        """Where floptally's cost is from: "config", "from_torch", or "given" if you passed it."""
         return str(self._found["source"])
 
     @property
     def components(self) -> dict[str, VerifiedComponent]:
-        """By name. Where modules and components could not be told apart, several are one."""
+        """A VerifiedComponent for each name. Components whose modules could not be told apart are merged."""
         return {
-            one["name"]: VerifiedComponent(
-                one["name"], list(one["modules"]), int(one["pytorch"]), int(one["counted"]), int(one["exact"])
+            component["name"]: VerifiedComponent(
+                component["name"], list(component["modules"]), int(component["pytorch"]), int(component["counted"]), int(component["exact"])
             )
-            for one in self._found["components"]
+            for component in self._found["components"]
         }
 
     @property
     def differences(self) -> dict[str, int]:
-        """What PyTorch counts more than the library by the same convention, by its reason."""
+        """PyTorch's FLOPs minus floptally's by the same convention, for each known reason."""
         return {one["name"]: int(one["flops"]) for one in self._found["differences"]}
 
     @property
     def unexplained(self) -> int:
-        """What is left of the difference without a reason: 0 where all is well."""
+        """The part of the difference without a known reason. 0 if the counts agree."""
         return int(self._found["unexplained"])
 
     @property
     def equal(self) -> bool:
-        """True where both numbers are one, together with the named differences."""
+        """True if both counts are equal after the known differences."""
         return self.unexplained == 0
 
     @property
     def terms(self) -> dict[str, int]:
-        """From the library's count by `convention` to exact, by what each choice differs; they add up."""
-        return {one["name"]: int(one["flops"]) for one in self._found["terms"]}
+        """The differences between floptally's count by `convention` and the exact count, by reason. Their sum is the
+        whole difference."""
+        return {term["name"]: int(term["flops"]) for term in self._found["terms"]}
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known to read the numbers."""
+        """What you need to know to read the numbers."""
         return list(self._found["notes"])
 
     @property
     def line(self) -> str:
-        """All of it in a line, for a log."""
+        """The result in one line, for a log."""
         return _line(self._found)
 
     def __repr__(self) -> str:
@@ -146,72 +154,124 @@ def verify(
     cost: Cost | None = None,
     arguments: Callable[[Any], dict[str, Any]] | None = None,
     loss: Callable[[Any], torch.Tensor] | None = None,
-    page: PageLike | Iterable[PageLike] | None = None,
+    spec: SpecLike | Iterable[SpecLike] | None = None,
+    formulas: Mapping[Any, Callable[..., int]] | None = None,
     real: bool = False,
 ) -> Verification:
-    """Runs PyTorch's FlopCounterMode on a model and a batch, and the library's count of them beside it.
+    """Runs PyTorch's FlopCounterMode on a model and a batch, and compares it with floptally's count.
 
         print(floptally.verify(model, next(iter(loader))))
 
-    The step runs on fake tensors of the batch's shapes: nothing is computed, nothing of the model's size is allocated,
-    and the model stays as it is, also its gradients.
+    The step runs on fake tensors with the batch's shapes. It computes nothing, allocates nothing of the model's
+    size, and leaves the model and its gradients unchanged.
 
     Args:
-        model: of transformers or diffusers, wrapped or with adapters too; or any module, which is then counted by
+        model: a model of transformers or diffusers, also wrapped or with adapters. Any other module is counted by
             `floptally.from_torch` with the batch as its example.
-        batch: what its forward takes: a mapping as collators make it, a tuple of positional arguments, or a tensor.
-        cost: the library's cost of the model, where it is not to be read here.
-        arguments: from the batch to the keywords of `Cost.flops`; `floptally.callbacks.batch_arguments` by default.
-        loss: from the output to the tensor that ``backward()`` is called on; the sum of all floating outputs by default.
-        page: how the config is read, as in `floptally.cost`.
-        real: runs the step on a copy of the model with its numbers, where what runs depends on data.
+        batch: what the model's forward takes: a mapping as collators make it, a tuple of positional arguments, or a
+            tensor.
+        cost: floptally's cost of the model. By default it is read from the model.
+        arguments: a function from the batch to the keywords of `Cost.flops`; `floptally.callbacks.batch_arguments`
+            by default.
+        loss: a function from the output to the tensor that ``backward()`` is called on. By default the sum of all
+            floating outputs.
+        spec: how the config is read, as in `floptally.cost`.
+        formulas: FLOPs of operators that PyTorch has no formula for, as in `floptally.from_torch`.
+        real: True runs the step on a copy of the model with its weights. Needed if what runs depends on data.
 
     Raises:
-        Error: "torch" where PyTorch is missing; what `floptally.from_torch` raises where the step cannot run.
+        Error: "torch" if PyTorch is missing; the errors of `floptally.from_torch` if the step cannot run.
+
+    Warns:
+        AssumptionWarning: names operators that multiply and count nothing.
     """
     torch = _torch()
     if not isinstance(model, torch.nn.Module):
         raise Error("model", f"must be a torch.nn.Module, got {type(model).__name__}")
+    from ._torch_process import left_as_found
+
+    with left_as_found() as created:
+        made, assumed = _verified(model, batch, cost, arguments, loss, spec, real, formulas, created)
+    for note in assumed:
+        warnings.warn(note, AssumptionWarning, stacklevel=2)
+    return made
+
+
+def _verified(
+    model: Any, batch: Any, cost: Cost | None, arguments: Any, loss: Any, spec: Any, real: bool, formulas: Any,
+    created: list[Any],
+) -> tuple[Verification, list[str]]:  # fmt: skip
+    """Does the work of `verify`. Returns also the notes about operators that count nothing. created: gets a reference
+    to each fake tensor."""
     from ._from_torch import from_torch, sized_inputs
-    from ._torch_rows import batch_of
+    from ._torch_entries import batch_of
 
     notes: list[str] = []
-    ours, source = cost, "given"
-    if ours is None:
+    library, source = cost, "given"
+    if library is None:
         source = "config"
         try:
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
-                ours = cost_of(model, page=page)  # type: ignore[arg-type]
-            notes += [str(one.message) for one in said]
+                library = cost_of(model, spec=spec)
+            notes += [str(one.message) for one in warned]
         except Error as problem:
             source = "from_torch"
-            notes.append(f"it has no page, and is counted by from_torch ({problem.field}: {problem.problem})")
-            ours = from_torch(model, batch, loss=loss, real=real)
+            notes.append(f"it has no spec, and is counted by from_torch ({problem.field}: {problem.problem})")
+            library = from_torch(model, batch, loss=loss, real=real, formulas=formulas)
     if arguments is not None:
-        given = arguments(batch)
+        keywords = arguments(batch)
     elif source == "from_torch":
-        given = batch_of(*_size_of(batch, sized_inputs))
+        keywords = batch_of(*_size_of(batch, sized_inputs))
     elif is_diffusion(model):
-        given = _latents(unwrapped(model), batch)
+        keywords = _latents(unwrapped(model), batch)
     else:
         from .callbacks._batches import Sides, arguments_of, named
 
-        given = arguments_of(named(batch), Sides.of(ours, unwrapped(model)))
-    step = _run(model, batch, loss, real, notes)
-    return Verification(_compared(unwrapped(model), ours, source, given, step, batch, notes))
+        keywords = arguments_of(named(batch), Sides.of(library, unwrapped(model)))
+        kept = _kept_logits(batch)
+        if kept is not None:
+            keywords["logits"] = kept
+    step = _run(model, batch, loss, real, notes, formulas, created)
+    assumed = _without_formula(step)
+    notes += assumed
+    found = _compared(unwrapped(model), library, source, keywords, step, batch, notes)
+    return Verification(found), assumed
+
+
+def _kept_logits(batch: Any) -> int | None:
+    """Returns the number of tokens whose logits the model computes, if the batch says so by transformers'
+    logits_to_keep: the last n tokens of each row, or a tensor of their indices. None for all tokens."""
+    rows = _rows_of(batch)
+    kept: Any = batch.get("logits_to_keep") if rows else None
+    if hasattr(kept, "numel"):
+        return int(kept.numel()) * len(rows)
+    return min(int(kept), rows[0]) * len(rows) if kept else None
+
+
+def _without_formula(step: Any) -> list[str]:
+    """Returns a note for each operator of the step that counts nothing although it multiplies."""
+    from ._from_torch import NOT_A_PRODUCT
+
+    notes = []
+    for module, op in step.uncounted:
+        notes.append(f"{op} has no formula in FlopCounterMode and counts nothing: in {module or 'the model'}")
+    for module, op in step.others:
+        notes.append(f"{op}, in {module or 'the model'}, {NOT_A_PRODUCT}")
+    return list(dict.fromkeys(notes))
 
 
 def _torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise Error("torch", "is not installed, and floptally.verify runs PyTorch's own counter: pip install torch") from None
+        raise Error("torch", "is not installed, but floptally.verify runs PyTorch's counter: pip install torch") from None
     return torch
 
 
 def _size_of(batch: Any, sized_inputs: Callable[[Any], Any]) -> tuple[Any, int]:
-    """The size of an example as from_torch takes it: samples and, where it has such, tokens."""
+    """Returns (size, how many of its three numbers vary). A size is (samples, tokens, 0), or (samples, 0, 0) if the
+    number of tokens does not vary."""
     from ._from_torch import split
     from ._torch_trace import tensors_in
 
@@ -225,86 +285,105 @@ def _size_of(batch: Any, sized_inputs: Callable[[Any], Any]) -> tuple[Any, int]:
 
 
 def _latents(model: Any, batch: Any) -> dict[str, Any]:
-    """The samples of a class of diffusers, each a grid of what it takes, with its text."""
+    """Returns the keywords of `Cost.flops` for a batch of a diffusers model: grid_thw, the grid [frames, rows, columns]
+    of each sample's latents, and, if the batch has a text, encoder_lengths, the text's tokens for each sample."""
     named = batch if isinstance(batch, Mapping) else {}
     latents = [named[name] for name in ("hidden_states", "sample") if hasattr(named.get(name), "shape")]
-    shape = [int(n) for one in latents[:1] for n in one.shape]
+    shape = [int(n) for latent in latents[:1] for n in latent.shape]
     if len(shape) not in (3, 4, 5):
         raise Error(
             "batch",
-            "must have hidden_states or sample of rank 3 to 5; give arguments=, a function from it to grid_thw and "
+            "must have hidden_states or sample of rank 3 to 5; pass arguments=, a function from the batch to grid_thw and "
             "encoder_lengths",
         )
     if len(shape) == 5 and shape[1] != getattr(model.config, "in_channels", shape[1]):
         shape[1:3] = shape[2:0:-1]  # frames before channels
     grid = [1] * (6 - len(shape)) + shape[2:] if len(shape) > 3 else [1, 1, shape[1]]
-    made: dict[str, Any] = {"grid_thw": [grid[-3:]] * shape[0]}
+    keywords: dict[str, Any] = {"grid_thw": [grid[-3:]] * shape[0]}
     text: Any = named.get("encoder_hidden_states")
     if hasattr(text, "shape") and len(text.shape) == 3:
-        made["encoder_lengths"] = [int(text.shape[1])] * shape[0]
-    return made
+        keywords["encoder_lengths"] = [int(text.shape[1])] * shape[0]
+    return keywords
 
 
-def _run(model: Any, batch: Any, loss: Any, real: bool, notes: list[str]) -> Any:
-    """A step of a copy of the model under FlopCounterMode, which leaves the model as it is."""
+def _run(
+    model: Any, batch: Any, loss: Any, real: bool, notes: list[str], formulas: Any, created: list[Any]
+) -> Any:
+    """Runs forward, loss and backward of a copy of the model under FlopCounterMode, and returns the recorded step. The
+    model itself is unchanged.
+
+    notes: gets what the caller should tell the user. created: gets a reference to each fake tensor.
+    """
     import torch
 
-    from . import _torch_kernels, _torch_trace
-    from ._from_torch import PLAIN_INPUTS, decided_by_data, not_running, prepare_transformers, split, summed
+    from . import _torch_formulas, _torch_kernels, _torch_trace
+    from ._from_torch import PLAIN_INPUTS, decided_by_data, not_running, prepare_transformers, split, summed, with_tensors
 
-    given = unwrapped(model)
+    inner = unwrapped(model)
     mode = None if real else _torch_kernels.fake_mode()
-    copy = _torch_trace.real_copy(given) if mode is None else _torch_trace.fake_copy(given, mode)
-    prepare_transformers(copy, real)
-    for one in copy.modules():
-        config: Any = getattr(one, "config", None)
+    copy = _torch_trace.real_copy(inner) if mode is None else _torch_trace.fake_copy(inner, mode)
+    prepare_transformers(copy, real, ("eager",))  # batched products are the same; grouped ones have no formula
+    if torch.backends.mha.get_fastpath_enabled() and any(_has_fast_path(module) for module in copy.modules()):
+        notes.append(
+            "PyTorch's fast path for attention is off here: where nothing needs a gradient it is one operator, for which "
+            "FlopCounterMode counts nothing"
+        )
+    own = _torch_formulas.Formulas(formulas)
+    for module in copy.modules():
+        config: Any = getattr(module, "config", None)
         name = str(getattr(config, "_attn_implementation", ""))
         if "flash" in name:
             config._attn_implementation = "sdpa"
-            said = f"its attention, {name}, runs here as PyTorch's own, whose products are the same"
-            notes += [said] * (said not in notes)
+            note = f"its attention, {name}, runs here as PyTorch's own, whose products are the same"
+            notes += [note] * (note not in notes)
 
     def inputs() -> tuple[tuple[Any, ...], dict[str, Any]]:
         faked = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
 
-        def made(value: Any) -> Any:
-            if isinstance(value, torch.Tensor):
-                if not faked:
-                    return value.detach().cpu()
-                empty = torch.empty(value.shape, dtype=value.dtype)
-                return empty.requires_grad_(value.requires_grad and value.is_leaf)
-            if isinstance(value, Mapping):
-                return {key: made(one) for key, one in value.items()}
-            return type(value)(made(one) for one in value) if type(value) in (list, tuple) else value
+        def made(value: torch.Tensor) -> torch.Tensor:
+            if not faked:
+                return value.detach().cpu()
+            empty = torch.empty(value.shape, dtype=value.dtype)
+            return empty.requires_grad_(value.requires_grad and value.is_leaf)
 
-        args, kwargs = split(batch)
-        return made(args), made(kwargs)
+        args, kwargs = with_tensors(split(batch), made)
+        return args, kwargs
 
     def step(by_example: bool) -> Any:
-        return _torch_trace.run_step(copy, mode, inputs, loss or summed, PLAIN_INPUTS, {}, 0, by_example)
+        return _torch_trace.run_step(copy, mode, inputs, loss or summed, PLAIN_INPUTS, own, 0, by_example, created)
 
     try:
-        with torch.random.fork_rng(devices=[], enabled=real):
-            try:
-                return step(False)
-            except Exception as problem:
-                if isinstance(problem, Error) or real or not decided_by_data(problem):
-                    raise
-                return step(True)
+        try:
+            found = step(False)
+        except Exception as problem:
+            if isinstance(problem, Error) or real or not decided_by_data(problem):
+                raise
+            found = step(True)
+        own.check(found.ran)
+        return found
     except Error:
         raise
     except Exception as problem:
         raise not_running(copy, problem, "this batch", real) from problem
 
 
+def _has_fast_path(module: Any) -> bool:
+    """True for a layer of PyTorch that runs as one operator where nothing needs a gradient."""
+    import torch
+
+    layers = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoderLayer)
+    return isinstance(module, layers) and not module.training
+
+
 @dataclass
 class Group:
-    """Products of modules that are alike, layers folded."""
+    """Products of the same module in all layers."""
 
     modules: dict[str, None] = field(default_factory=dict)
     forward: int = 0
     backward: int = 0
-    places: set[str] = field(default_factory=set)  #: components that the names of its products say
+    own: int = 0  #: of both: what FlopCounterMode alone does not count
+    places: set[str] = field(default_factory=set)  #: components suggested by the names of its products
 
     def add(self, module: str, forward: int, backward: int) -> None:
         self.modules[module] = None
@@ -317,46 +396,62 @@ class Group:
 
 
 def _compared(
-    model: Any, ours: Cost, source: str, given: dict[str, Any], step: Any, batch: Any, notes: list[str]
+    model: Any, library: Cost, source: str, keywords: dict[str, Any], step: Any, batch: Any, notes: list[str]
 ) -> dict[str, Any]:
+    from ._torch_entries import with_every_operator
+
     fused = any(product.kind == "attention" for product in step.products)
     convention: ConventionName = "torch_flop_counter" if fused else "torch_flop_counter_eager"
-    counted = ours.flops(convention=convention, **given)
-    exact = ours.flops(**given)
-    groups = _groups(model, ours, source, step)
+    if source == "from_torch":
+        library = with_every_operator(library)  # the difference is named below
+    counted = library.flops(convention=convention, **keywords)
+    exact = library.flops(**keywords)
+    groups = _groups(model, library, source, step)
     lines = _matched(groups, counted, exact)
     named = {
-        "recompute": step.recomputed,
+        "recompute": step.recomputed - step.own_recomputed,
         "constants": sum(step.constants.values()),
         "grouped_convolutions": sum(product.groups_excess for product in step.products),
+        "no_formula": step.own_recomputed - sum(step.unlike_pytorch.values()),
     }
-    more = step.total - counted.padded_total
+    pytorch = step.total - sum(step.unlike_pytorch.values())
+    more = pytorch - counted.padded_total
+    outside = sum(
+        one.outside * (one.forward + one.backward - one.groups_excess) // one.forward for one in step.products if one.outside
+    )
+    if more - sum(named.values()) == outside:
+        named["cut_positions"] = outside
+    batched = len(keywords.get("lengths", ())) or next((n for n in _samples_of(batch)), 0)
+    pairs = sum(
+        one.forward + one.backward
+        for one in step.products
+        if one.kind == "activations" and one.dims[:2] == (1, batched) and one.dims[3:] == (batched,)
+    )
+    if more - sum(named.values()) == pairs:
+        named["sample_pairs"] = pairs
     rows = _rows_of(batch)
-    if more - sum(named.values()) and rows and {"cu_seqlens", "lengths"} & given.keys():
-        named["packed_rows"] = ours.flops(convention=convention, lengths=rows).padded_total - counted.padded_total
-    if more - sum(named.values()) and not all(one.requires_grad for one in model.parameters()):
+    if more - sum(named.values()) and rows and {"cu_seqlens", "lengths"} & keywords.keys():
+        named["packed_rows"] = library.flops(convention=convention, lengths=rows).padded_total - counted.padded_total
+    if more - sum(named.values()) and not all(parameter.requires_grad for parameter in model.parameters()):
         named["frozen_weights"] = sum(min(0, one.backward - one.groups_excess - _whole(one)) for one in step.products)
-    states = {row.component for row in ours.rows if row.kind in STATES}
+    states = {row.component for row in library.entries if row.kind in STATES}
     unlike = [line["name"] for line in lines if line["pytorch"] != line["counted"]]
     if unlike and all(states & set(name.split(", ")) for name in unlike):
         named["recurrent_state"] = more - sum(named.values())
     named = {name: flops for name, flops in named.items() if flops}
     if named.get("packed_rows", 0) and more != sum(named.values()):
-        del named["packed_rows"]  # it is not that
-    missing = {op: module for module, op in step.uncounted}
-    for op, module in missing.items():
-        notes.append(f"{op} has no formula in FlopCounterMode and counts nothing: in {module or 'the model'}")
+        del named["packed_rows"]  # it does not explain the difference
     notes += [f"what runs depends on data: {one}" for one in sorted(step.supposed)]
-    compared = ours.compare(convention=convention, **{key: value for key, value in given.items() if key != "logits"})
+    compared = library.compare(convention=convention, **_of_measured_logits(library, keywords))
     terms = {"padding": counted.total - counted.padded_total, **compared.conventions[convention].terms}
     meanings = {
         term["name"]: term["meaning"] for one in compared.to_dict()["conventions"] for term in one["terms"]
     }
     return {
-        "model_type": ours.model_type,
+        "model_type": library.model_type,
         "source": source,
         "convention": convention,
-        "pytorch": str(step.total),
+        "pytorch": str(pytorch),
         "counted": str(counted.padded_total),
         "exact": str(exact.total),
         "equal": more == sum(named.values()),
@@ -374,8 +469,26 @@ def _compared(
     }
 
 
+def _of_measured_logits(library: Cost, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Returns keywords in which the number of logits stands as a measured number and a plan, for `Cost.compare`."""
+    if not isinstance(keywords.get("logits"), int):
+        return {key: value for key, value in keywords.items() if key != "logits"}
+    plan = keywords.get("plan") or library.plan or Plan()
+    parts = "phase recompute flash_attention weights recompute_components recompute_every repeated indexer".split()
+    plan = Plan(**{part: getattr(plan, part) for part in parts}, logits="measured")
+    measured = {**keywords.get("measured", {}), "logits": keywords["logits"]}
+    return {**{key: value for key, value in keywords.items() if key != "logits"}, "plan": plan, "measured": measured}
+
+
+def _samples_of(batch: Any) -> Iterable[int]:
+    """Returns the first axes of a batch's tensors, which are the number of samples in most."""
+    from ._torch_trace import tensors_in
+
+    return (int(one.shape[0]) for one in tensors_in(batch) if one.dim() > 1)
+
+
 def _whole(product: Any) -> int:
-    """FLOPs of the backward of a product whose operands both have a gradient."""
+    """Returns the FLOPs that the backward of a product has if both of its operands need a gradient."""
     if product.kind != "attention":
         return int(2 * product.forward)
     heads, queries, keys, width, value_width = product.dims
@@ -383,31 +496,34 @@ def _whole(product: Any) -> int:
 
 
 def _rows_of(batch: Any) -> list[int]:
-    """The rows of a batch of ids, as one sequence each."""
+    """Returns the lengths of the sequences of a batch, if each row of its input_ids is one sequence. Empty without
+    input_ids of two axes."""
     ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
     shape: tuple[int, ...] = tuple(getattr(ids, "shape", ()))
     return [int(shape[1])] * int(shape[0]) if len(shape) == 2 else []
 
 
-def _groups(model: Any, ours: Cost, source: str, step: Any) -> list[Group]:
-    """Products by folded module, with the component that the names of their weights or modules say."""
-    from ._torch_rows import Names
+def _groups(model: Any, library: Cost, source: str, step: Any) -> list[Group]:
+    """Returns a group for each module name with layer indices folded, with the module's FLOPs and the components that
+    it could be, by the names of its weights or of the module."""
+    from ._torch_entries import Names
 
     names = Names(model, None, None)
     stored: dict[tuple[str, str], None] = {}
     cores: dict[str, None] = {}
-    for row in ours.rows:
+    for row in library.entries:
         if row.kind in ("scores", "values", *STATES):
             cores[row.component] = None
         elif row.weight or row.component == "lm_head":
             stored[row.component, row.weight or row.component] = None
     found: dict[tuple[str, bool], Group] = {}
-    components = set(ours.components)
+    components = set(library.components)
     for product in step.products:
         is_weight = product.kind == "weight"
         folded = names.component(product.module)
         group = found.setdefault((folded, is_weight), Group())
         group.add(folded, product.forward, product.backward - product.groups_excess)
+        group.own += product.own_forward + product.own_backward
         if source == "from_torch" and folded in components:
             group.places.add(folded)
         elif not is_weight and len(cores) == 1:
@@ -420,10 +536,11 @@ def _groups(model: Any, ours: Cost, source: str, step: Any) -> list[Group]:
 
 
 def _matched(groups: list[Group], counted: Breakdown, exact: Breakdown) -> list[dict[str, Any]]:
-    """A line for each component: its modules are those whose names say it, else those that no name says and whose numbers
-    are its own. What is left of both is one line."""
-    theirs = {name: (one.forward, one.backward) for name, one in counted.padded.components.items() if one.total}
-    useful = {name: one.total for name, one in exact.useful.components.items()}
+    """Returns a line of the table for each component, as a dict: its modules, and its FLOPs by PyTorch and by
+    floptally. Modules are assigned to components by name first, then by equal FLOPs. One last line has all modules
+    and components that were not assigned."""
+    theirs = {name: (component.forward, component.backward) for name, component in counted.padded.components.items() if component.total}
+    useful = {name: component.total for name, component in exact.useful.components.items()}
     lines: dict[str, list[Group]] = {}
     for group in groups:
         if len(group.places) == 1 and next(iter(group.places)) in theirs:
@@ -443,24 +560,25 @@ def _matched(groups: list[Group], counted: Breakdown, exact: Breakdown) -> list[
         return {
             "name": name,
             "modules": [module for group in own for module in group.modules],
-            "pytorch": str(sum(sum(group.work) for group in own)),
+            "pytorch": str(sum(sum(group.work) - group.own for group in own)),
             "counted": str(sum(sum(theirs[one]) for one in of)),
             "exact": str(sum(useful.get(one, 0) for one in of)),
         }
 
-    made = [line(name, lines[name], [name]) for name in theirs if name in lines]
+    result = [line(name, lines[name], [name]) for name in theirs if name in lines]
     if free or left:
-        made.append(line(", ".join(left) or "not counted here", free, left))
-    return made
+        result.append(line(", ".join(left) or "not counted here", free, left))
+    return result
 
 
 def _work(groups: Iterable[Group]) -> tuple[int, int]:
     groups = list(groups)
-    return sum(one.forward for one in groups), sum(one.backward for one in groups)
+    return sum(group.forward for group in groups), sum(group.backward for group in groups)
 
 
 def _subsets(groups: list[Group]) -> Iterable[tuple[Group, ...]]:
-    """Few groups at a time: more of them could be equal by chance."""
+    """Returns all subsets of one, two or three groups; of more than 40 groups, those of one or two. Larger subsets
+    could have the FLOPs of a component by chance."""
     for size in (1, 2, 3):
         if len(groups) <= 40 or size < 3:
             yield from combinations(groups, size)
@@ -478,7 +596,8 @@ def _signed(value: int) -> str:
 
 
 def _shown(modules: list[str]) -> str:
-    """Names of modules, those of one parent together: model.layers.*.mlp.{gate_proj,up_proj}."""
+    """Formats module names. Names that differ in their last part only are joined:
+    model.layers.*.mlp.{gate_proj,up_proj}."""
     children: dict[str, list[str]] = {}
     for module in modules:
         parent, _, own = module.rpartition(".")
@@ -494,18 +613,18 @@ def _line(found: dict[str, Any]) -> str:
     text = f"PyTorch counts {_digits(total)} FLOPs"
     if total == counted:
         return f"{text}, and so does {found['convention']}"
-    said = "".join(f", {_signed(int(one['flops']))} {one['name']}" for one in found["differences"])
+    reasons = "".join(f", {_signed(int(one['flops']))} {one['name']}" for one in found["differences"])
     rest = f", {_signed(left)} without a reason" if left else ""
-    return f"{text}, {found['convention']} {_digits(counted)}{said}{rest}"
+    return f"{text}, {found['convention']} {_digits(counted)}{reasons}{rest}"
 
 
 def _cells(found: dict[str, Any]) -> dict[str, Any]:
-    """The table as the library's other tables are in JSON."""
+    """Returns the table of a verification in the JSON form that all tables of the library have."""
 
     def row(name: str, *numbers: int | str) -> list[dict[str, str]]:
         cells = [{"text": name}]
-        for one in numbers:
-            cells.append({"text": _digits(one), "exact": str(one)} if isinstance(one, int) else {"text": one})
+        for number in numbers:
+            cells.append({"text": _digits(number), "exact": str(number)} if isinstance(number, int) else {"text": number})
         return cells
 
     def columns(*names: str) -> list[dict[str, str]]:
@@ -513,17 +632,17 @@ def _cells(found: dict[str, Any]) -> dict[str, Any]:
 
     components = [
         row(
-            one["name"], int(one["pytorch"]), int(one["counted"]), _signed(int(one["pytorch"]) - int(one["counted"])),
-            int(one["exact"]), _shown(one["modules"]),
+            component["name"], int(component["pytorch"]), int(component["counted"]), _signed(int(component["pytorch"]) - int(component["counted"])),
+            int(component["exact"]), _shown(component["modules"]),
         )
-        for one in found["components"]
+        for component in found["components"]
     ]  # fmt: skip
     totals = [int(found[key]) for key in ("pytorch", "counted", "exact")]
     components.append(row("total", totals[0], totals[1], _signed(totals[0] - totals[1]), totals[2], ""))
     rest = [row(one["name"], _signed(int(one["flops"])), one["meaning"]) for one in found["differences"]]
     if int(found["unexplained"]):
         rest.append(row("without a reason", _signed(int(found["unexplained"])), "what neither side explains"))
-    terms = [row(one["name"], _signed(int(one["flops"])), one["meaning"]) for one in found["terms"]]
+    terms = [row(term["name"], _signed(int(term["flops"])), term["meaning"]) for term in found["terms"]]
     sections = [
         {
             "columns": columns("component", "PyTorch", found["convention"], "difference", "exact", "modules"),
@@ -550,4 +669,4 @@ def _text(table: dict[str, Any]) -> str:
                 for text, width, column in zip(row, widths, columns)
             ]
             lines.append(("  " + "  ".join(cells)).rstrip())
-    return "\n".join([*lines, *([""] if table["notes"] else []), *(f"note: {one}" for one in table["notes"])]) + "\n"
+    return "\n".join([*lines, *([""] if table["notes"] else []), *(f"note: {note}" for note in table["notes"])]) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of a step went, made of the JSON of its account."""
+"""Waterfalls: where the time of a training step went."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from ._values import as_int, count, flag, flops, is_list, items_of, number, posi
 
 if TYPE_CHECKING:
     from ._accelerators import Accelerator
-    from ._core import Breakdown, ContextShares, MaskedTiles
-    from ._words import Precision, Schedule, ZeroStates
+    from ._core import Breakdown, ContextShards, MaskedTiles
+    from ._literals import LayerSplit, Precision, Schedule, ZeroStates
 
-STAYS: Any = ...  # a choice that is not given
+STAYS: Any = ...  # an argument that was not passed
 
 Said = dict[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
 class WaterfallLine:
-    """A line of a waterfall. All of them add up to the step's time.
+    """One cause of lost time in a training step, or the useful work. All lines add up to the step's time.
 
-    step: what it is, in one word: useful (the MFU), padding, recompute, ...; "apart" of what the caller timed.
-    is_known: whether it was said; else it is 0 here and part of the last line.
-    gpu_nanoseconds: over all GPUs, an exact int; below 0 only for precisions that are faster than the stated one.
-    seconds: of one GPU.
-    points: per cent of the peak; below 0 is lost, as in the table. The first line's are the MFU.
-    note: what it rests on.
-    usually_helps: what usually helps against it; "" where nothing is lost.
+    step: the cause in one word: useful (the MFU), padding, recompute, ...; "apart" for a time that you passed.
+    is_known: False if nothing was passed about this cause. Its time is then 0 here and part of the last line.
+    gpu_nanoseconds: GPU time of all GPUs together, an exact int. Negative only if work ran in a faster precision than
+        that of the peak you passed.
+    seconds: the time of one GPU.
+    points: the line's per cent of the peak. Losses are negative, as in the table; the first line is the MFU.
+    note: what the line's number is based on.
+    usually_helps: what usually reduces this loss; "" if nothing is lost.
     """
 
     step: str
@@ -56,19 +57,20 @@ class WaterfallLine:
 
 @dataclass(frozen=True, repr=False)
 class ComponentLine:
-    """A line of a step by component. The points of all add up to 100 less the MFU.
+    """The time of one component in a step, and how much it lowers the MFU. The points_lost of all lines are 100 minus
+    the MFU.
 
-    components: whose FLOPs it ran.
-    passes: those that its time is of: train (all), forward or backward.
-    is_timed: else it is all that nobody timed, waits and idle GPUs among it.
-    gpu_nanoseconds: over all GPUs, an exact int.
-    seconds: of one GPU.
-    share: of the step's time.
-    mfu: of its own time.
-    kernel_rate: the same of all that it executes.
-    points_lost: what it takes from the MFU, in per cent of the peak.
-    points_not_useful: of them: executed and not useful.
-    points_below_peak: of them: kernels below their peak.
+    components: the components that ran in this time.
+    passes: the passes that the time covers: train (all), forward or backward.
+    is_timed: False for the line with all time that nobody measured, waits and idle GPUs included.
+    gpu_nanoseconds: GPU time of all GPUs together, an exact int.
+    seconds: the time of one GPU.
+    share: the share of the step's time.
+    mfu: useful FLOPs over the peak in the component's own time.
+    kernel_rate: executed FLOPs over the peak in the component's own time.
+    points_lost: how much the component lowers the MFU, in per cent of the peak.
+    points_not_useful: the part of points_lost for executed work that is not useful.
+    points_below_peak: the part of points_lost for kernels below their peak.
     """
 
     name: str
@@ -90,15 +92,15 @@ class ComponentLine:
 
 @dataclass(frozen=True, repr=False)
 class RankLine:
-    """A rank's step, from its trace. All are seconds of one device, and all but hidden add up to the step.
+    """The step of one rank, from its trace: seconds of one device. All fields but hidden add up to the step.
 
-    seconds: of the step.
-    computing: kernels of counted work, and those that no pattern knows.
-    besides: the optimizer, data, element-wise kernels.
-    transfer: communication that no computation hides, without waiting.
-    waiting: for other ranks, inside communication that nothing hides.
-    idle: no kernel runs.
-    hidden: communication beside computation, which costs no time of its own.
+    seconds: duration of the step.
+    computing: seconds of kernels of counted work, and of unknown kernels.
+    besides: seconds of the optimizer, data loading and element-wise kernels.
+    transfer: seconds of communication that does not overlap computation, without waiting for other ranks.
+    waiting: seconds of waiting for other ranks inside communication that does not overlap computation.
+    idle: seconds in which no kernel runs.
+    hidden: seconds of communication that overlaps computation. It does not lengthen the step.
     """
 
     seconds: float
@@ -115,17 +117,17 @@ class RankLine:
 
 @dataclass(frozen=True)
 class PipelineLayout:
-    """A pipeline that fits the memory, and how long its step would take.
+    """A pipeline layout that fits the memory, with its predicted step time. `Waterfall.best()` lists them.
 
-    pp: ranks of a pipeline.
-    replicas: pipelines beside each other.
-    vpp: chunks of layers on each rank.
-    microbatches: that each pipeline runs in the step.
-    schedule: its word, as `Breakdown.waterfall` takes it.
-    memory_gib: GiB of the rank with the most: states, and activations where they were given.
-    seconds: of the step, with kernels that reach what they reach now.
-    mfu: of that step; 0.412 is 41.2 %.
-    mfu_bound: the same with kernels at their peak.
+    pp: number of pipeline ranks.
+    replicas: number of pipelines in parallel.
+    vpp: number of chunks of layers on each rank.
+    microbatches: number of microbatches that each pipeline runs in the step.
+    schedule: its name, as `Breakdown.waterfall` takes it.
+    memory_gib: GiB that the fullest rank holds: states, and activations if you passed them.
+    seconds: predicted duration of the step, if kernels keep their present rate.
+    mfu: MFU of the predicted step; 0.412 is 41.2 %.
+    mfu_bound: MFU of the predicted step if kernels ran at their peak.
     """
 
     pp: int
@@ -141,12 +143,12 @@ class PipelineLayout:
 
 @dataclass(frozen=True)
 class LayoutSearch:
-    """Pipelines that fit the memory, soonest first, and what the search left out.
+    """The pipeline layouts that fit the memory, fastest first. `Waterfall.best()` returns it.
 
-    layouts: PipelineLayout of each.
-    too_large: how many do not fit the memory.
-    impossible: how many have layers or microbatches that do not divide.
-    kept: the choices that all of them share.
+    layouts: a PipelineLayout for each.
+    too_large: how many layouts do not fit the memory.
+    impossible: how many layouts do not divide the layers or microbatches.
+    kept: the options that all layouts share.
     """
 
     layouts: list[PipelineLayout]
@@ -155,18 +157,18 @@ class LayoutSearch:
     kept: str
 
     def to_dict(self) -> dict[str, Any]:
-        """What the program prints as JSON, as a dict."""
+        """Returns the JSON that the program prints, as a dict."""
         return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
 class ComparedComponent:
-    """A component of two steps, in seconds of one GPU.
+    """The time of one component in two steps, in seconds of one GPU.
 
-    passes: those that its times are of: train (all), forward or backward.
-    before: None where the step has no such line, as in `after`.
-    slower: the time by which it became slower; below 0 where it became faster.
-    kernel_rate_before: what its kernels reached of their peak; 0 where it has no FLOPs.
+    passes: the passes that the times cover: train (all), forward or backward.
+    before, after: the time in the earlier and in the later step. None if that step has no such line.
+    slower: after minus before. Negative if the component became faster.
+    kernel_rate_before: the share of the peak that its kernels reached before; 0 if it has no FLOPs.
     """
 
     name: str
@@ -182,9 +184,9 @@ class ComparedComponent:
 
 
 class ComponentWaterfall:
-    """A step by component: what each made of its own time.
+    """The time of a training step by component, with each component's MFU in its own time.
 
-    `Waterfall.components` is one, where times were measured. str() is a table, in a notebook too.
+    `Waterfall.components` is one, if you passed measured times. `str()` is a table; a notebook shows it too.
     """
 
     def __init__(self, texts: Mapping[str, Any], gpus: int, notes: list[str]) -> None:
@@ -193,24 +195,25 @@ class ComponentWaterfall:
 
     @property
     def lines(self) -> list[ComponentLine]:
-        """ComponentLine of each time, then of those apart; the last is all that nobody timed."""
+        """A ComponentLine for each measured time, then for times apart from model work. The last line is all unmeasured
+        time."""
         whole = self.gpu_nanoseconds
-        made = []
+        result = []
         for line in self._found:
             spent, useful, executed = (int(line[key]) for key in ("gpu_nanoseconds", "useful", "executed"))
             points = [100 * part / whole for part in (spent - useful, executed - useful, spent - executed)]
-            made.append(
+            result.append(
                 ComponentLine(
                     line["name"], line["components"], line["pass"], line["timed"], spent, spent / 1e9 / self._gpus,
                     line["share_of_time"], line["mfu"], line["kernel_rate"], *points,
                 )  # fmt: skip
             )
-        return made
+        return result
 
     def against(self, before: ComponentWaterfall) -> list[ComparedComponent]:
-        """An earlier step of the same model beside this one: ComparedComponent of each line, what became slower first.
+        """Compares with an earlier step of the same model: a ComparedComponent for each line, largest slowdown first.
 
-        The differences add up to that of the steps.
+        The differences add up to the difference between the two steps.
         """
         if not isinstance(before, ComponentWaterfall):
             raise Error("before", f"must be a floptally ComponentWaterfall, got {shortened(before)}")
@@ -227,24 +230,24 @@ class ComponentWaterfall:
 
     @property
     def notes(self) -> list[str]:
-        """What a trace does not say."""
+        """Notes on what the trace does not show."""
         return list(self._notes)
 
     @property
     def gpu_nanoseconds(self) -> int:
-        """Of all lines together, an exact int."""
+        """GPU nanoseconds of all lines together, an exact int."""
         return sum(int(line["gpu_nanoseconds"]) for line in self._found)
 
     def to_table(self) -> str:
-        """What the program prints."""
+        """Returns the table that the program prints."""
         return str(self._texts["table"])
 
     def to_markdown(self) -> str:
-        """The same for a report."""
+        """Returns the table in Markdown, for a report."""
         return str(self._texts["markdown"])
 
     def to_json(self) -> str:
-        """What the program prints as JSON: nanoseconds are decimal strings."""
+        """Returns the JSON that the program prints. Nanoseconds are decimal strings."""
         return str(self._texts["json"])
 
     def __str__(self) -> str:
@@ -258,50 +261,53 @@ class ComponentWaterfall:
 
 
 class Waterfall:
-    """Where the time of a step went, from the peak to the MFU.
+    """Where the time of a training step went, from the peak down to the MFU, one line for each cause.
 
-    `Breakdown.waterfall()` makes one. str() is a table, in a notebook too; `floptally.plots.waterfall` is the picture.
+    `Breakdown.waterfall()` returns one. `str()` is a table; a notebook shows it too. `floptally.plots.waterfall`
+    draws it.
     """
 
     def __init__(
-        self, work: Breakdown, said: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
+        self, work: Breakdown, choices: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
     ) -> None:
-        """kernel_rate: that of the kernels of another step. measured: the step that was measured; None of itself."""
-        self._work, self._said, self._rate, self._measured = work, said, kernel_rate, measured
-        request = request_of(said)
+        """kernel_rate: the rate of kernels, taken from another step. measured: the step that was measured; None if it
+            is this step."""
+        self._work, self._said, self._rate, self._measured = work, choices, kernel_rate, measured
+        choices = with_layout(choices)
+        request = request_of(choices)
         if kernel_rate is not None:
             request["kernel_rate"] = number(kernel_rate, "kernel_rate")
-        tiles = said.get("masked_tiles")
+        tiles = choices.get("masked_tiles")
         self._texts: dict[str, Any] = _core._step_waterfall(
             work, json.dumps(request), tiles if isinstance(tiles, _core.MaskedTiles) else None,
-            microbatches_of(said.get("microbatches")), said.get("cp"), None if measured is None else measured._texts["measured"],
-            **{name: said[name] for name in OF_THE_DEVICE if name in said},
+            microbatches_of(choices.get("microbatches")), choices.get("cp"), None if measured is None else measured._texts["measured"],
+            **{name: choices[name] for name in OF_THE_DEVICE if name in choices},
         )  # fmt: skip
         self._found: dict[str, Any] = json.loads(self._texts["json"])
 
     @property
     def lines(self) -> list[WaterfallLine]:
-        """WaterfallLine of each; the first is what is left, the last what nothing explains."""
-        made = []
+        """A WaterfallLine for each cause. The first is the useful work, the last the unexplained rest."""
+        result = []
         for line in self._found["lines"]:
             spent, share = int(line["gpu_nanoseconds"]), 100 * line["share_of_peak"]
             points = share if line["step"] == "useful" else 0 - share
-            made.append(
+            result.append(
                 WaterfallLine(
                     line["step"], line["name"], line["known"], spent, spent / 1e9 / self.gpus, points, line["assumed"],
                     line["usually_helps"],
                 )  # fmt: skip
             )
-        return made
+        return result
 
     @property
     def mfu(self) -> float:
-        """The MFU; 0.412 is 41.2 %."""
+        """The MFU of the step; 0.412 is 41.2 %."""
         return float(self._found["mfu"])
 
     @property
     def kernel_rate(self) -> float:
-        """What kernels reach of their peak in the time that is theirs; all that is not known is in it."""
+        """The share of the peak that kernels reach in their own time. Unknown losses lower it."""
         return float(self._found["kernel_rate"])
 
     @property
@@ -311,28 +317,28 @@ class Waterfall:
 
     @property
     def gpus(self) -> int:
-        """GPUs that took part."""
+        """GPUs of the job."""
         return int(self._found["gpus"])
 
     @property
     def gpu_nanoseconds(self) -> int:
-        """Of all lines together, an exact int: the step's nanoseconds times its GPUs."""
+        """GPU time of all lines together, an exact int: the step's nanoseconds times its GPUs."""
         return sum(int(line["gpu_nanoseconds"]) for line in self._found["lines"])
 
     @property
     def work(self) -> Breakdown:
-        """The Breakdown it is of."""
+        """The Breakdown of the step."""
         return self._work
 
     @property
     def components(self) -> ComponentWaterfall | None:
-        """The same step by component; None where no times of components were given."""
+        """The same step by component. None without measured times of components."""
         texts = self._texts["components"]
         return None if texts is None else ComponentWaterfall(texts, self.gpus, self._said.get("notes", []))
 
     @property
     def ranks(self) -> list[RankLine]:
-        """RankLine of each rank in the order of its trace; empty where no traces of several ranks were given."""
+        """A RankLine for each rank in the order of the traces. Empty without traces of several ranks."""
         return [RankLine(**line) for line in self._said.get("ranks", [])]
 
     @checked
@@ -361,9 +367,15 @@ class Waterfall:
         num_layers_in_last_pipeline_stage: int | None = STAYS,
         account_for_embedding_in_pipeline_split: bool | None = STAYS,
         account_for_loss_in_pipeline_split: bool | None = STAYS,
+        pipeline_model_parallel_layout: str | None = STAYS,
+        layer_split: LayerSplit | None = STAYS,
         tp: int | None = STAYS,
         sequence_parallel: bool | None = STAYS,
-        cp: ContextShares | None = STAYS,
+        cp: ContextShards | None = STAYS,
+        ep: int | None = STAYS,
+        etp: int | None = STAYS,
+        layout: str | None = STAYS,
+        gpus_per_node: int | None = STAYS,
         network_gbps: float | Mapping[str, float] | None = STAYS,
         memory_tbps: float | None = STAYS,
         batches: int | None = STAYS,
@@ -373,24 +385,25 @@ class Waterfall:
         cache_bits: int | None = STAYS,
         distinct_experts: int | None = STAYS,
     ) -> Waterfall:
-        """The same step as it would be with other choices: its seconds follow.
+        """Predicts the step with other choices. The result's `seconds` is the new step time.
 
-        What is not given stays as it is; None is "not known". Kernels reach what they reach now, times apart stay. A
-        bound, not a promise: a smaller microbatch or a narrower matrix runs slower kernels, and nothing here knows that.
+        Arguments that you do not pass stay the same; None means "not known". Kernels keep their rate, and times
+        apart from model work stay. The prediction is a bound: smaller microbatches or narrower matrices run slower
+        kernels, which is not modelled.
 
         Args:
             work: another Breakdown: another plan, batch or model.
-            kernel_rate: what kernels reach of their peak; 1 makes the MFU an upper bound.
+            kernel_rate: the share of the peak that kernels reach; 1 makes the MFU an upper bound.
 
-        The others are those of `Breakdown.waterfall`.
+        All other arguments are those of `Breakdown.waterfall`.
         """
-        given = {name: value for name, value in locals().items() if value is not STAYS}
-        choices = kept({name: given[name] for name in given if name not in ("self", "work", "kernel_rate")})
+        arguments = {name: value for name, value in locals().items() if value is not STAYS}
+        choices = kept({name: arguments[name] for name in arguments if name not in ("self", "work", "kernel_rate")})
         if work is not None and not isinstance(work, _core.Breakdown):
             raise Error("work", f"must be a floptally.Breakdown, got {work!r}")
         if work is not None and isinstance(self._said.get("masked_tiles"), int) and "masked_tiles" not in choices:
             raise Error(
-                "masked_tiles", "are FLOPs of the work before: give those of this one, or None where nobody knows"
+                "masked_tiles", "are FLOPs of the old work: pass those of the new one, or None if they are unknown"
             )
         rate = self.kernel_rate if kernel_rate is None else kernel_rate
         measured = self if self._measured is None else self._measured
@@ -400,34 +413,36 @@ class Waterfall:
     def best(
         self, *, memory_gib: float, zero: ZeroStates = "none", activation_gib: float | None = None
     ) -> LayoutSearch:
-        """Other pipelines of as many GPUs and microbatches that fit the memory, soonest first, each as `what_if` has it.
+        """Finds other pipeline layouts that fit the memory, with the same GPUs and microbatches, fastest first.
+        Predicted as in `what_if`.
 
         Args:
-            memory_gib: GiB of one GPU.
-            zero: states that data parallel ranks split: "none", "optimizer", "gradients" or "weights".
-            activation_gib: GiB of one microbatch in all stages together, on one GPU of each, as measured; not counted
-                where it is None.
+            memory_gib: memory of one GPU in GiB.
+            zero: states that data parallel ranks shard: "none", "optimizer", "gradients" or "weights".
+            activation_gib: measured GiB of one microbatch, of one GPU of each stage, summed over the stages. None
+                does not count activations.
         """
-        said = {name: value for name, value in self._said.items() if value is not None}
+        choices = {name: value for name, value in self._said.items() if value is not None}
         equal = ("rank_work", "layers_of_chunks", "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage",
-                 "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split", "batches")  # fmt: skip
+                 "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split", "pipeline_model_parallel_layout",
+                 "layer_split", "batches")  # fmt: skip
         for name in equal:
-            if name in said:
-                raise Error("best", f"searches equal stages and microbatches; take {name} away")
-        if isinstance(said.get("microbatches"), tuple):
-            raise Error("best", "searches equal stages and microbatches; give microbatches as an int")
-        if "pp" not in said:
-            raise Error("pp", "is missing; a search is among the pipelines of as many ranks")
-        replicas = int(said.get("replicas", 1))
-        ranks = int(said["pp"]) * replicas
-        request = {"pipeline_ranks": ranks, "microbatches": int(said["microbatches"]) * replicas,
-                   "gpus_of_stage": (self.gpus - int(said.get("idle_gpus", 0))) // ranks,
+            if name in choices:
+                raise Error("best", f"searches equal stages and microbatches only: leave {name} out")
+        if isinstance(choices.get("microbatches"), tuple):
+            raise Error("best", "searches equal stages and microbatches only: pass microbatches as an int")
+        if "pp" not in choices:
+            raise Error("pp", "is missing: pass it, since the search keeps the number of pipeline ranks")
+        replicas = int(choices.get("replicas", 1))
+        ranks = int(choices["pp"]) * replicas
+        request = {"pipeline_ranks": ranks, "microbatches": int(choices["microbatches"]) * replicas,
+                   "gpus_of_stage": (self.gpus - int(choices.get("idle_gpus", 0))) // ranks,
                    "memory_gib": positive(memory_gib, "memory_gib"), "zero": zero}  # fmt: skip
         if activation_gib is not None:
             request["activation_gib"] = positive(activation_gib, "activation_gib")
-        made = json.loads(_core._fitting_pipelines(self._work, json.dumps(request)))
+        result = json.loads(_core._fitting_pipelines(self._work, json.dumps(request)))
         layouts = []
-        for one in made["found"]:
+        for one in result["found"]:
             memory = one.pop("memory_gib")
             then = self.what_if(**one)
             layouts.append(
@@ -435,30 +450,30 @@ class Waterfall:
                                mfu_bound=self.what_if(**one, kernel_rate=1).mfu)
             )  # fmt: skip
         return LayoutSearch(
-            sorted(layouts, key=lambda layout: layout.seconds), made["too_large"], made["impossible"], made["kept"]
+            sorted(layouts, key=lambda layout: layout.seconds), result["too_large"], result["impossible"], result["kept"]
         )
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
-        """What a logger takes: name to per cent of the peak, which add up to 100 with the MFU; lines that are not known
-        are not there. Besides the rate of the kernels and the seconds."""
+        """Returns scalars for a logger: each known loss and the MFU in per cent of the peak (100 together), the kernel
+        rate and the seconds. Unknown causes are missing."""
         return {prefix + name: value for name, value in self._texts["scalars"].items()}
 
     def to_table(self, *, by_cost: bool = False) -> str:
-        """What the program prints. by_cost: what costs most first, each with a bar, and what usually helps."""
+        """Returns the table that the program prints. by_cost: sorts by loss, with bars and what usually helps."""
         return str(self._texts["by_cost" if by_cost else "table"])
 
     def to_markdown(self) -> str:
-        """The same for a report."""
+        """Returns the table in Markdown, for a report."""
         return str(self._texts["markdown"])
 
     def to_json(self) -> str:
-        """What the program prints as JSON: nanoseconds are decimal strings."""
+        """Returns the JSON that the program prints. Nanoseconds are decimal strings."""
         return str(self._texts["json"])
 
     def to_dict(self) -> dict[str, Any]:
-        """That JSON as a dict."""
-        made: dict[str, Any] = json.loads(self._texts["json"])
-        return made
+        """Returns the waterfall's JSON as a dict. Nanoseconds are decimal strings."""
+        result: dict[str, Any] = json.loads(self._texts["json"])
+        return result
 
     def __str__(self) -> str:
         return self.to_table()
@@ -473,22 +488,22 @@ class Waterfall:
         return to_html(self._texts["cells"])
 
 
-def kept(given: Said) -> Said:
-    """What the caller could change later as a copy."""
-    said: Said = {}
-    for name, value in given.items():
-        if isinstance(value, (_core.MaskedTiles, _core.ContextShares, dict)):
-            said[name] = copy.copy(value)
+def kept(arguments: Said) -> Said:
+    """Returns a copy of the arguments, so that later changes of the caller's lists or dicts have no effect."""
+    choices: Said = {}
+    for name, value in arguments.items():
+        if isinstance(value, (_core.MaskedTiles, _core.ContextShards, dict)):
+            choices[name] = copy.copy(value)
         elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-            said[name] = tuple(tuple(one) if isinstance(one, (list, tuple)) else one for one in items_of(value, name))
+            choices[name] = tuple(tuple(one) if isinstance(one, (list, tuple)) else one for one in items_of(value, name))
         else:
-            said[name] = value
-    return said
+            choices[name] = value
+    return choices
 
 
-def changed(said: Said, by: Said) -> Said:
-    """The same with other values of some. Another accelerator has another peak, and memory, and another peak no
-    clock."""
+def changed(choices: Said, by: Said) -> Said:
+    """Returns the arguments of a waterfall with some of them replaced. A new accelerator drops the old peak and memory
+    bandwidth; a new peak drops the old clock, and a new layout the old sizes."""
     dropped: set[str] = set()
     if by.keys() & {"accelerator", "precision", "clock_mhz"}:
         dropped.add("peak_tflops")
@@ -496,24 +511,26 @@ def changed(said: Said, by: Said) -> Said:
         dropped.add("clock_mhz")
     if "accelerator" in by:
         dropped.add("memory_tbps")
-    if by.keys() & {"apart", "rank_work"} and "traced" in said:
-        traced = dict(said["traced"])
+    if by.get("layout") is not None:
+        dropped |= {"tp", "pp", "vpp", "replicas", "ep", "etp"}
+    if by.keys() & {"apart", "rank_work"} and "traced" in choices:
+        traced = dict(choices["traced"])
         if by.get("apart", STAYS) is None:
             traced["apart"] = []
         if by.get("rank_work", STAYS) is None:
             traced["ranks"] = None
         by = {**by, "traced": traced}
-    return {**{name: value for name, value in said.items() if name not in dropped}, **by}
+    return {**{name: value for name, value in choices.items() if name not in dropped}, **by}
 
 
-def waterfall_of(work: Breakdown, given: Said) -> Waterfall:
-    """`Breakdown.waterfall`: measured times are read here once, since files may go and timers go on."""
-    times = {name: given[name] for name in ("component_times", "trace", "modules") if given.get(name) is not None}
-    said = kept({name: given[name] for name in given if name not in ("component_times", "trace", "modules")})
+def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
+    """Implements `Breakdown.waterfall`. Measured times are read now, since files may disappear and timers go on."""
+    times = {name: arguments[name] for name in ("component_times", "trace", "modules") if arguments.get(name) is not None}
+    choices = kept({name: arguments[name] for name in arguments if name not in ("component_times", "trace", "modules")})
     if "component_times" in times and "trace" in times:
-        raise Error("component_times", "is given beside trace: one of them says the times")
+        raise Error("component_times", "cannot be passed with trace: both give the times; leave one out")
     if "modules" in times and "trace" not in times:
-        raise Error("modules", "is given without trace, whose modules it names")
+        raise Error("modules", "needs trace=, since it names modules of the trace")
     if "trace" in times:
         paths = [times["trace"]] if is_path(times["trace"]) else times["trace"]
         if not isinstance(paths, (list, tuple)) or not paths or not all(map(is_path, paths)):
@@ -521,19 +538,19 @@ def waterfall_of(work: Breakdown, given: Said) -> Waterfall:
         if not isinstance(times.get("modules", ""), str):
             raise Error("modules", f"must be a str, got {times['modules']!r}")
         found = _core._times_of_traces(work, [os.fsencode(path) for path in paths], times.get("modules"))
-        said |= json.loads(found)
+        choices |= json.loads(found)
     elif times:
-        said["component_times"] = read_times(work, times["component_times"])
+        choices["component_times"] = read_times(work, times["component_times"])
     measured = work._measured_by
-    return Waterfall(work, said if measured is None else changed(measured, said))
+    return Waterfall(work, choices if measured is None else changed(measured, choices))
 
 
-def is_path(given: object) -> bool:
-    return isinstance(given, str) or hasattr(given, "__fspath__")
+def is_path(value: object) -> bool:
+    return isinstance(value, str) or hasattr(value, "__fspath__")
 
 
 def read_times(work: Breakdown, times: Any) -> Any:
-    """Measured times: of a timer, a path, or what such a file has."""
+    """Returns measured times: from a timer, a path, or the content of such a file."""
     if hasattr(times, "times") and not isinstance(times, dict):
         times = times.times(work)
     elif is_path(times):
@@ -545,84 +562,117 @@ def read_times(work: Breakdown, times: Any) -> Any:
     return json.loads(json_of(times, "component_times"))
 
 
-# ---- a request: what was said of a step, checked ----
+# ---- a request: the checked arguments of a step ----
 
 OF_THE_DEVICE = ("accelerator", "peak_tflops", "peak_kind", "precision", "precisions", "clock_mhz", "memory_tbps", "batches",
                  "weight_bits", "gradient_bits", "activation_bits", "cache_bits", "distinct_experts")  # fmt: skip
 OF_A_SPLIT = ("num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage")
 FLAGS_OF_A_SPLIT = ("account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split")
-OF_PIPELINES = ("vpp", "microbatches", "schedule", "replicas", "layers_of_chunks", *OF_A_SPLIT, *FLAGS_OF_A_SPLIT)
+TEXTS_OF_A_SPLIT = ("pipeline_model_parallel_layout", "layer_split")
+OF_PIPELINES = ("vpp", "microbatches", "schedule", "replicas", "layers_of_chunks", *OF_A_SPLIT, *FLAGS_OF_A_SPLIT,
+                *TEXTS_OF_A_SPLIT)  # fmt: skip
 MOST_RANKS, MOST_MICROBATCHES = 2**16, 2**24
 
 
-def request_of(said: Said) -> Said:
-    """What the library reads of an account, as JSON has it. Names that are not given, or None, are not in it."""
-    given = {name: value for name, value in said.items() if value is not None}
-    made: Said = {name: given[name] for name in ("traced", "component_times") if name in given}
-    if "gpus" not in given:
-        raise Error("gpus", "is missing; give it, or measure() the step before")
-    made["gpus"] = count(given["gpus"], "gpus", 1)
-    if "seconds" in given:
-        made["seconds"] = positive(given["seconds"], "seconds")
-    if "idle_gpus" in given:
-        made["idle_gpus"] = count(given["idle_gpus"], "idle_gpus")
-    tiles = given.get("masked_tiles")
+def request_of(choices: Said) -> Said:
+    """Returns the arguments of a waterfall as the dict that the library reads as JSON. Arguments that were not passed,
+    or are None, are left out."""
+    arguments = {name: value for name, value in choices.items() if value is not None}
+    request: Said = {name: arguments[name] for name in ("traced", "component_times") if name in arguments}
+    if "gpus" not in arguments:
+        raise Error("gpus", "is missing: pass it, or call measure() first")
+    request["gpus"] = count(arguments["gpus"], "gpus", 1)
+    if "seconds" in arguments:
+        request["seconds"] = positive(arguments["seconds"], "seconds")
+    if "idle_gpus" in arguments:
+        request["idle_gpus"] = count(arguments["idle_gpus"], "idle_gpus")
+    tiles = arguments.get("masked_tiles")
     if tiles is not None and not isinstance(tiles, _core.MaskedTiles):
         if as_int(tiles) is None:
             raise Error("masked_tiles", f"must be a floptally.MaskedTiles, or FLOPs as an int, got {shortened(tiles)}")
-        made["masked_flops"] = str(flops(tiles, "masked_tiles"))
-    made["apart"] = times_apart(given.get("apart", {}))
-    if "network_gbps" in given:
-        made["network_gbps"] = bandwidths_of(given["network_gbps"])
-    if "tp" in given:
-        made["tp"] = count(given["tp"], "tp", 1, MOST_RANKS)
-    if "sequence_parallel" in given:
-        if "tp" not in given:
-            raise Error("tp", "is missing; sequence_parallel is of it")
-        made["sequence_parallel"] = flag(given["sequence_parallel"], "sequence_parallel")
-    if "pp" in given:
-        made["pipelines"] = pipelines_of(given)
+        request["masked_flops"] = str(flops(tiles, "masked_tiles"))
+    request["apart"] = times_apart(arguments.get("apart", {}))
+    if "network_gbps" in arguments:
+        request["network_gbps"] = bandwidths_of(arguments["network_gbps"])
+    for name in ("tp", "ep", "etp", "gpus_per_node"):
+        if name in arguments:
+            request[name] = count(arguments[name], name, 1, MOST_RANKS)
+    if "sequence_parallel" in arguments:
+        if "tp" not in arguments:
+            raise Error("tp", "is missing: sequence_parallel needs it")
+        request["sequence_parallel"] = flag(arguments["sequence_parallel"], "sequence_parallel")
+    if "pp" in arguments:
+        request["pipelines"] = pipelines_of(arguments)
     else:
         for name in OF_PIPELINES:
-            if name in given:
-                raise Error("pp", f"is missing; {name} is of a pipeline")
-        if "rank_work" in given:
-            if given.keys() & {"tp", "cp"}:
-                raise Error("rank_work", "is given beside tp or cp, which say the work of each rank")
-            made["rank_work"] = rank_work_of(given["rank_work"])
-    return made
+            if name in arguments:
+                raise Error("pp", f"is missing: {name} needs it")
+        if "rank_work" in arguments:
+            if arguments.keys() & {"tp", "cp"}:
+                raise Error("rank_work", "cannot be passed with tp or cp, which determine the work of each rank: leave it out")
+            request["rank_work"] = rank_work_of(arguments["rank_work"])
+    return request
 
 
-def pipelines_of(given: Said) -> Said:
-    made: Said = {"pp": count(given["pp"], "pp", 1, MOST_RANKS)}
+def with_layout(choices: Said) -> Said:
+    """Returns the choices with the sizes of `layout` in their places. Throws if a choice contradicts the layout, and if
+    experts do not divide the ranks."""
+    said = {name: value for name, value in choices.items() if value is not None}
+    if not said.keys() & {"layout", "ep", "etp"} or "gpus" not in said:
+        return choices
+    ranks = count(said["gpus"], "gpus", 1) - count(said.get("idle_gpus", 0), "idle_gpus")
+    cp = said["cp"].cp if isinstance(said.get("cp"), _core.ContextShards) else 1  # another type is refused later
+    if "layout" in said:
+        sizes = _core.ParallelLayout(layout=said["layout"], world_size=ranks, rank=0).sizes
+        own = {"tp": sizes["tp"], "ep": sizes["ep"], "etp": sizes["etp"]}
+        if sizes["pp"] > 1:
+            own |= {"pp": sizes["pp"], "vpp": sizes["vpp"], "replicas": sizes["dp"]}
+        if sizes["cp"] != cp:
+            raise Error("cp", f"must be a ContextShards of {sizes['cp']} ranks, as the layout says, got {cp}")
+        for name, size in own.items():
+            if said.get(name, size) != size:
+                raise Error(name, f"is {said[name]}, and the layout says {size}: leave one out")
+        return {**choices, **{name: size for name, size in own.items() if size != 1 or name == "etp"}, "layout": None}
+    of_replica = count(said.get("tp", 1), "tp", 1) * count(said.get("pp", 1), "pp", 1) * cp
+    if ranks % of_replica != 0:
+        raise Error("gpus", f"must be a multiple of cp x tp x pp, {of_replica}, got {ranks}")
+    experts = {name: said[name] for name in ("ep", "etp") if name in said}
+    _core.ParallelLayout(rank=0, dp=ranks // of_replica, cp=cp, tp=said.get("tp", 1), pp=said.get("pp", 1), **experts)
+    return choices
+
+
+def pipelines_of(arguments: Said) -> Said:
+    request: Said = {"pp": count(arguments["pp"], "pp", 1, MOST_RANKS)}
     for name, most in (("vpp", MOST_RANKS), ("replicas", MOST_MICROBATCHES), ("microbatches", MOST_MICROBATCHES)):
-        if name in given and not is_list(given[name]):
-            made[name] = count(given[name], name, 1, most)
+        if name in arguments and not is_list(arguments[name]):
+            request[name] = count(arguments[name], name, 1, most)
     for name in OF_A_SPLIT:
-        if name in given:
-            made[name] = count(given[name], name, 0, 100_000)
+        if name in arguments:
+            request[name] = count(arguments[name], name, 0, 100_000)
     for name in FLAGS_OF_A_SPLIT:
-        if name in given:
-            made[name] = flag(given[name], name)
-    if "schedule" in given:
-        if not isinstance(given["schedule"], str):
-            raise Error("schedule", f"must be a str, got {shortened(given['schedule'])}")
-        made["schedule"] = given["schedule"]
-    if isinstance(given.get("rank_work"), Mapping):
-        raise Error("rank_work", f"must be a list of ints beside pp, one for each replica, got {shortened(given['rank_work'])}")
+        if name in arguments:
+            request[name] = flag(arguments[name], name)
+    for name in ("schedule", *TEXTS_OF_A_SPLIT):
+        if name in arguments:
+            if not isinstance(arguments[name], str):
+                raise Error(name, f"must be a str, got {shortened(arguments[name])}")
+            request[name] = arguments[name]
+    if isinstance(arguments.get("rank_work"), Mapping):
+        raise Error("rank_work", f"must be a list of ints with pp, one for each replica, got {shortened(arguments['rank_work'])}")
     for name, field in (("loads", "rank_work"), ("layers_of_chunks", "layers_of_chunks")):
-        if field in given:
-            if not is_list(given[field]) or len(given[field]) == 0:
-                raise Error(field, f"must be a list of ints, got {shortened(given[field])}")
-            made[name] = [count(one, f"{field}[{i}]") for i, one in enumerate(given[field])]
-    return made
+        if field in arguments:
+            if not is_list(arguments[field]) or len(arguments[field]) == 0:
+                raise Error(field, f"must be a list of ints, got {shortened(arguments[field])}")
+            request[name] = [count(one, f"{field}[{i}]") for i, one in enumerate(arguments[field])]
+    return request
 
 
-def microbatches_of(given: Any) -> list[list[Breakdown]]:
-    """The work of each microbatch of each replica; empty where all are alike."""
-    if not is_list(given):
+def microbatches_of(microbatches: Any) -> list[list[Breakdown]]:
+    """Returns a list for each replica, with the Breakdown of each of its microbatches. Empty if `microbatches` is no
+    list, since all microbatches then have equal work."""
+    if not is_list(microbatches):
         return []
-    replicas = [list(one) if is_list(one) else list(given) for one in given] if given and is_list(given[0]) else [list(given)]
+    replicas = [list(one) if is_list(one) else list(microbatches) for one in microbatches] if microbatches and is_list(microbatches[0]) else [list(microbatches)]
     for one in (one for replica in replicas for one in replica):
         if not isinstance(one, _core.Breakdown):
             raise Error(
@@ -633,7 +683,8 @@ def microbatches_of(given: Any) -> list[list[Breakdown]]:
 
 
 def rank_work_of(loads: Any) -> Said:
-    """The largest work, the sum and the number of ranks, whose integers JSON has as text."""
+    """Returns {"largest", "sum", "ranks"}: the largest work of a rank and the sum over the ranks, both in FLOPs as
+    decimal strings, and the number of ranks. loads: the FLOPs of each rank, or such a dict of ints."""
     if isinstance(loads, Mapping):
         if set(loads) != {"largest", "sum", "ranks"}:
             raise Error("rank_work", f'must have "largest", "sum" and "ranks", got {shortened(loads)}')
@@ -642,24 +693,24 @@ def rank_work_of(loads: Any) -> Said:
     elif isinstance(loads, str) or not isinstance(loads, Iterable):
         raise Error("rank_work", f"must be a list of ints, got {shortened(loads)}")
     else:
-        all_loads = [flops(one, f"rank_work[{i}]") for i, one in enumerate(loads)]
+        all_loads = [flops(load, f"rank_work[{i}]") for i, load in enumerate(loads)]
         largest, together, ranks = max(all_loads, default=0), sum(all_loads), len(all_loads)
     return {"largest": str(largest), "sum": str(flops(together, "rank_work")), "ranks": ranks}
 
 
-def bandwidths_of(given: Any) -> dict[str, float]:
-    """GB/s by group; one number is of all."""
-    if not isinstance(given, Mapping):
-        made = positive(given, "network_gbps")
-        return dict.fromkeys(("tp", "cp", "dp", "pp", "ep", "expert_dp"), made)
-    return {str(axis): positive(gbps, f"network_gbps[{axis!r}]") for axis, gbps in given.items()}
+def bandwidths_of(bandwidths: Any) -> dict[str, float]:
+    """Returns {group of ranks: bandwidth in GB/s}. bandwidths: such a dict, or one number for all groups."""
+    if not isinstance(bandwidths, Mapping):
+        bandwidth = positive(bandwidths, "network_gbps")
+        return dict.fromkeys(("tp", "cp", "dp", "pp", "ep", "expert_dp", "etp", "dp_replicate"), bandwidth)
+    return {str(axis): positive(gbps, f"network_gbps[{axis!r}]") for axis, gbps in bandwidths.items()}
 
 
-def times_apart(given: Any) -> list[Said]:
-    if not isinstance(given, Mapping):
-        raise Error("apart", f"must be a dict of names to seconds, got {shortened(given)}")
+def times_apart(apart: Any) -> list[Said]:
+    if not isinstance(apart, Mapping):
+        raise Error("apart", f"must be a dict of names to seconds, got {shortened(apart)}")
     times = []
-    for i, (name, seconds) in enumerate(given.items()):
+    for i, (name, seconds) in enumerate(apart.items()):
         if not isinstance(name, str):
             raise Error("apart", f"must have names as keys, got {shortened(name)}")
         value = number(seconds, f"apart[{i}]")

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tallies of all ranks, summed over torch.distributed, with the declared scope checked.
+"""Sums tallies over the ranks of torch.distributed, and checks that ranks hold what the scope says.
 
     total = floptally.distributed.all_reduce(tally)                     # data parallelism: every rank its own batch
     total = floptally.distributed.all_reduce(tally, scope="context_slice", layout=layout)
 
-    sums = floptally.distributed.Reduction(cost, layout=layout)         # a training loop: once, on all ranks together
+    sums = floptally.distributed.Reduction(cost, layout=layout)         # a training loop: once, on all ranks
     total = sums(tally)                                                 # every step: one SUM of about 2 KB
     meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
-A scope says, axis by axis, whether ranks hold the same of a statistic or each a part (docs/parallel.md). Words
-travel with witnesses: a sum over a group that does not fit the scope, and ranks that count differently what they hold
-alike, raise a `floptally.Error` on every rank of the group. Integers of 64 bits are summed, on the device that the
-group's backend takes: with gloo on the CPU, with NCCL on the current GPU, whose result is waited for.
+A scope says, axis by axis, whether ranks hold the same sequences or different parts (docs/parallel.md). The all-reduce
+of the accumulators also carries integers for this check. All ranks of the group raise a `floptally.Error` if the scope
+does not fit the group, or if ranks that should hold the same count differently. Sums are of 64-bit integers, on the CPU
+with gloo and on the current GPU with NCCL. The call waits for NCCL's result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
     from ._types import Integers
-    from ._words import ConventionName, ScopeName
+    from ._literals import ConventionName, ScopeName
 
 __all__ = [
     "Extremes", "Reduction", "SequenceRatios", "TorchReducer", "all_reduce", "all_reduce_extremes", "all_reduce_ratio",
@@ -48,10 +48,11 @@ _SIGN = 1 << 63
 
 
 class TorchReducer:
-    """SUM and MAX of 64-bit words by the collectives of a process group, the default one where none is given.
+    """SUM and MAX all-reduces of 64-bit integers over a process group of torch.distributed, by default its default
+    group.
 
-    group: its ranks call alike.
-    device: of the message; where it is not given, the device that the group's backend takes.
+    group: the process group. All its ranks must make the same calls.
+    device: where the integers are sent from; by default the device that the group's backend takes.
     """
 
     def __init__(self, group: ProcessGroup | None = None, device: torch.device | str | None = None) -> None:
@@ -65,45 +66,48 @@ class TorchReducer:
             device = torch.device("cuda", torch.cuda.current_device()) if "nccl" in backend else torch.device("cpu")
         self.device = torch.device(device)
 
-    def sum(self, words: npt.NDArray[np.uint64]) -> None:
-        """In place, modulo 2^64: a sum of signed words has the same bits."""
+    def sum(self, integers: npt.NDArray[np.uint64]) -> None:
+        """Sums in place, modulo 2^64. A sum of signed integers has the same bits."""
         from torch.distributed import ReduceOp
 
-        self._all_reduce(words, ReduceOp.SUM)
+        self._all_reduce(integers, ReduceOp.SUM)
 
-    def max(self, words: npt.NDArray[np.uint64]) -> None:
-        """In place, of unsigned words: with the sign bit turned, signed ones are in the same order."""
+    def max(self, integers: npt.NDArray[np.uint64]) -> None:
+        """Takes the maximum of unsigned integers in place. Flipping the sign bit gives signed integers the same order.
+        """
         import numpy as np
         from torch.distributed import ReduceOp
 
-        words ^= np.uint64(_SIGN)
-        self._all_reduce(words, ReduceOp.MAX)
-        words ^= np.uint64(_SIGN)
+        integers ^= np.uint64(_SIGN)
+        self._all_reduce(integers, ReduceOp.MAX)
+        integers ^= np.uint64(_SIGN)
 
-    def _all_reduce(self, words: npt.NDArray[np.uint64], how: object) -> None:
+    def _all_reduce(self, integers: npt.NDArray[np.uint64], how: object) -> None:
         import numpy as np
         import torch
         import torch.distributed as dist
 
-        message = torch.from_numpy(words.view(np.int64)).to(self.device)
+        message = torch.from_numpy(integers.view(np.int64)).to(self.device)
         dist.all_reduce(message, op=cast("dist.ReduceOp", how), group=self.group)
-        words[:] = message.cpu().numpy().view(np.uint64)
+        integers[:] = message.cpu().numpy().view(np.uint64)
 
 
 class Reduction:
-    """The sum of tallies over the ranks of a group, step after step: one all-reduce each.
+    """Sums a tally over the ranks of a group in every step, by one all-reduce. Pass it to a `Meter` as `reduce=`.
 
-    like: the model, a `floptally.Cost`, or a tally of its masks. All ranks of the group make the object together: they
-        compare masks, scope, layout, convention and floptally's version first, of a Cost also what it counts by `plan`,
-        and all of them raise where one differs. Made before the process group is (a trainer makes it in `fit`), they do
-        so when it is first called or asked for.
-    layout: where this rank stands; by default all ranks of the job are data-parallel.
-    scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers", or a
-        `floptally.Scope`.
-    other_scopes: of single statistics or of a tower's: {"routed": "own_routers", "vision": "first_stage"}.
-    convention: the name of what the totals are evaluated in, which ranks compare. A Meter that is given the reduction must
-        count by it.
-    plan: of a Cost, where it is not its own. A Meter that is given the reduction must count by it.
+    All ranks of the group construct it together. They compare masks, scope, layout, convention and floptally's version,
+    and for a Cost what it counts by `plan`. If any of these differs, all ranks raise. If no process group exists yet (a
+    trainer may create it in `fit`), they compare when the object is first used.
+
+    like: the model's `floptally.Cost`, or a tally with its masks.
+    layout: where this rank stands. By default all ranks of the job are data-parallel.
+    scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers",
+        or a `floptally.Scope`.
+    other_scopes: scopes of single statistics or of a tower: {"routed": "own_routers", "vision": "first_stage"}.
+    convention: the convention of the totals. Ranks compare it. A Meter with this reduction must count by the same
+        convention.
+    plan: the plan that a Cost in `like` is counted by, if it is not the cost's own. A Meter with this reduction must
+        count by the same plan.
     """
 
     def __init__(
@@ -131,6 +135,14 @@ class Reduction:
         if dist.is_available() and dist.is_initialized():
             self._make()
 
+    def planned(self, plan: Plan) -> Reduction:
+        """Returns the same reduction for another plan. All ranks must call it together."""
+        scope, others = self._scopes
+        return Reduction(
+            self._like, group=self._group, layout=self._layout, scope=scope, other_scopes=others, convention=self.convention,
+            plan=plan if self.cost is not None else None, device=self._device,
+        )  # fmt: skip
+
     def _make(self) -> tuple[TorchReducer, TallyReduction]:
         if self._made is None:
             reducer = TorchReducer(self._group, self._device)
@@ -149,7 +161,7 @@ class Reduction:
 
     @property
     def layout(self) -> ParallelLayout:
-        """Where this rank stands."""
+        """Where this rank stands in the job."""
         if self._layout is None:
             _require_group()
             self._layout = _layout_or_all_dp(None)
@@ -157,13 +169,14 @@ class Reduction:
 
     @property
     def reducer(self) -> TorchReducer:
-        """The collectives of the group."""
+        """The object that runs the all-reduces of the group."""
         return self._make()[0]
 
     def __call__(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
-        """The tally of all ranks: the same words on every rank. A rank without sequences takes part like any other.
+        """Returns the tally of all ranks: the same integers on every rank. A rank without sequences must call it too.
 
-        visits: microbatches that ran on this rank, and how often lengths were added; needed under virtual stages.
+        visits: (how many microbatches ran on this rank, how often lengths were added). Needed with virtual pipeline
+            stages.
         """
         reducer, reduction = self._make()
         return reduction.sum(mine, reducer=reducer, visits=visits)
@@ -179,8 +192,8 @@ def all_reduce(
     visits: tuple[int, int] | None = None,
     device: torch.device | str | None = None,
 ) -> Tally:
-    """The tally of all ranks, once: a MAX that compares how ranks are configured, and a SUM. See `Reduction`. A tally has
-    no convention, so that none is compared."""
+    """Returns the tally of all ranks, by one MAX that compares the ranks' configuration and one SUM. For a loop use
+    `Reduction`. A tally has no convention, so none is compared."""
     reducer = TorchReducer(group, device)
     reduction = TallyReduction(
         tally,
@@ -201,15 +214,17 @@ def all_reduce_ratio(
     *,
     layout: ParallelLayout | None = None,
 ) -> tuple[int, int]:
-    """Numerator and denominator of all ranks: a mean of their ratios would weigh an empty slice as a full one."""
+    """Returns numerator and denominator, each summed over all ranks. A mean of the ranks' ratios would instead give an
+    empty slice the weight of a full one."""
     return reduce_ratio(
         numerator, denominator, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group)
     )
 
 
 class SequenceRatios(NamedTuple):
-    """How many sequences have a ratio, how many have no token that counts, and mean, least and largest of the ratios; None
-    where there are none."""
+    """Statistics over sequences of a ratio that each sequence has: the number of sequences with a ratio, the number of
+    sequences without a token that counts, and mean, smallest and largest ratio. The last three are None if no sequence
+    has a ratio."""
 
     sequences: int
     empty: int
@@ -219,12 +234,12 @@ class SequenceRatios(NamedTuple):
 
 
 class _OneRank:
-    """The group of one rank."""
+    """Stands for a group that has one rank, so that a reduction leaves its integers unchanged."""
 
-    def sum(self, words: npt.NDArray[np.uint64]) -> None:
+    def sum(self, integers: npt.NDArray[np.uint64]) -> None:
         pass
 
-    def max(self, words: npt.NDArray[np.uint64]) -> None:
+    def max(self, integers: npt.NDArray[np.uint64]) -> None:
         pass
 
 
@@ -240,14 +255,18 @@ def all_reduce_sequences(
     denominator_scope: ScopeName | Scope | None = None,
     different_scopes: bool = False,
 ) -> SequenceRatios:
-    """Ratios of ratios, as the perplexity of sequences that context parallelism cuts.
+    """Returns statistics over sequences of a ratio that each sequence has, such as perplexity. Context parallelism may
+    have cut the sequences.
 
-    Each rank gives a numerator and a denominator for every sequence of its replica, in the same order, 0 over 0 where its
-    slice has no token. They are added over the ranks that share the sequence, in the order of ranks, and then divided;
-    `of`, exp(-x) for perplexity, is of the quotient. Mean, least and largest are over the sequences of all replicas.
+    Each rank passes a numerator and a denominator for every sequence of its replica, in the same order, 0 over 0 if its
+    slice has no token. Numerators and denominators are added over the ranks that share the sequence, in rank order, and
+    then divided. Mean, smallest and largest are over the sequences of all replicas.
 
-    within: the group of this rank over cp, tp and pp. over_dp: that over dp. A group of one rank may be left out.
-    denominator_scope: where it is not `scope`; that is an error unless different_scopes says that it is meant.
+    of: a function that is applied to each ratio, such as exp(-x) for perplexity. None: the ratio itself.
+    within: the group of this rank over cp, tp and pp. over_dp: the group of this rank over dp. A group of one rank may
+        be left out.
+    denominator_scope: the denominators' scope, if it is not `scope`. A different scope is an error unless
+        different_scopes=True.
     """
     return SequenceRatios(
         *reduce_sequences(
@@ -265,7 +284,7 @@ def all_reduce_sequences(
 
 
 class Extremes(NamedTuple):
-    """How many values all ranks have together, the least and the largest; None where they have none."""
+    """Count, smallest and largest of the values of all ranks. Smallest and largest are None if there are no values."""
 
     values: int
     least: int | None
@@ -279,7 +298,7 @@ def all_reduce_extremes(
     *,
     layout: ParallelLayout | None = None,
 ) -> Extremes:
-    """Count, least and largest of the integers of all ranks, of which some may have none."""
+    """Returns count, smallest and largest of the integers of all ranks. Ranks without values must call it too."""
     return Extremes(
         *reduce_extremes(values, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
     )
@@ -292,8 +311,9 @@ def require_held(
     *,
     layout: ParallelLayout | None = None,
 ) -> None:
-    """Raises on all ranks where some that the scope calls replicated hold different tokens, or some that it calls sharded
-    the same ones: once, before the first step. `tokens`: the ids that this rank runs, without padding."""
+    """Raises on all ranks if ranks that the scope calls replicated hold different tokens, or ranks that it calls
+    sharded hold the same ones. Call it once, before the first step. `tokens`: the ids that this rank runs, without
+    padding."""
     _require_held(tokens, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
 
 
@@ -306,14 +326,14 @@ def exchange(
     dtype: torch.dtype | None = None,
     check_plan: bool = True,
 ) -> dict[int, torch.Tensor]:
-    """Moves the samples of a microbatch to the ranks that need them, by one all-to-all, and returns those of this rank, by
+    """Moves the samples of a microbatch to the ranks that need them, by one all-to-all. Returns this rank's samples by
     index, as tensors of one dimension.
 
-    samples: those that this rank owns, by index, contiguous, all of one dtype and on one device: that of the group's
-        backend. What a rank alone finds wrong raises on all of them, before anything is sent.
-    dtype: of what is received, for a rank that owns no sample.
-    check_plan: compares the plan over the ranks first, by one MAX; a loop that makes it of numbers that were gathered may
-        leave that out.
+    samples: the samples that this rank owns, by index: contiguous, of one dtype, on the device of the group's
+        backend. An error on one rank is raised on all of them before anything is sent.
+    dtype: the dtype to receive, for a rank that owns no sample.
+    check_plan: first compares the plan over the ranks, by one MAX. A loop that computes the plan from numbers gathered
+        from all ranks may skip this.
     """
     import torch
     import torch.distributed as dist
@@ -322,11 +342,11 @@ def exchange(
     if check_plan:
         _require_same_plan(plan, reducer)
     rank = dist.get_rank(group)
-    made: list[tuple[torch.Tensor, torch.Tensor, torch.dtype, list[int], list[int]]] = []
+    buffers: list[tuple[torch.Tensor, torch.Tensor, torch.dtype, list[int], list[int]]] = []
 
     def prepare() -> None:
         if plan.ranks != dist.get_world_size(group):
-            raise Error("ranks", f"must be those of the group, {dist.get_world_size(group)}, got {plan.ranks}")
+            raise Error("ranks", f"must be the size of the group, {dist.get_world_size(group)}, got {plan.ranks}")
         how = plan.for_rank(rank, microbatch)
         kinds = {tensor.dtype for tensor in samples.values()} | ({dtype} if dtype is not None else set())
         if len(kinds) > 1:
@@ -339,16 +359,16 @@ def exchange(
         send = torch.zeros(how.send.bytes, dtype=torch.uint8, device=device)
         for sample, offset, size in zip(how.send.samples.tolist(), how.send.offsets.tolist(), how.send.sizes.tolist()):
             if sample not in samples:
-                raise Error(f"samples[{sample}]", f"is owned by rank {rank} and was not given")
+                raise Error(f"samples[{sample}]", f"must be passed on rank {rank}, which owns it")
             flat = samples[sample].detach().contiguous().view(-1).view(torch.uint8)
             if flat.numel() != size:
                 raise Error(f"samples[{sample}]", f"must have the {size} bytes of the plan, got {flat.numel()}")
             send[offset : offset + size] = flat
         receive = torch.empty(how.receive.bytes, dtype=torch.uint8, device=device)
-        made.append((send, receive, kind, how.send.counts.tolist(), how.receive.counts.tolist()))
+        buffers.append((send, receive, kind, how.send.counts.tolist(), how.receive.counts.tolist()))
 
     _prepare_together(prepare, rank=rank, reducer=reducer)
-    send, receive, kind, sent, received = made[0]
+    send, receive, kind, sent, received = buffers[0]
     dist.all_to_all_single(receive, send, received, sent, group=group)
     into = plan.for_rank(rank, microbatch).receive
     return {
@@ -361,7 +381,7 @@ def _require_group() -> None:
     import torch.distributed as dist
 
     if not dist.is_available() or not dist.is_initialized():
-        raise RuntimeError("torch.distributed: is not initialized: call init_process_group first, or give a layout")
+        raise RuntimeError("torch.distributed: is not initialized: call init_process_group first, or pass a layout")
 
 
 def _layout_or_all_dp(layout: ParallelLayout | None) -> ParallelLayout:

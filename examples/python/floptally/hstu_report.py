@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of the HSTU training benchmark: logs in, the comparison table and its picture out.
+"""Reports of the HSTU training benchmark: reads logs, writes the comparison table and its picture.
 
     python -m floptally.hstu_report baseline.log fused.log --gpus 16 --peak-tflops 989 --out report/
 
-reads the lines ``[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]`` and
-``[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`` of each log, in every shape that
-recsys-examples has written (any name of the layer, no MFU, a loss behind the bracket, rich's columns and colours), and
-writes
+It reads the lines ``[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]`` and ``[LAYER]
+[P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`` of each log, in every format that
+recsys-examples has written (any name of the layer, no MFU, a loss after the bracket, rich's columns and colours).
+It writes
 
-    comparison.md        experiment, average and best TFLOPS of one GPU, MFU of the peak that is given, speed-up over
+    comparison.md        experiment, average and best TFLOPS of one GPU, MFU of the peak that is given, speed-up
+    over
                          the first log; passes of layers, where logs have them
     comparison.png, .svg
     kernels.png, .svg    with --kernels: the heatmap of measured attention times (`floptally.kernel_times`)
 
-A rate of all GPUs is averaged by time, and MFU is made anew: what a log says of MFU is not used. Exit status 2 and one
-line on standard error for bad input.
+Rates of all GPUs are averaged by time. MFU is computed from the rate and your peak; the log's own MFU is not used.
+Bad input gives exit status 2 and one line on standard error.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ PathLike = str | os.PathLike[str]
 
 
 def read_log(path: PathLike) -> ThroughputLog:
-    """The throughput lines of a file. Its name stands before what is wrong in it."""
+    """Reads the throughput lines of a file. Errors begin with the file's name."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
@@ -55,17 +56,19 @@ def read_log(path: PathLike) -> ThroughputLog:
 def read_experiment(
     path: PathLike, *, gpus: int, peak_tflops: float, name: str | None = None, skip: int = 0
 ) -> tuple[Experiment, list[LayerLine]]:
-    """One log as a run to compare, named after its file, without its first `skip` steps, and its lines of layers."""
+    """Returns (the run, its `[LAYER]` lines), read from one log. The first `skip` steps of the run are left out. The
+    run is named after the file if `name` is None."""
     log = read_log(path)
     if skip < 0 or skip >= max(1, len(log.steps)):
-        raise Error("skip", f'must leave a step of the {len(log.steps)} in "{os.fspath(path)}", got {skip}')
+        raise Error("skip", f'must be less than the {len(log.steps)} steps in "{os.fspath(path)}", got {skip}')
     run = Experiment(name or Path(path).stem, gpus=gpus, peak_tflops=peak_tflops, steps=log.steps[skip:])
     return run, log.layers
 
 
 def layers_markdown(layers: Sequence[tuple[str, LayerLine]]) -> str:
-    """The passes of layers as a Markdown table, as the logs have them: (experiment, line); "-" for what they do not
-    say."""
+    """Returns a Markdown table of measured layers: a row for each pair (name of the experiment, `[LAYER]` line of its
+    log), with the time and rate of one pass (forward, backward or both). "-" stands for a value that the log does
+    not have."""
     rows = [
         "| experiment | layer | pass | tokens | median | TFLOPS | MFU |",
         "| --- | --- | --- | --: | --: | --: | --: |",
@@ -90,16 +93,20 @@ def write_report(
     kernels: PathLike | None = None,
     title: str | None = None,
 ) -> list[ExperimentRow]:
-    """Writes the report of these logs into the folder `out`; the rows of its table. Everything is read before anything
-    is written. Logs of the layer benchmark, which have no steps, have a table of layers and no rows.
+    """Writes the report of these logs into the folder `out`, and returns the rows of its table.
 
-    gpus: of each run. peak_tflops: of one GPU, dense. skip: first steps of each log that do not count (compilation).
+    Reads everything before it writes anything. Logs of the layer benchmark have no steps: they give a table of
+    layers and no rows.
+
+    gpus: GPUs of each run.
+    peak_tflops: dense peak of one GPU.
+    skip: first steps of each log that do not count (compilation).
     kernels: a results JSON for the heatmap.
     """
     from . import kernel_times, plots
 
     if names is not None and len(names) != len(logs):
-        raise Error("name", f"must be given once for each of {len(logs)} logs, got {len(names)}")
+        raise Error("name", f"must be passed once for each of {len(logs)} logs, got {len(names)}")
     runs: list[Experiment] = []
     layers: list[tuple[str, LayerLine]] = []
     for index, path in enumerate(logs):
@@ -134,7 +141,7 @@ def write_report(
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in floptally's form: the option's name first."""
+    """A command-line parser whose errors begin with the option's name, as all floptally errors do."""
 
     def error(self, message: str) -> NoReturn:
         named = re.fullmatch(r"argument --?([\w-]+)(?:/\S+)?: (.*)", message, re.DOTALL)
@@ -149,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("logs", nargs="+", metavar="LOG", help="a log of each run; the first is what others are compared with")
     parser.add_argument("--gpus", type=int, required=True, help="GPUs of each run")
     parser.add_argument("--peak-tflops", type=float, help="dense peak of one GPU; wins over --accelerator")
-    parser.add_argument("--accelerator", help="product name, whose peak is known")
+    parser.add_argument("--accelerator", help="product name with a known peak")
     parser.add_argument("--precision", default="bf16", help="of the accelerator's peak (default: bf16)")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder for the report")
     parser.add_argument("--name", action="append", dest="names", help="of each log in turn (default: its file's)")
@@ -160,28 +167,29 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. 0, or 2 after one line on standard error."""
+    """Runs the command with these arguments. Returns exit status 0, or 2 for bad input after one line on standard
+    error."""
     try:
-        given = _parser().parse_args(arguments)
-        if given.peak_tflops is None and given.accelerator is None:
-            raise Error("peak_tflops", "must be given, or --accelerator")
-        peak = given.peak_tflops
+        options = _parser().parse_args(arguments)
+        if options.peak_tflops is None and options.accelerator is None:
+            raise Error("peak_tflops", "is missing: pass --peak-tflops or --accelerator")
+        peak = options.peak_tflops
         if peak is None:
-            peak = accelerator(given.accelerator).peak_tflops(given.precision)
+            peak = accelerator(options.accelerator).peak_tflops(options.precision)
         rows = write_report(
-            given.logs, given.out, gpus=given.gpus, peak_tflops=peak, names=given.names, skip=given.skip,
-            kernels=given.kernels, title=given.title,
+            options.logs, options.out, gpus=options.gpus, peak_tflops=peak, names=options.names, skip=options.skip,
+            kernels=options.kernels, title=options.title,
         )  # fmt: skip
     except Error as problem:
         print(f"floptally: error: {problem}", file=sys.stderr)
         return 2
-    except ImportError as problem:  # no matplotlib: no fault of the input
+    except ImportError as problem:  # no matplotlib: not an error of the input
         print(f"floptally: error: {problem}", file=sys.stderr)
         return 1
     if rows:
         print(comparison_markdown(rows), end="")
-    else:  # logs of the layer benchmark: their layers are the report
-        print((Path(given.out) / "comparison.md").read_text(encoding="utf-8"), end="")
+    else:  # logs of the layer benchmark: the report has layers only
+        print((Path(options.out) / "comparison.md").read_text(encoding="utf-8"), end="")
     return 0
 
 

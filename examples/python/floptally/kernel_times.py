@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured times of an attention kernel: batch x sequence length x phase, read from a results JSON.
+"""Reads measured times of an attention kernel (batch x sequence length x phase) from a results JSON.
 
-The file is one object; ``examples/data/attention_kernel_times.json`` is one, and ``examples/python/measure_attention.py``
-makes one:
+The file is one object. ``examples/data/attention_kernel_times.json`` is an example;
+``examples/python/measure_attention.py`` writes one:
 
     {"kernel": "what was timed", "device": "on what",
      "batch_sizes": [1, 2, 4], "sequence_lengths": [256, 512],
      "times": [{"batch": 1, "sequence_length": 256, "phase": "fwd", "milliseconds": 0.31},
-               {"batch": 4, "sequence_length": 512, "phase": "bwd", "milliseconds": null, "reason": "out of memory"}],
+               {"batch": 4, "sequence_length": 512, "phase": "bwd", "milliseconds": null, "reason": "out of
+               memory"}],
      "config": {"model_type": "floptally", …}, "components": ["attention.core"], "convention": "exact",
      "peak_tflops": 989}
 
-``phase`` is "fwd", "bwd" or "e2e"; each is a measurement of its own, none is made of the others. A cell with no entry,
-or with null, is missing. FLOPs are not in the file: they are those of ``components`` of ``config`` for ``batch`` equal
-sequences, in ``convention``; of an HSTU config ``contextual`` and ``targets`` of their tokens are such, the rest is
-history. ``config`` may be left out where only times are shown, ``peak_tflops`` where no MFU is.
+``phase`` is "fwd", "bwd" or "e2e". Each phase is measured by itself; none is computed from the others. A cell is
+missing if it has no entry or null.
+
+The file has no FLOPs. floptally counts those of ``components`` of ``config``, by ``convention``, for ``batch`` equal
+sequences. For an HSTU config, ``contextual`` and ``targets`` say how many tokens of each sequence are of these kinds;
+the rest is history. Leave out ``config`` to show times only, and ``peak_tflops`` to show no MFU.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from . import Cost, Error, cost
 from ._json import read_json
 
 if TYPE_CHECKING:
-    from ._words import ConventionName
+    from ._literals import ConventionName
 
 PHASES = ("fwd", "bwd", "e2e")
 _KEYS = (
@@ -45,14 +48,15 @@ Cell = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class KernelTimes:
-    """A results file, checked. ``milliseconds`` has the measured cells (batch, sequence length, phase) only."""
+    """Measured times of an attention kernel, read and checked from a results file. ``milliseconds`` maps (batch,
+    sequence length, phase) to a time, for measured cells only."""
 
     kernel: str
     device: str
     batch_sizes: tuple[int, ...]
     sequence_lengths: tuple[int, ...]
     milliseconds: Mapping[Cell, float]
-    reasons: Mapping[Cell, str] = field(default_factory=dict)  # why a cell is missing, where the file says so
+    reasons: Mapping[Cell, str] = field(default_factory=dict)  # why a cell is missing, if the file says so
     config: dict[str, Any] | None = None
     components: tuple[str, ...] = ()
     convention: ConventionName = "exact"
@@ -62,18 +66,18 @@ class KernelTimes:
 
     @property
     def phases(self) -> tuple[str, ...]:
-        """Those that the file has a word of, in the order fwd, bwd, e2e."""
+        """The phases in the file, in the order fwd, bwd, e2e."""
         seen = {phase for _, _, phase in (*self.milliseconds, *self.reasons)}
         return tuple(phase for phase in PHASES if phase in seen)
 
     @cached_property
     def _cost(self) -> Cost:
         if self.config is None:
-            raise Error("config", "must say what the kernel computes where FLOPs are asked for, got none")
+            raise Error("config", "must be in the file to compute FLOPs, got none")
         return cost(self.config)
 
     def flops(self, batch: int, sequence_length: int, phase: str) -> int:
-        """Useful FLOPs of one call, exact: of the forward, the backward, or both."""
+        """Returns the exact useful FLOPs of one call: forward, backward, or both."""
         if self.contextual or self.targets:
             history = sequence_length - self.contextual - self.targets
             if history < 0:
@@ -95,14 +99,15 @@ class KernelTimes:
         )
 
     def tflops(self, batch: int, sequence_length: int, phase: str) -> float | None:
-        """10¹² FLOP/s of a cell; None where it was not measured."""
+        """Returns the rate of a (batch, sequence length, phase) cell in TFLOP/s, or None if the cell was not
+        measured."""
         taken = self.milliseconds.get((batch, sequence_length, phase))
         return None if taken is None else self.flops(batch, sequence_length, phase) / (taken * 1e9)
 
     def mfu_pct(self, batch: int, sequence_length: int, phase: str) -> float | None:
-        """The rate in % of the peak."""
+        """Returns the rate of a (batch, sequence length, phase) cell in % of the peak."""
         if self.peak_tflops is None:
-            raise Error("peak_tflops", "must be in the file where MFU is asked for, got none")
+            raise Error("peak_tflops", "must be in the file to compute MFU, got none")
         rate = self.tflops(batch, sequence_length, phase)
         return None if rate is None else 100 * rate / self.peak_tflops
 
@@ -122,14 +127,14 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
     _require_known(source, _KEYS, "")
     entries = source.get("times")
     if not isinstance(entries, list) or not entries:
-        raise Error("times", "must be a list of at least one measured cell")
+        raise Error("times", "must be a list of at least one kernel time")
     times: dict[Cell, float] = {}
     reasons: dict[Cell, str] = {}
     seen: set[Cell] = set()
     for index, entry in enumerate(entries):
         cell, taken, reason = _read_cell(entry, f"times[{index}]")
         if cell in seen:
-            raise Error(f"times[{index}]", f"must be the only one of its cell, got a second batch {cell[0]}, "
+            raise Error(f"times[{index}]", f"repeats a measured cell, keep one: batch {cell[0]}, "
                                            f"sequence_length {cell[1]}, {cell[2]}")  # fmt: skip
         seen.add(cell)
         if taken is None:
@@ -143,7 +148,7 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
     if not isinstance(components, list) or not all(isinstance(name, str) for name in components):
         raise Error("components", f"must be a list of component names, got {components!r}")
     if (config is None) != (not components):
-        raise Error("components", "must be given with config, and config with components")
+        raise Error("components", "must be in the file together with config: add both or neither")
     peak = source.get("peak_tflops")
     return KernelTimes(
         kernel=str(source.get("kernel", "")),
@@ -178,7 +183,13 @@ def _read_cell(entry: Any, where: str) -> tuple[Cell, float | None, str]:
 
 
 def _axis(source: Mapping[str, Any], key: str, seen: set[int]) -> tuple[int, ...]:
-    """The places of an axis in increasing order: those declared, which must have all that were seen, or those seen."""
+    """Returns all values of one axis (batch sizes or sequence lengths) in increasing order. If the results file
+    declares the axis, the declared values must include all that were measured.
+
+    source: the content of the file.
+    key: the name of the axis in the file.
+    seen: the values that were measured.
+    """
     declared = source.get(key)
     if declared is None:
         return tuple(sorted(seen))
@@ -186,14 +197,14 @@ def _axis(source: Mapping[str, Any], key: str, seen: set[int]) -> tuple[int, ...
         raise Error(key, f"must be a list of at least one integer, got {declared!r}")
     places = {_count(value, f"{key}[{index}]", 1) for index, value in enumerate(declared)}
     if not seen <= places:
-        raise Error(key, f"must have every one that times have, got none of {min(seen - places)}")
+        raise Error(key, f"must list every value in times, lacks {min(seen - places)}")
     return tuple(sorted(places))
 
 
 def _require_known(source: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for key in source:
         if key not in known:
-            raise Error(f"{where}{key}", f"is no key of a results file: {', '.join(known)}")
+            raise Error(f"{where}{key}", f"is an unknown key of a results file; known ones are {', '.join(known)}")
 
 
 def _count(value: Any, where: str, least: int) -> int:

@@ -21,7 +21,7 @@ __all__ = ["MemorySample", "TorchMemory"]
 
 
 class MemorySample(NamedTuple):
-    """A device's own numbers of its memory, in bytes."""
+    """Memory of a device in bytes, as the device and the allocator report it."""
 
     free: int
     total: int
@@ -30,23 +30,23 @@ class MemorySample(NamedTuple):
 
 
 class TorchMemory:
-    """PyTorch's caching allocator on a device of CUDA.
+    """Memory of a CUDA device by PyTorch's caching allocator, for a `MemoryProbe`.
 
-    device: the current one where it is not given. folder: where `stop` writes a snapshot, which pytorch.org/memory_viz
-    shows; it is made where it is not there.
+    device: the CUDA device; the current one by default.
+    folder: where `stop` writes snapshots, for pytorch.org/memory_viz. Created if it does not exist.
     """
 
     def __init__(self, device: torch.device | int | None = None, folder: str | os.PathLike[str] = ".") -> None:
         self.device, self.folder = device, Path(folder)
 
     def reset_high_marks(self) -> None:
-        """Begins the high-water marks anew."""
+        """Resets the high-water marks."""
         import torch
 
         torch.cuda.reset_peak_memory_stats(self.device)
 
     def sample(self) -> MemorySample:
-        """What the device and the allocator say now."""
+        """Returns the current numbers of the device and the allocator."""
         import torch
 
         free, total = torch.cuda.mem_get_info(self.device)
@@ -55,13 +55,13 @@ class TorchMemory:
         )
 
     def start(self, max_entries: int) -> None:
-        """Begins to record, at most so many events."""
+        """Starts recording allocations, at most `max_entries` events."""
         import torch
 
         torch.cuda.memory._record_memory_history(max_entries=max_entries)
 
     def stop(self, name: str, step: int) -> None:
-        """Ends it, and writes `folder`/`name`.pickle."""
+        """Stops recording and writes `folder`/`name`.pickle."""
         import torch
 
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of a PyTorch model's modules, forward and backward, for a step by component.
+"""Measures the times of a PyTorch model's modules, forward and backward, for a waterfall by component.
 
     timer = floptally.module_times.ModuleTimer(model)
     for batch in loader:
@@ -9,11 +9,12 @@
                 optimizer.step()
     timer.write("times.json")       # floptally waterfall … --component-times times.json
 
-Every moment of a step is counted once, for the module that was entered last and is not left: a timed module within another
-is not part of the other's time. On a GPU a moment is between two CUDA events of the current stream. They are read when a
-later step ends or when times are asked for, so that no module waits for the device.
+Each instant of a step counts for one module only: the innermost timed module that is running. A timed module inside
+another one is not part of the outer one's time. On a GPU, times are between CUDA events on the current stream. The
+events are read when a later step ends or when you ask for times, so no module waits for the device.
 
-`named_in_traces` names modules in a trace of torch.profiler, so that `floptally waterfall --trace` tells them apart.
+`named_in_traces` adds module names to a trace of torch.profiler. `floptally waterfall --trace` then tells modules
+apart.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from ._core import Breakdown
 
-#: Modules by patterns of their names, and the components that run in each.
+#: Patterns of module names, and the components that run in these modules.
 PARTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("*cross_attn", "*encoder_attn"), ("cross_attention.*",)),
     **dict.fromkeys(("*attn", "*.attention", "*.linear_attn"), ("attention.*", "linear_attention.*")),
@@ -47,7 +48,7 @@ _OUTSIDE: _Key = ("", "forward")
 
 
 class _HostClock:
-    """Marks are nanoseconds."""
+    """A clock whose marks are nanoseconds of the host."""
 
     def mark(self) -> Any:
         return time.perf_counter_ns()
@@ -62,7 +63,7 @@ class _HostClock:
 
 
 class _CudaClock:
-    """Marks are events of the stream that is current where they are made."""
+    """A clock whose marks are CUDA events on the current stream."""
 
     def mark(self) -> Any:
         import torch
@@ -82,13 +83,13 @@ class _CudaClock:
 
 
 class ModuleTimer:
-    """Times the modules of a model that patterns name, in the steps that `step()` marks.
+    """Measures the time of a model's modules, in the steps that `step()` marks.
 
     Args:
-        model: any ``torch.nn.Module``; hooks are on it until ``remove()``.
-        parts: patterns of module names (``"*.self_attn"``), and the components that run there, each by its name or one
-            that ends in ``*``, of which a model need not have all. Default: ``PARTS``, attention and MLPs of the usual names and the lm_head. A module is of
-            the first pattern that it fits.
+        model: any ``torch.nn.Module``. Hooks stay on it until ``remove()``.
+        parts: patterns of module names (``"*.self_attn"``) and the components that run there. A component may end
+            in ``*``, and the model need not have all of them. A module belongs to the first pattern that matches.
+            Default: ``PARTS``, attention and MLPs of the usual names and the lm_head.
     """
 
     def __init__(self, model: torch.nn.Module, parts: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -111,13 +112,13 @@ class ModuleTimer:
             if name and pattern is not None:
                 self._watch(module, name, pattern)
         if not self._hooks:
-            raise Error("parts", f"must name a module of the model: {', '.join(self._parts)} name none")
+            raise Error("parts", f"must match a module of the model: {', '.join(self._parts)} match none")
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """A step of the training loop. One that fails is not counted."""
+        """Returns a context manager for a step of the training loop. A step that raises is not counted."""
         if self._in_step:
-            raise Error("step", "begins inside a step")
+            raise Error("step", "begins inside a step: end the other step first")
         self._open.clear()
         self._in_step = True
         self._marks = [(self._clock.mark(), _OUTSIDE)]
@@ -125,7 +126,7 @@ class ModuleTimer:
             yield
             if self._open:
                 (_, (part, during)) = self._open[-1]
-                raise Error("step", f'ends inside the {during} of "{part}": the step must have all of it')
+                raise Error("step", f'ends inside the {during} of "{part}": end the step after it')
             self._marks.append((self._clock.mark(), _OUTSIDE))
             self._finished.append(self._marks)
         finally:
@@ -137,9 +138,10 @@ class ModuleTimer:
 
     @contextmanager
     def part(self, name: str, components: Sequence[str] = ()) -> Iterator[None]:
-        """Times what runs inside as a part of its own: an optimizer, data, or code that is no module."""
+        """Returns a context manager that times its body as a separate part of the step: an optimizer, data loading, or
+        other code outside of modules."""
         if self._components.setdefault(name, tuple(components)) != tuple(components):
-            raise Error("components", f'of "{name}" must be as they were, {list(self._components[name])}')
+            raise Error("components", f'of "{name}" must stay the same in all steps, {list(self._components[name])}')
         token = object()
         self._enter(token, (name, "forward"))
         try:
@@ -148,17 +150,18 @@ class ModuleTimer:
             self._leave(token)
 
     def times(self, work: Breakdown | None = None) -> dict[str, Any]:
-        """Mean seconds of a step and of its parts, as `floptally waterfall --component-times` reads them.
+        """Returns the mean seconds of a step and of each timed part, as `floptally waterfall --component-times` reads
+        them.
 
-        Of a part's components only those are named that `work` has, where it is given. A part whose backward never ran is of
-        the forward alone.
+        work: a Breakdown; only its components are then named. A part whose backward never ran is marked as forward
+        only.
         """
         while self._finished:
             marks = self._finished.pop(0)
             self._clock.wait(marks[-1][0])
             self._read(marks)
         if self._steps == 0:
-            raise Error("times", "need at least one step: with timer.step(): …")
+            raise Error("times", "need at least one step: run with timer.step(): …")
         known = None if work is None else list(work.useful.components)
         times = []
         for name, patterns in self._components.items():
@@ -175,11 +178,11 @@ class ModuleTimer:
         return {"seconds": sum(self._seconds.values()) / self._steps, "times": times}
 
     def write(self, path: str | os.PathLike[str], work: Breakdown | None = None) -> None:
-        """`times()` as a file."""
+        """Writes `times()` as a file."""
         Path(path).write_text(json.dumps(self.times(work), indent=1) + "\n", encoding="utf-8")
 
     def remove(self) -> None:
-        """Takes the hooks off the model."""
+        """Removes the hooks from the model."""
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
@@ -187,7 +190,7 @@ class ModuleTimer:
     def _watch(self, module: torch.nn.Module, name: str, pattern: str) -> None:
         part = pattern.lstrip("*.") or pattern
         if self._components.setdefault(part, self._parts[pattern]) != self._parts[pattern]:
-            part = pattern  # two patterns that end alike
+            part = pattern  # two patterns with the same ending
             self._components[part] = self._parts[pattern]
         calls: list[tuple[object, object | None]] = []
 
@@ -209,14 +212,15 @@ class ModuleTimer:
         self._hooks.append(module.register_forward_hook(after, with_kwargs=True, always_call=True))
 
     def _through(self, tree: Any, when: Callable[[], None]) -> tuple[Any, bool]:
-        """Tensors like the given ones, whose gradients call `when` as they come by, all of them at once; and True where there are any."""
+        """Returns (tensors, whether any of them needs a gradient). The tensors equal those in `tree`. Once the
+        gradients of all of them have arrived in the backward, `when` is called."""
         import torch
         from torch.utils._pytree import tree_flatten, tree_unflatten
 
         if not (self._in_step and torch.is_grad_enabled()):
             return tree, False
         leaves, shape = tree_flatten(tree)
-        places = [i for i, one in enumerate(leaves) if isinstance(one, torch.Tensor) and one.requires_grad]
+        places = [i for i, leave in enumerate(leaves) if isinstance(leave, torch.Tensor) and leave.requires_grad]
         if not places:
             return tree, False
         passed = self._pass_through.apply(when, *[leaves[i] for i in places])
@@ -249,14 +253,15 @@ def _in_backward() -> bool:
 
 
 def _pass_through(torch: Any) -> Any:
-    """The identity, whose backward calls a function once, when the gradients of all of its outputs are there."""
+    """Returns an autograd function (when, *tensors) that returns its tensors unchanged. Its backward calls `when` once,
+    when the gradients of all these tensors have arrived."""
 
     class PassThrough(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, when: Callable[[], None], *tensors: Any) -> Any:
             ctx.when = when
             ctx.set_materialize_grads(False)
-            return tuple(one.view_as(one) for one in tensors)
+            return tuple(tensor.view_as(tensor) for tensor in tensors)
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
@@ -268,7 +273,8 @@ def _pass_through(torch: Any) -> Any:
 
 @contextmanager
 def named_in_traces(model: torch.nn.Module) -> Iterator[None]:
-    """Within it each forward of a module is a span of torch.profiler, with the module's name: "model.layers.3.mlp"."""
+    """Returns a context manager that makes each forward of a module a span of torch.profiler with the module's name:
+    "model.layers.3.mlp"."""
     import torch
 
     hooks: list[Any] = []

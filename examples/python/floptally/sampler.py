@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch sampler for PyTorch that gives every rank as many samples as any other, and as many FLOPs.
+"""A batch sampler for PyTorch that balances FLOPs over ranks, with the same number of samples on each.
 
     costs = floptally.cost("config.json").sample_flops(lengths)
     batches = floptally.sampler.BalancedBatchSampler(costs, batch_size=8)
@@ -8,8 +8,8 @@
         batches.set_epoch(epoch)
         ...
 
-The samples of a global step are those that a shuffled `DistributedSampler` would give to all ranks together; only which
-rank has which of them is chosen, by `floptally.balance`. Every rank computes the same assignment: nothing is sent.
+A global step has the same samples as with a shuffled `DistributedSampler`. Only their ranks differ;
+`floptally.balance` assigns them. Every rank computes the same assignment, without communication.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ __all__ = ["BalancedBatchSampler"]
 
 
 class BalancedBatchSampler(Sampler[list[int]]):
-    """Batches of one rank: lists of `batch_size` indices, for a DataLoader's ``batch_sampler``.
+    """A ``batch_sampler`` for PyTorch's DataLoader: gives each rank lists of `batch_size` indices with balanced FLOPs.
 
-    costs: of each sample of the dataset: [n] ints or floats, or [n, loads] where several loads are to be even.
+    costs: cost of each sample of the dataset: [n] ints or floats. [n, loads] balances several loads at once.
     batch_size: samples of one rank in one step.
-    num_replicas, rank: of the data-parallel group; by default those of torch.distributed, one rank without it.
+    num_replicas, rank: size of the data-parallel group and rank in it. By default those of torch.distributed, or
+        one rank.
     shuffle, seed: the order of an epoch is that of a `DistributedSampler` with the same seed and epoch.
-    drop_last: True leaves out the samples after the last full global step. False makes a last, smaller step of them,
-        as many for every rank; where ranks do not divide them, the first samples of the epoch stand in a second time
-        (fewer than there are ranks), as in a `DistributedSampler`. Where ranks divide the dataset, every index is given
-        exactly once an epoch.
+    drop_last: True leaves out the samples after the last full global step. False makes a smaller last step, as many
+        samples for every rank. If the dataset cannot be divided evenly by the ranks, a few samples (fewer than ranks)
+        from the start of the epoch repeat, as in a `DistributedSampler`. Otherwise every index comes exactly once per
+        epoch.
 
-    The same arguments give the same batches on every machine. `state_dict` and `load_state_dict` go on inside of an
+    The same arguments give the same batches on every machine. `state_dict` and `load_state_dict` continue inside an
     epoch.
     """
 
@@ -67,7 +68,7 @@ class BalancedBatchSampler(Sampler[list[int]]):
         if len(costs) == 0:
             raise Error("costs", "must be of at least one sample, got none")
         if drop_last and len(costs) < num_replicas * batch_size:
-            raise Error("costs", f"must be of at least one step, {num_replicas * batch_size}, got {len(costs)}")
+            raise Error("costs", f"must have the {num_replicas * batch_size} samples of one step at least, got {len(costs)}")
         self.costs = costs
         self.batch_size = batch_size
         self.num_replicas = num_replicas
@@ -77,15 +78,15 @@ class BalancedBatchSampler(Sampler[list[int]]):
         self.drop_last = drop_last
         self.epoch = 0
         self._given = 0  # batches of this epoch so far
-        self._first = 0  # of the next iteration
+        self._first = 0  # where the next iteration begins
 
     def __len__(self) -> int:
-        """Batches of an epoch: the same on every rank."""
+        """Returns the number of batches of an epoch, the same on every rank."""
         step = self.num_replicas * self.batch_size
         return len(self.costs) // step if self.drop_last else -(-len(self.costs) // step)
 
     def set_epoch(self, epoch: int) -> None:
-        """The order of the next iteration: call it on every rank before each epoch."""
+        """Sets the order of the next iteration. Call it on every rank before each epoch."""
         if epoch != self.epoch:
             self._given = self._first = 0
         self.epoch = epoch
@@ -100,10 +101,10 @@ class BalancedBatchSampler(Sampler[list[int]]):
             yield self._assigned(order[batch * step : (batch + 1) * step])[self.rank]
 
     def state_dict(self, batches: int | None = None) -> dict[str, int]:
-        """Where this epoch stands, for a checkpoint.
+        """Returns the position in this epoch, for a checkpoint.
 
-        batches: those that were trained on. A DataLoader with workers asks ahead of the training loop, so that its
-            count of steps must be given; by default it is how many batches this sampler gave.
+        batches: how many batches were trained on. Pass it if the DataLoader has workers, since they ask ahead of
+            the training loop. By default the number of batches that this sampler gave.
         """
         done = self._given if batches is None else batches
         if not 0 <= done <= len(self):
@@ -119,7 +120,8 @@ class BalancedBatchSampler(Sampler[list[int]]):
         }
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """The next iteration goes on after the batches that the state counts. Other sizes than it has are an Error."""
+        """Makes the next iteration continue after the batches of the state. Raises an Error if the sampler has other
+        sizes than the state."""
         own = self.state_dict()
         for key in ("seed", "num_replicas", "batch_size", "samples", "numbers_version"):
             if state.get(key) != own[key]:
@@ -128,7 +130,8 @@ class BalancedBatchSampler(Sampler[list[int]]):
         self._given = self._first = state["batches"]
 
     def _order(self) -> list[int]:
-        """All indices in the order of this epoch, filled up to what ranks divide where none is left out."""
+        """Returns the indices of all samples in the order of this epoch. Without drop_last, the first indices follow
+        again at the end until the number of ranks divides the number of indices."""
         if self.shuffle:
             generator = torch.Generator()
             generator.manual_seed(self.seed + self.epoch)
@@ -140,8 +143,9 @@ class BalancedBatchSampler(Sampler[list[int]]):
         return order
 
     def _assigned(self, samples: list[int]) -> list[list[int]]:
-        """The samples of one step, rank by rank."""
-        # A list of whole numbers stays exact; rows of an array stay one.
+        """Returns a list for each rank with its samples of one step, such that the costs of the ranks are balanced.
+        samples: the indices of that step's samples."""
+        # A list of whole numbers stays exact; rows of an array stay an array.
         costs = self.costs[samples] if hasattr(self.costs, "shape") else [self.costs[sample] for sample in samples]
         ranks = balance(costs, self.num_replicas, mode="equal_count").ranks
         return [[samples[place] for place in own] for own in ranks]

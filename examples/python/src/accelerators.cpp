@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <floptally/hardware/accelerators.hpp>
-#include <floptally/hardware/precision_words.hpp>
+#include <floptally/hardware/precision_names.hpp>
 #include <floptally/step/precision_setting_text.hpp>
 
 #include "classes.hpp"
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace {
 
-/// A precision by its name, or a dtype of a framework, which has a name or writes itself as "torch.bfloat16".
+/// A precision by its name, or by a framework's dtype. A dtype has a name, or prints as "torch.bfloat16".
 precision to_precision(py::handle used) {
     const bool is_text = py::isinstance<py::str>(used);
     const char* const own = is_text                         ? nullptr
@@ -20,20 +20,20 @@ precision to_precision(py::handle used) {
     const std::string name =
         to_text(py::str(own == nullptr ? py::reinterpret_borrow<py::object>(used) : used.attr(own)), "precision");
     return with_hint(
-        precision_core(name), [&name](std::string_view) { return precision_named(name); },
+        detail::precision_core(name), [&name](std::string_view) { return precision_named(name); },
         [] {
             std::vector<std::string_view> known;
             for (std::size_t i = 0; i < precision_count; ++i) {
                 known.push_back(floptally::name(static_cast<precision>(i)));
             }
-            for (const precision_word& word : precision_words) {
+            for (const detail::precision_alias& word : detail::precision_aliases) {
                 known.push_back(word.text);
             }
             return known;
         });
 }
 
-/// The fields of Python's `Accelerator`, in their order.
+/// The fields of Python's `Accelerator`, in order.
 py::tuple fields_of(const accelerator& part) {
     py::list driver_names;
     for (const std::string_view each : part.driver_names) {
@@ -49,11 +49,17 @@ py::tuple fields_of(const accelerator& part) {
         }
     }
     py::dict rates;
+    py::dict sizes;
     for (const std::string_view each : names_with_memory(part)) {
-        rates[py::str(each)] = memory_tbps_named(each);
+        if (const auto known = memory_bandwidth_named(each)) {
+            rates[py::str(each)] = known->tbps;
+        }
+        if (const auto known = memory_size_named(each)) {
+            sizes[py::str(each)] = known->gib;
+        }
     }
-    return py::make_tuple(part.name, part.vendor, part.form_factor, driver_names, peaks, rates, part.source.title,
-                          part.source.url, part.note, name(part.quality));
+    return py::make_tuple(part.name, part.vendor, part.form_factor, driver_names, peaks, rates, sizes,
+                          part.source.title, part.source.url, part.note, name(part.quality));
 }
 
 }  // namespace
@@ -69,19 +75,24 @@ std::optional<std::string> to_product(py::handle part) {
     return to_text(is_object ? py::object(part.attr("name")) : py::reinterpret_borrow<py::object>(part), "accelerator");
 }
 
-chosen_peak peak_of(const arguments& given) {
-    const auto kind = given.some_text("peak_kind");
-    const py::handle used = given.some("precision");
-    return choose_peak(to_product(given["accelerator"]), given.some_number("peak_tflops"),
-                       used ? name(to_precision(used)) : "bf16", kind ? peak_kind_named(*kind) : peak_kind::unsaid,
-                       given.some_number("clock_mhz"));
+chosen_peak peak_of(const arguments& args) {
+    auto kind = args.some_text("peak_kind");
+    py::object used = py::reinterpret_borrow<py::object>(args["precision"]);
+    const py::handle number = args.some("peak_tflops");
+    if (number && py::isinstance(number, package_attribute("_accelerators", "MeasuredPeak"))) {
+        kind = kind ? kind : std::optional<std::string>("measured");
+        used = number.attr("precision");
+    }
+    return choose_peak(to_product(args["accelerator"]), args.some_number("peak_tflops"),
+                       used.is_none() ? "bf16" : name(to_precision(used)),
+                       kind ? peak_kind_named(*kind) : peak_kind::unsaid, args.some_number("clock_mhz"));
 }
 
-std::optional<std::vector<precision_setting>> precisions_of(const arguments& given, const std::string& product) {
-    const auto precisions = given.some_text("precisions");
+std::optional<std::vector<precision_setting>> precisions_of(const arguments& args, const std::string& product) {
+    const auto precisions = args.some_text("precisions");
     return precisions ? std::optional(precision_settings_named(*precisions,
                                                                product.empty() ? std::nullopt : std::optional(product),
-                                                               given.some_number("clock_mhz")))
+                                                               args.some_number("clock_mhz")))
                       : std::nullopt;
 }
 
@@ -93,8 +104,7 @@ void warn(const std::string& text) {
 
 void warn_above_peak(double mfu) {
     if (mfu > 1) {
-        warn("mfu: " + to_percent(mfu) +
-             " is more than the peak allows: seconds, gpus or the peak cannot all be right");
+        warn("mfu: " + to_percent(mfu) + " is above 100 %: check seconds, gpus and the peak, one of them is wrong");
     }
 }
 
@@ -107,9 +117,9 @@ void warn_if_absurd(double mfu, counted_passes counted) {
 }
 
 void bind_accelerators(py::module_& module) {
-    function(module, "_accelerators", [](const arguments& given) {
+    function(module, "_accelerators", [](const arguments& args) {
         py::list parts;
-        if (const auto name = given.some_text("name")) {
+        if (const auto name = args.some_text("name")) {
             parts.append(fields_of(accelerator_named(*name)));
             return parts;
         }
@@ -118,12 +128,14 @@ void bind_accelerators(py::module_& module) {
         }
         return parts;
     });
-    function(module, "_peak_tflops", [](const arguments& given) {
-        const accelerator part = accelerator_named(given.text("name"));
-        const precision used = to_precision(given["precision"]);
-        const auto clock = given.some_number("clock_mhz");
+    function(module, "_precision_name",
+             [](const arguments& args) { return std::string(name(to_precision(args["precision"]))); });
+    function(module, "_peak_tflops", [](const arguments& args) {
+        const accelerator part = accelerator_named(args.text("name"));
+        const precision used = to_precision(args["precision"]);
+        const auto clock = args.some_number("clock_mhz");
         return clock ? part.boost_tflops(used, *clock) : part.peak_tflops(used);
     });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

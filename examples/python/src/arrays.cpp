@@ -7,9 +7,9 @@
 
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
-// DLPack's C ABI, versions 0 and 1: a capsule called "dltensor" points to a managed tensor.
+// DLPack's C ABI, versions 0 and 1. A capsule called "dltensor" points to a managed tensor.
 
 struct dl_tensor {
     void* data;
@@ -37,8 +37,8 @@ constexpr std::int32_t dl_cuda = 2;
 constexpr std::int32_t dl_cuda_host = 3;
 constexpr std::int32_t dl_rocm = 10;
 
-/// DLPack 1's table of functions, which a type has in a capsule called "dlpack_exchange_api": what a tensor is, without
-/// a call of Python. `__dlpack__` of PyTorch takes five microseconds.
+/// DLPack 1's table of functions. A type has it in a capsule called "dlpack_exchange_api". It describes a tensor
+/// without a Python call; PyTorch's `__dlpack__` takes five microseconds.
 struct dl_exchange_api {
     std::uint32_t major;
     std::uint32_t minor;
@@ -50,7 +50,7 @@ struct dl_exchange_api {
     void* current_stream;
 };
 
-/// `other_name` says what it is where the letter does not.
+/// `other_name`: the type's name if the letter does not tell.
 template <class OtherName>
 [[nodiscard]] element_type element_of(char letter, std::size_t bytes, OtherName other_name) {
     switch (letter) {
@@ -68,7 +68,7 @@ template <class OtherName>
 }
 
 [[noreturn]] void refuse_export(std::string_view field, const py::error_already_set& problem) {
-    const auto text = py::str(problem.value()).cast<std::string>();  // PyTorch's goes on with where it was raised
+    const auto text = py::str(problem.value()).cast<std::string>();  // PyTorch appends where the error was raised
     throw error(field, "cannot be read through DLPack: " + text.substr(0, text.find('\n')));
 }
 
@@ -104,9 +104,9 @@ element_type type_of(const Py_buffer& buffer, std::string_view field) {
     return type;
 }
 
-py::object exported(py::handle value, const char* method, const py::dict& given, std::string_view field) {
+py::object exported(py::handle value, const char* method, const py::dict& args, std::string_view field) {
     try {
-        return value.attr(method)(**given);
+        return value.attr(method)(**args);
     } catch (const py::error_already_set& problem) {
         refuse_export(field, problem);
     }
@@ -119,8 +119,8 @@ bool says_its_place(py::handle value) {
 }  // namespace
 
 array_argument::array_argument(py::handle value, std::string_view field, const array_place& place)
-    : array_argument(place) {  // whose end an error then runs
-    // Arrays of JAX and CuPy have a buffer wherever they are, and lend it on a host alone.
+    : array_argument(place) {  // an error then runs its destructor
+    // Arrays of JAX and CuPy have a buffer, but lend it only if they are on a host.
     if (PyObject_CheckBuffer(value.ptr()) != 0 && (place_.is_host() || !says_its_place(value))) {
         require_place(dl_cpu, 0, field);
         read_buffer(value, field);
@@ -156,8 +156,9 @@ void array_argument::read_buffer(py::handle value, std::string_view field) {
         if (py::hasattr(value, "__dlpack_device__")) {
             require_own_place(value, field);
         }
-        if (problem.matches(PyExc_ValueError)) {  // NumPy's dates and records have no format of a buffer
-            throw error(field, "cannot be read as an array: " + py::str(problem.value()).cast<std::string>());
+        if (problem.matches(PyExc_ValueError)) {  // NumPy's dates and records have no buffer format
+            throw error(field, "cannot be read as an array: " + py::str(problem.value()).cast<std::string>() +
+                                   "; pass an array of integers");
         }
         throw problem;
     }
@@ -166,7 +167,7 @@ void array_argument::read_buffer(py::handle value, std::string_view field) {
     sides_ = reinterpret_cast<const std::int64_t*>(buffer_.shape);
     dimensions_ = static_cast<std::size_t>(buffer_.ndim);
     type_ = type_of(buffer_, field);
-    if (buffer_.strides != nullptr) {  // ctypes has none
+    if (buffer_.strides != nullptr) {  // ctypes has no strides
         require_contiguous(reinterpret_cast<const std::int64_t*>(buffer_.strides), buffer_.itemsize, field);
     }
 }
@@ -192,18 +193,18 @@ bool array_argument::read_tensor(py::handle value, std::string_view field) {
         }
         return has_interface;
     }
-    // Asked first: a tensor of a device would synchronise for its capsule.
+    // The device is asked first, since a device tensor would synchronise for its capsule.
     require_own_place(value, field);
-    py::dict given;
-    if (!place_.is_host()) {  // which the owner's own stream comes before; 1 is DLPack's word for the default one
-        given["stream"] = place_.stream == 0 ? 1 : place_.stream;
+    py::dict args;
+    if (!place_.is_host()) {  // the owner's stream must finish before it; DLPack's 1 is the default stream
+        args["stream"] = place_.stream == 0 ? 1 : place_.stream;
     }
-    const py::capsule capsule(exported(value, "__dlpack__", given, field));
+    const py::capsule capsule(exported(value, "__dlpack__", args, field));
     managed_ = static_cast<dl_managed_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
     if (managed_ == nullptr) {
         throw py::error_already_set();
     }
-    PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on its deleter is ours to call
+    PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on we must call its deleter
     describe(managed_->tensor, field);
     return true;
 }
@@ -211,8 +212,11 @@ bool array_argument::read_tensor(py::handle value, std::string_view field) {
 void array_argument::describe(const dl_tensor& tensor, std::string_view field) {
     constexpr std::string_view letters = "iuf???b";
     const char letter = tensor.type_code < letters.size() ? letters[tensor.type_code] : '?';
-    type_ =
-        element_of(letter, tensor.type_bits / 8U, [&] { return "DLPack's type " + std::to_string(tensor.type_code); });
+    type_ = element_of(letter, tensor.type_bits / 8U, [&] {
+        constexpr std::uint8_t bfloat = 4;
+        return tensor.type_code == bfloat ? std::string("bfloat16")
+                                          : "DLPack's type " + std::to_string(tensor.type_code);
+    });
     if (tensor.type_lanes != 1) {
         type_ = {element_type::kind::other, 0, "vectors of " + type_.name()};
     }
@@ -229,7 +233,7 @@ void array_argument::read_interface(py::handle value, std::string_view field) {
     const py::object stream = said.contains("stream") ? py::object(said["stream"]) : py::none();
     if (!stream.is_none() && stream.cast<std::uintptr_t>() != (place_.stream == 0 ? 1 : place_.stream)) {
         throw error(field, "is written on stream " + shown(stream) +
-                               ", which nothing orders before the one that counts it: give stream=, the same");
+                               ", and may be counted before it is written: pass the same stream as stream=");
     }
     owner_ = py::reinterpret_borrow<py::object>(value);
     const auto letters = said["typestr"].cast<std::string>();  // "<i4"
@@ -273,6 +277,9 @@ void array_argument::require_place(std::int32_t device, std::int32_t number, std
 }
 
 void array_argument::require_contiguous(const std::int64_t* strides, std::int64_t unit, std::string_view field) const {
+    if (size() == 0) {  // PyTorch's strides of an empty tensor are arbitrary
+        return;
+    }
     std::int64_t expected = unit;
     for (std::size_t axis = dimensions_; axis-- > 0;) {
         if (sides_[axis] > 1 && strides[axis] != expected) {
@@ -322,7 +329,7 @@ integers::integers(py::handle value, std::string_view field, std::size_t columns
 
 void integers::append_all(py::handle list, std::string_view field, std::size_t columns) {
     if (PyList_CheckExact(list.ptr()) != 0 || PyTuple_CheckExact(list.ptr()) != 0) {
-        // Asked for its size each time: an item's `__index__` may change a list.
+        // Reads the size each time, since an item's `__index__` may change the list.
         copied_.reserve(copied_.size() + static_cast<std::size_t>(PySequence_Fast_GET_SIZE(list.ptr())));
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
             append(PySequence_Fast_GET_ITEM(list.ptr(), i), field, static_cast<std::size_t>(i), columns);
@@ -422,7 +429,7 @@ std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value,
             columns = rows == 0 ? own.size() : columns;
             if (own.size() != columns) {
                 throw error(indexed(field, rows), "must have " + std::to_string(columns) +
-                                                      " flags as the row before, got " + std::to_string(own.size()));
+                                                      " flags like the row before, got " + std::to_string(own.size()));
             }
             for (const auto flag : own) {
                 flags.push_back(static_cast<std::int64_t>(flag));
@@ -431,9 +438,9 @@ std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value,
         ++rows;
     }
     if (rows == 0) {
-        throw error(field, "has no row, and another length than it says");
+        throw error(field, "must have at least one row, and as many as its len() says");
     }
     return {flags, rows};
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -16,9 +16,9 @@
 #include "values.hpp"
 
 /// @file
-/// Arrays of Python where they stand: the buffer protocol (PEP 3118), DLPack, and the CUDA array interface (version 3).
+/// Python arrays read in place, by the buffer protocol (PEP 3118), DLPack, or the CUDA array interface (version 3).
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 struct dl_tensor;
 struct dl_managed_tensor;
@@ -29,7 +29,7 @@ struct element_type {
 
     kind is = kind::other;
     std::size_t bytes = 0;
-    std::string other_name{};  ///< of what is no integer and no bool
+    std::string other_name{};  ///< if the type is neither an integer nor a bool
 
     [[nodiscard]] std::string name() const {
         return is == kind::boolean ? "bool"
@@ -38,16 +38,17 @@ struct element_type {
     }
 };
 
-/// An array that is on a GPU, where the host cannot read it: what copies it first counts it.
+/// An array on a GPU, where the host cannot read it. The caller copies it to the host first.
 class on_device : public error {
   public:
     on_device(std::string_view field, const std::string& what)
         : error(field, "must be in host memory, got " + what +
-                           ": Meter.add counts it a step later and a DeviceTally on the device, neither with a wait; "
+                           ": pass it to Meter.add, which counts it a step later, or to a DeviceTally, which counts it "
+                           "on the device; "
                            "or pass a copy on the CPU") {}
 };
 
-/// Where an array has to be: in the memory of the host, or of a CUDA device, for work on a stream of it.
+/// Where an array must be: in host memory, or on a CUDA device for work on one of its streams.
 struct array_place {
     std::int32_t device = -1;  ///< -1: the host
     std::uintptr_t stream = 0;
@@ -55,20 +56,19 @@ struct array_place {
     [[nodiscard]] bool is_host() const { return device < 0; }
 };
 
-/// An array or a tensor in its place, C-contiguous, kept alive. Nothing is copied, and of an array of integers
-/// nothing allocated.
+/// An array or a tensor in place, C-contiguous and kept alive. Nothing is copied. Arrays of integers allocate nothing.
 class array_argument {
     static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t), "sides of both protocols are read alike");
 
   public:
-    /// A value may be no array, which `is_array` then says; where it has to be on a device that is an error.
+    /// The value may be no array; `is_array` says so. If it must be on a device, that is an error.
     array_argument(py::handle value, std::string_view field, const array_place& place = {});
-    array_argument(const array_argument&) = delete;  // a buffer's shape may stand in the buffer
+    array_argument(const array_argument&) = delete;  // a buffer's shape may be inside the buffer
     array_argument& operator=(const array_argument&) = delete;
     ~array_argument();
 
     [[nodiscard]] bool is_array() const { return is_array_; }
-    /// True where its owner may give the memory to others once this is gone, and knows no stream that reads it.
+    /// True if the owner may reuse the memory once this is gone, since it does not know the stream that reads it.
     [[nodiscard]] bool is_lent() const { return managed_ != nullptr; }
     [[nodiscard]] const void* data() const { return data_; }
     [[nodiscard]] const element_type& type() const { return type_; }
@@ -90,13 +90,12 @@ class array_argument {
     explicit array_argument(const array_place& place) : place_(place) {}
 
     void read_buffer(py::handle value, std::string_view field);
-    /// False where the value is no tensor.
+    /// False if the value is no tensor.
     bool read_tensor(py::handle value, std::string_view field);
     void describe(const dl_tensor& tensor, std::string_view field);
-    /// Reads what has nothing but the CUDA array interface. It is written to on a stream that must be the one of the
-    /// work.
+    /// Reads a value that only has the CUDA array interface. The stream that writes it must be the work's stream.
     void read_interface(py::handle value, std::string_view field);
-    /// Of what says by DLPack where it is.
+    /// Reads a value that says its device by DLPack.
     void require_own_place(py::handle value, std::string_view field) const;
     void require_place(std::int32_t device, std::int32_t number, std::string_view field) const;
     void require_contiguous(const std::int64_t* strides, std::int64_t unit, std::string_view field) const;
@@ -107,25 +106,25 @@ class array_argument {
     const std::int64_t* sides_ = nullptr;  ///< of the buffer or the tensor
     std::size_t dimensions_ = 0;
     element_type type_{};
-    Py_buffer buffer_{};                    ///< held where its `obj` is set
-    dl_managed_tensor* managed_ = nullptr;  ///< ours to delete where it is set
+    Py_buffer buffer_{};                    ///< in use if its `obj` is set
+    dl_managed_tensor* managed_ = nullptr;  ///< we must delete it, if it is set
     py::object owner_{};
     std::vector<std::int64_t> own_sides_{};
 };
 
-/// Throws where a number, or a list of them, is on a GPU: asking for it would wait for the GPU.
+/// Throws if a number, or a list of numbers, is on a GPU. Reading it would wait for the GPU.
 void require_in_host_memory(py::handle value, std::string_view field);
 
-/// The integers of an array, which may have a second dimension of so many columns (0: it may not). A number that is on
-/// a device is a list of one.
+/// The integers of an array. With `columns`, it may have a second dimension of that size. A number on a device is a
+/// list of one.
 [[nodiscard]] integer_view integers_in(const array_argument& array, std::string_view field, std::size_t columns = 0);
 
-/// The integers of an argument: those of an array or a tensor where they stand, those of a list copied.
+/// The integers of an argument. Arrays and tensors are read in place; lists are copied.
 class integers {
   public:
-    /// `columns`: an array may have a second dimension of so many (0: it may not). `takes_bools`: of a list.
+    /// columns: an array may have a second dimension of this size. takes_bools: for a list.
     integers(py::handle value, std::string_view field, std::size_t columns = 0, bool takes_bools = false);
-    integers(const integers&) = delete;  // the view may be of own numbers
+    integers(const integers&) = delete;  // the view may point to `this`
     integers& operator=(const integers&) = delete;
 
     [[nodiscard]] integer_view view() const { return array_.is_array() ? view_ : integer_view(copied_); }
@@ -142,12 +141,12 @@ class integers {
     std::vector<std::int64_t> copied_;
 };
 
-/// Calls with a pointer to the flags of an attention mask, whose bytes are 0 or 1 where they are bools.
+/// Calls the function with a pointer to the flags of an attention mask. The bytes of bools are 0 or 1.
 template <class Visit>
 void visit_flags(const array_argument& array, const char* field, Visit visit) {
     const element_type& type = array.type();
     if (type.is == element_type::kind::other) {
-        throw error(field, "must be bool or integers, got " + type.name());
+        throw error(field, "must be bool or integers, got " + type.name() + "; pass a copy as bool or int64");
     }
     const void* const data = array.data();
     type.bytes == 1   ? visit(static_cast<const std::uint8_t*>(data))
@@ -159,28 +158,28 @@ void visit_flags(const array_argument& array, const char* field, Visit visit) {
 /// Rows and columns of a mask [batch, tokens].
 [[nodiscard]] std::pair<std::size_t, std::size_t> sides_of_mask(const array_argument& array, const char* field);
 
-/// The sum of a number, of numbers, or of an array of them or of flags. One below 0 is an error.
+/// The sum of a number, of numbers, or of an array of numbers or flags. Throws `error` for a number below 0.
 [[nodiscard]] std::uint64_t sum_of(py::handle value, const std::string& field);
 
-/// The flags of nested lists, and how many rows they are.
+/// The flags of nested lists, and the number of rows.
 [[nodiscard]] std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value, const char* field);
 
-/// An attention mask [batch, tokens] of bools or of integers that are 0 or 1, of an array, a tensor or nested lists,
-/// added to a tally, or to two (`split_tally`).
+/// Adds an attention mask [batch, tokens] to a tally, or to two tallies (`split_tally`). The mask is an array, a tensor
+/// or nested lists of bools, or of integers 0 and 1.
 template <class Receiver>
 void add_attention_mask(Receiver& sum, py::handle value) {
     constexpr const char* field = "attention_mask";
     const array_argument array(value, field);
     if (!array.is_array()) {
         const auto [flags, rows] = listed_flags(value, field);
-        sum.add_attention_mask(flags, rows, flags.size() / rows);
+        sum.add_attention_mask(flags, {.rows = rows, .columns = flags.size() / rows});
         return;
     }
     const auto [rows, columns] = sides_of_mask(array, field);
     visit_flags(array, field, [&, rows = rows, columns = columns](const auto* flags) {
         const std::span all(flags, array.size());
-        without_gil(all.size(), [&] { sum.add_attention_mask(all, rows, columns); });
+        without_gil(all.size(), [&] { sum.add_attention_mask(all, {.rows = rows, .columns = columns}); });
     });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

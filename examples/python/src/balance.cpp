@@ -9,17 +9,17 @@
 #include "classes.hpp"
 
 /// @file
-/// Samples to ranks. Python's `Assignment` is made of what is found here.
+/// Assigns samples to ranks. Python's `Assignment` is constructed from the result.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace {
 
-constexpr const char* balance_mode_words[] = {"equal_count", "free", "capacity"};
-constexpr const char* balance_seed_words[] = {"best", "longest_first", "differencing"};
+constexpr const char* balance_mode_names[] = {"equal_count", "free", "capacity"};
+constexpr const char* balance_seed_names[] = {"best", "longest_first", "differencing"};
 
-/// Costs of the samples: an array [samples] or [samples, loads] where it stands, or a list of exact ints, of floats,
-/// or of such lists.
+/// Costs of the samples: an array [samples] or [samples, loads] read in place, or a list of exact ints, of floats, or
+/// of such lists.
 class cost_argument {
   public:
     explicit cost_argument(const py::object& costs) : array_(costs, "costs") {
@@ -31,7 +31,7 @@ class cost_argument {
             throw error("costs", "must be a list, an array or a tensor of numbers, got " + shown(costs));
         }
     }
-    cost_argument(const cost_argument&) = delete;  // a view may be of own numbers
+    cost_argument(const cost_argument&) = delete;  // a view may point to `this`
     cost_argument& operator=(const cost_argument&) = delete;
 
     std::size_t loads() const { return loads_; }
@@ -114,9 +114,9 @@ class cost_argument {
 };
 
 template <class Number>
-std::vector<Number> copied(const arguments& given, const char* field) {
+std::vector<Number> copied(const arguments& args, const char* field) {
     std::vector<Number> out;
-    if (const py::handle list = given.some(field)) {
+    if (const py::handle list = args.some(field)) {
         const integers numbers(list, field);
         numbers.view().visit([&](const auto& all) {
             for (std::size_t i = 0; i < all.size(); ++i) {
@@ -142,7 +142,7 @@ py::array_t<std::int64_t> index_array(std::span<const Number> numbers) {
     return out;
 }
 
-/// The largest load, the smallest and their ratios, of each kind of load.
+/// The largest load, the smallest and their ratios, for each kind of load.
 py::tuple spreads_of(const std::vector<load_spread>& spreads) {
     py::list all;
     for (const load_spread& each : spreads) {
@@ -168,19 +168,19 @@ py::object shown_assignment(const assignment& found, const balance_report& repor
         max_over_mean(report.after));
 }
 
-py::object balanced(const arguments& given) {
-    const cost_argument costs(given["costs"]);
-    const std::uint64_t ranks = given.count("ranks");
-    const auto sizes = copied<std::uint64_t>(given, "sizes");
-    const auto groups = copied<std::uint32_t>(given, "groups");
-    const balance_options how{.mode = from_word<balance_mode>(given.text("mode"), "mode", balance_mode_words),
-                              .seed = from_word<balance_seed>(given.text("seed"), "seed", balance_seed_words),
+py::object balanced(const arguments& args) {
+    const cost_argument costs(args["costs"]);
+    const std::uint64_t ranks = args.count("ranks");
+    const auto sizes = copied<std::uint64_t>(args, "sizes");
+    const auto groups = copied<std::uint32_t>(args, "groups");
+    const balance_options how{.mode = from_name<balance_mode>(args.text("mode"), "mode", balance_mode_names),
+                              .seed = from_name<balance_seed>(args.text("seed"), "seed", balance_seed_names),
                               .loads = costs.loads(),
                               .sizes = sizes,
-                              .capacity = given.some_count("capacity").value_or(0),
+                              .capacity = args.some_count("capacity").value_or(0),
                               .groups = groups,
-                              .budget = given.some_count("budget").value_or(automatic_budget),
-                              .fineness = given.count("fineness")};
+                              .budget = args.some_count("budget").value_or(automatic_budget),
+                              .fineness = args.count("fineness")};
     const auto [found, report] = costs.visit([&](const auto& numbers) {
         const py::gil_scoped_release released;
         assignment best = partition(numbers, ranks, how);
@@ -193,7 +193,7 @@ py::object balanced(const arguments& given) {
 }  // namespace
 
 void bind_balance(py::module_& module) {
-    function(module, "balance", [](const arguments& given) { return balanced(given); });
+    function(module, "balance", [](const arguments& args) { return balanced(args); });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

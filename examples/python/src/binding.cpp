@@ -4,122 +4,142 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <pybind11/eval.h>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 
 #include <floptally/cuda/device_reading.hpp>
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
-definition::definition(std::string own_name, const std::string& written, const char* meaning, const char* self)
-    : name(std::move(own_name)), called(name) {
-    std::string signature = self;
-    bool keyword_only = false;
-    std::istringstream lines(written);
-    for (std::string part; std::getline(lines, part);) {
-        if (part == "self") {
-            continue;
-        }
-        append_item(signature, part);
-        takes_others = takes_others || part.starts_with("**");
-        keyword_only = keyword_only || part.starts_with("*");
-        if (part.starts_with("*")) {
-            continue;
-        }
-        const std::size_t equals = part.find('=');
-        parameter& added = parameters.emplace_back();
-        added.name = part.substr(0, equals);
-        added.interned = PyUnicode_InternFromString(added.name.c_str());
-        added.default_value = equals == std::string::npos ? py::object() : py::eval(part.substr(equals + 1));
-        positional += keyword_only ? 0 : 1;
-    }
-    text = name + "(" + signature + ")\n--\n\n" + meaning;
-    method.ml_name = name.c_str();
-    method.ml_doc = text.c_str();
-    method.ml_flags = METH_FASTCALL | METH_KEYWORDS;
-}
+arguments::arguments(const signature& of, const py::kwargs& by_name) : of_(of) { take_named(by_name); }
 
-arguments::arguments(const definition& of, PyObject* const* values, Py_ssize_t positional, PyObject* names)
-    : of_(of), positional_(static_cast<std::size_t>(positional)) {
+arguments::arguments(const signature& of, const py::args& by_position, const py::kwargs& by_name)
+    : of_(of), positional_(by_position.size()) {
     if (positional_ > of.positional) {
         throw py::type_error(of.called + "() takes " + std::to_string(of.positional) + " positional argument" +
                              (of.positional == 1 ? "" : "s") + " but " + std::to_string(positional_) +
                              (positional_ == 1 ? " was given" : " were given"));
     }
-    for (; count_ < positional_; ++count_) {
-        given_[count_] = {&of.parameters[count_], values[count_]};
+    for (const py::handle value : by_position) {
+        take(of.parameters[count_], value);
     }
-    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-    for (Py_ssize_t i = 0; i < named; ++i) {
-        take_named(PyTuple_GET_ITEM(names, i), values[positional + i]);
+    take_named(by_name);
+}
+
+namespace {
+
+/// A hint such as "; give the length of each sequence: lengths=[4096] * 4" for a keyword that other tools use for the
+/// shape of a batch. Empty for other keywords. Sizes that were not passed stay names.
+std::string hint_of_lengths(std::string_view word, const py::kwargs& passed) {
+    constexpr const char* rows[] = {"batch_size", "micro_batch_size", "global_batch_size", "bs", "num_sequences"};
+    constexpr const char* columns[] = {"seq_len",        "seqlen",     "seq_length",  "sequence_length",
+                                       "max_seq_length", "max_length", "max_seq_len", "context_length"};
+    if (std::find(std::begin(rows), std::end(rows), word) == std::end(rows) &&
+        std::find(std::begin(columns), std::end(columns), word) == std::end(columns)) {
+        return {};
     }
-    for (const definition::parameter& one : of.parameters) {
+    const auto number = [&](std::span<const char* const> names, std::string otherwise) {
+        for (const char* const name : names) {
+            if (passed.contains(name) && PyLong_CheckExact(passed[name].ptr())) {
+                return py::str(passed[name]).cast<std::string>();
+            }
+        }
+        return otherwise;
+    };
+    return "; give the length of each sequence: lengths=[" + number(columns, "seq_len") + "] * " +
+           number(rows, "batch_size");
+}
+
+}  // namespace
+
+py::handle arguments::find(std::string_view name) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (given_[i].of->name == name) {
+            return given_[i].value;
+        }
+    }
+    return {};
+}
+
+void arguments::take_named(const py::kwargs& by_name) {
+    const auto end = of_.parameters.end();
+    for (const auto& [name, value] : by_name) {
+        PyObject* const key = name.ptr();
+        auto found = std::find_if(of_.parameters.begin(), end, [key](const auto& one) { return one.interned == key; });
+        if (found == end) {  // created at run time, or wrong
+            found = std::find_if(of_.parameters.begin(), end, [key](const auto& one) {
+                return PyUnicode_CompareWithASCIIString(key, one.name.c_str()) == 0;
+            });
+        }
+        if (found != end) {
+            if (given(found->name)) {
+                throw py::type_error(of_.called + "() got multiple values for argument '" + found->name + "'");
+            }
+            take(*found, value);
+        } else if (of_.takes_others) {
+            others_ = others_ ? others_ : py::dict();
+            others_[name] = value;
+        } else {
+            refuse_name(name, by_name);
+        }
+    }
+    for (const signature::parameter& one : of_.parameters) {
         if (one.default_value) {
             break;
         }
         if (!given(one.name)) {
-            throw py::type_error(of.called + "() missing required argument: '" + one.name + "'");
+            throw py::type_error(of_.called + "() missing required argument: '" + one.name + "'");
         }
     }
 }
 
-void arguments::take_named(PyObject* name, PyObject* value) {
-    const auto end = of_.parameters.end();
-    auto found = std::find_if(of_.parameters.begin(), end, [name](const auto& one) { return one.interned == name; });
-    if (found == end) {  // made at run time, or wrong
-        found = std::find_if(of_.parameters.begin(), end, [name](const auto& one) {
-            return PyUnicode_CompareWithASCIIString(name, one.name.c_str()) == 0;
-        });
+void arguments::refuse_name(py::handle name, const py::kwargs& by_name) const {
+    const auto word = name.cast<std::string>();
+    std::vector<std::string_view> known;
+    for (const signature::parameter& one : of_.parameters) {
+        known.push_back(one.name);
     }
-    if (found == end) {
-        if (!of_.takes_others) {
-            const auto word = py::handle(name).cast<std::string>();
-            std::vector<std::string_view> known;
-            for (const definition::parameter& one : of_.parameters) {
-                known.push_back(one.name);
-            }
-            throw py::type_error(of_.called + "() got an unexpected keyword argument '" + word + "'" +
-                                 did_you_mean(word, known));
-        }
-        others_ = others_ ? others_ : py::dict();
-        others_[name] = py::handle(value);
-        return;
-    }
-    auto* const end_of_given = given_.data() + count_;
-    if (std::any_of(given_.data(), end_of_given, [&](const auto& one) { return one.of == &*found; })) {
-        throw py::type_error(of_.called + "() got multiple values for argument '" + found->name + "'");
-    }
-    given_.at(count_++) = {&*found, value};
+    const std::string hint = has("lengths") ? hint_of_lengths(word, by_name) : std::string();
+    throw py::type_error(of_.called + "() got an unexpected keyword argument '" + word + "'" +
+                         (hint.empty() ? did_you_mean(word, known) : hint));
 }
 
 py::object arguments::operator[](std::string_view name) const {
     if (const py::handle value = given(name)) {
         return py::reinterpret_borrow<py::object>(value);
     }
-    for (const definition::parameter& one : of_.parameters) {
+    for (const signature::parameter& one : of_.parameters) {
         if (one.name == name) {
             return one.default_value;
         }
     }
-    throw std::out_of_range(of_.name + " has no parameter " + std::string(name));
+    throw std::out_of_range(of_.called + " has no parameter " + std::string(name));
 }
 
 void arguments::require_values() const {
-    for (const definition::parameter& each : of_.parameters) {
+    for (const signature::parameter& each : of_.parameters) {
         if (!each.default_value && !some(each.name)) {
-            throw error(each.name, "must be given, got None");
+            throw error(each.name, "must not be None: pass a value");
         }
     }
 }
 
-std::string arguments::call_text(std::string name) const {
+std::string arguments::call_text() const {
     std::string numbers;
-    for (const definition::parameter& each : of_.parameters) {
+    for (const signature::parameter& each : of_.parameters) {
         numbers.append(numbers.empty() ? "(" : ",").append(std::to_string(as<std::int64_t>(each.name)));
     }
-    return numbers.empty() ? name : name + numbers + ")";
+    return numbers.empty() ? called() : called() + numbers + ")";
+}
+
+py::tuple arguments::values() const {
+    py::tuple all(of_.parameters.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i] = (*this)[of_.parameters[i].name];
+    }
+    return all;
 }
 
 py::dict arguments::named(bool with_positional) const {
@@ -136,13 +156,13 @@ void arguments::refuse_type(std::string_view name, const std::string& expected) 
 
 namespace {
 
-/// A text of an error as a str: bytes of the input that are no UTF-8 become their escapes.
+/// The text of an error as a str. Bytes of the input that are not UTF-8 are escaped.
 py::object str_of(std::string_view text) {
     return py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
-/// An error of ours as the one that Python raises.
+/// The Python exception for one of our errors.
 void set_error(const error& problem) {
     try {
         const py::object field = str_of(problem.field());
@@ -158,63 +178,30 @@ void set_error(const error& problem) {
     }
 }
 
-/// Sets Python's error of the C++ exception that is being handled, and returns null.
-PyObject* raised() noexcept {
-    try {
-        throw;
-    } catch (py::error_already_set& problem) {
-        problem.restore();
-    } catch (const py::cast_error&) {  // within a list or a dict
-        PyErr_SetString(PyExc_TypeError, "an argument holds a value of another type than it takes");
-    } catch (const py::builtin_exception& problem) {
-        problem.set_error();
-    } catch (const error& problem) {
-        set_error(problem);
-    } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-    } catch (const std::length_error&) {  // of a list longer than any memory
-        PyErr_NoMemory();
-    } catch (const std::exception& problem) {
-        PyErr_SetString(PyExc_RuntimeError, problem.what());
-    }
-    return nullptr;
-}
-
 constexpr stub_entry stub[] = {
 #include "signatures.inc"
 };
 
 }  // namespace
 
-PyObject* called(py::object (*function)(PyObject*, const arguments&), const definition& of, PyObject* self,
-                 PyObject* const* values, Py_ssize_t positional, PyObject* names) {
-    try {
-        return function(self, arguments(of, values, positional, names)).release().ptr();
-    } catch (...) {
-        return raised();
-    }
+void translate_errors() {
+    py::register_local_exception_translator([](std::exception_ptr thrown) {
+        try {
+            std::rethrow_exception(std::move(thrown));
+        } catch (const error& problem) {
+            set_error(problem);
+        } catch (const py::cast_error&) {  // inside a list or a dict
+            PyErr_SetString(PyExc_TypeError, "an argument holds a value of another type than it takes");
+        } catch (const std::length_error&) {  // a list longer than any memory
+            PyErr_NoMemory();
+        }
+    });
 }
 
-void* value_of(PyObject* self, const std::type_info& type) {
-    auto* const object = reinterpret_cast<py::detail::instance*>(self);
-    void* const value = object->simple_layout
-                            ? object->simple_value_holder[0]
-                            : object->get_value_and_holder(py::detail::get_type_info(type)).value_ptr();
-    if (value == nullptr) {
-        throw py::type_error(std::string(Py_TYPE(self)->tp_name) + ".__init__() has not been called");
-    }
-    return value;
-}
-
-bool take_value(py::handle self, const std::type_info& type, void* made) {
-    auto* const object = reinterpret_cast<py::detail::instance*>(self.ptr());
-    py::detail::value_and_holder held = object->get_value_and_holder(py::detail::get_type_info(type));
-    if (held.holder_constructed()) {
-        return false;
-    }
-    held.value_ptr() = made;
-    held.type->init_instance(object, nullptr);
-    return true;
+void refuse_self(py::handle self, py::handle type) {
+    const auto name_of = [](py::handle named) { return named.attr("__name__").cast<std::string>(); };
+    throw py::type_error(py::isinstance(self, type) ? name_of(py::type::of(self)) + ".__init__() has not been called"
+                                                    : "must be a floptally." + name_of(type) + ", got " + shown(self));
 }
 
 const stub_entry* find_stub(std::string_view name) {
@@ -223,58 +210,104 @@ const stub_entry* find_stub(std::string_view name) {
     return found == std::end(stub) ? nullptr : found;
 }
 
-const definition* bind(binds as, py::handle to, const char* name, vectorcall function, const char* parameters) {
-    const auto owner = to.attr("__name__").cast<std::string>();
-    const stub_entry* const said = find_stub(as == binds::function ? name : owner + "." + name);
+described describe(py::handle owner, const char* name, const char* self, const char* parameters) {
+    const auto scope = owner.attr("__name__").cast<std::string>();
+    const stub_entry* const said = find_stub(py::isinstance<py::type>(owner) ? scope + "." + name : name);
     if (said == nullptr && parameters == nullptr) {
-        throw std::logic_error(owner + "." + name + " is not in _core.pyi");
+        throw std::logic_error(scope + "." + name + " is not in _core.pyi");
     }
-    constexpr const char* first[] = {"$self, /", "", "$module, /"};
-    auto& made = *new definition(name, parameters != nullptr ? parameters : said->parameters,
-                                 said != nullptr ? said->meaning : "",
-                                 first[static_cast<std::size_t>(as)]);  // as long as the process
-    made.called = made.name == "__init__" ? owner : made.name;
-    made.method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-    PyObject* const own = as == binds::method
-                              ? PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(to.ptr()), &made.method)
-                              : PyCFunction_NewEx(&made.method, as == binds::function ? to.ptr() : nullptr,
-                                                  py::str("floptally").ptr());  // where users find it
-    auto bound = py::reinterpret_steal<py::object>(own);
-    if (as == binds::static_method) {
-        bound = py::reinterpret_steal<py::object>(PyStaticMethod_New(bound.ptr()));
-    }
-    py::setattr(to, name, bound);
-    return &made;
-}
-
-void add_property(py::handle type, const char* name, py::object (*as)(PyObject*)) {
-    const auto get = [](PyObject* self, void* read) noexcept -> PyObject* {
-        try {
-            return reinterpret_cast<py::object (*)(PyObject*)>(read)(self).release().ptr();
-        } catch (...) {
-            return raised();
+    auto& made = *new signature{std::string_view(name) == "__init__" ? scope : name};  // lives as long as the process
+    std::string listed = self;
+    bool keyword_only = false;
+    std::istringstream lines(parameters != nullptr ? parameters : said->parameters);
+    for (std::string part; std::getline(lines, part);) {
+        if (part == "self") {
+            continue;
         }
-    };
-    const stub_entry* const said = find_stub(type.attr("__name__").cast<std::string>() + "." + name);
-    auto& made = *new PyGetSetDef{name, get, nullptr, said == nullptr ? nullptr : said->meaning,
-                                  reinterpret_cast<void*>(as)};  // as long as the process
-    py::setattr(
-        type, name,
-        py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), &made)));
+        append_item(listed, part);
+        made.takes_others = made.takes_others || part.starts_with("**");
+        keyword_only = keyword_only || part.starts_with("*");
+        if (part.starts_with("*")) {
+            continue;
+        }
+        const std::size_t equals = part.find('=');
+        const std::string own = part.substr(0, equals);
+        made.parameters.push_back({own, PyUnicode_InternFromString(own.c_str()),
+                                   equals == std::string::npos ? py::object() : py::eval(part.substr(equals + 1))});
+        made.positional += keyword_only ? 0 : 1;
+    }
+    return {made, std::string(name) + "(" + listed + ")\n--\n\n" + (said != nullptr ? said->meaning : "")};
 }
 
-py::dict record_state(py::handle self, const definition& made) {
+namespace {
+
+/// A function and a method as pybind11 calls them.
+struct bound_function {
+    bound_call call;
+    const signature* of;
+
+    py::object operator()(const py::args& by_position, const py::kwargs& by_name) const {
+        return call({}, arguments(*of, by_position, by_name));
+    }
+};
+struct bound_method {
+    bound_call call;
+    const signature* of;
+
+    py::object operator()(py::handle self, const py::args& by_position, const py::kwargs& by_name) const {
+        return call(self, arguments(*of, by_position, by_name));
+    }
+};
+/// A method without positional arguments. pybind11 then creates no tuple.
+struct bound_keywords {
+    bound_call call;
+    const signature* of;
+
+    py::object operator()(py::handle self, const py::kwargs& by_name) const {
+        return call(self, arguments(*of, by_name));
+    }
+};
+
+}  // namespace
+
+void bind(binds as, py::handle to, const char* name, bound_call call, const char* parameters) {
+    const described said = describe(to, name, as == binds::method ? "self, /" : "", parameters);
+    const char* const text = said.text.c_str();
+    if (as == binds::method) {
+        py::object made = py::none();
+        if (said.of.positional == 0) {
+            made = py::cpp_function(bound_keywords{call, &said.of}, py::name(name), py::is_method(to), py::doc(text));
+        }
+        // The second overload, if it is one, says what is wrong with a positional argument.
+        made = py::cpp_function(bound_method{call, &said.of}, py::name(name), py::is_method(to), py::sibling(made),
+                                py::doc(said.of.positional == 0 ? "" : text));
+        py::setattr(to, name, made);
+        return;
+    }
+    py::object made = py::cpp_function(bound_function{call, &said.of}, py::name(name), py::scope(to), py::doc(text));
+    made.attr("__module__") = "floptally";  // where users find it
+    py::setattr(to, name, as == binds::function ? made : py::staticmethod(made));
+}
+
+void add_property(py::handle type, const char* name, bound_getter get) {
+    static const auto* const property_class = new py::object(py::module_::import("builtins").attr("property"));
+    const stub_entry* const said = find_stub(type.attr("__name__").cast<std::string>() + "." + name);
+    const py::cpp_function read([get](py::handle self) { return get(self); }, py::name(name), py::is_method(type));
+    py::setattr(type, name, (*property_class)(read, py::none(), py::none(), said == nullptr ? "" : said->meaning));
+}
+
+py::dict record_state(py::handle self, const signature& made) {
     py::dict state;
-    for (const definition::parameter& each : made.parameters) {
+    for (const signature::parameter& each : made.parameters) {
         state[py::handle(each.interned)] = self.attr(each.interned);
     }
     return state;
 }
 
-std::string record_text(py::handle self, const definition& made) {
+std::string record_text(py::handle self, const signature& made) {
     std::string text;
     std::size_t place = 0;
-    for (const definition::parameter& each : made.parameters) {
+    for (const signature::parameter& each : made.parameters) {
         const py::object value = self.attr(each.interned);
         const bool has_place = place++ < made.positional;
         if (has_place || !value.equal(each.default_value)) {
@@ -284,13 +317,17 @@ std::string record_text(py::handle self, const definition& made) {
     return made.called + "(" + text + ")";
 }
 
-py::tuple own_state(const py::object& pickled) {
-    py::tuple state(pickled);
-    if (state.size() != 4) {
-        throw error("state", "was pickled by a floptally that said no version of its numbers");
-    }
-    require_numbers_version("the pickle", state[2].cast<std::uint64_t>(), state[3].cast<std::string>());
-    return state;
+py::tuple whole_state(py::handle self, const py::object& value) {
+    return py::make_tuple(value, py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none(),
+                          numbers_version, version);
 }
 
-}  // namespace floptally::detail::python
+std::pair<py::object, py::dict> own_state(const py::tuple& pickled) {
+    if (pickled.size() != 4) {
+        throw error("state", "was pickled by a floptally without a numbers version: create the object again");
+    }
+    require_numbers_version("the pickle", pickled[2].cast<std::uint64_t>(), pickled[3].cast<std::string>());
+    return {pickled[0], pickled[1].is_none() ? py::dict() : py::dict(pickled[1])};
+}
+
+}  // namespace floptally::python

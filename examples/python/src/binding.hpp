@@ -6,13 +6,13 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <pybind11/pybind11.h>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -23,44 +23,41 @@
 #include "values.hpp"
 
 /// @file
-/// Functions and members of the extension's classes. CPython calls them by its vectorcall protocol (PEP 590) with the
-/// arguments where they stand: pybind11 would make a tuple, a dict and a string for each name of every call, which
-/// takes longer than counting a batch. Parameters, defaults and docstrings are those of floptally/_core.pyi: what a
-/// type checker reads is what calls are held against and what `inspect` and `help` show.
+/// Binds functions and members of the extension's classes. Every function of the extension takes `*args, **kwargs` of
+/// pybind11, and `arguments` reads them by the parameters that floptally/_core.pyi declares. Type checkers, `inspect`
+/// and `help` read the same declaration.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
-/// A function as it is written in Python. Lives as long as the process.
-struct definition {
-    /// `self` is how CPython writes its first argument.
-    definition(std::string own_name, const std::string& written, const char* meaning, const char* self);
-
+/// The parameters of a function. Lives as long as the process.
+struct signature {
     struct parameter {
         std::string name;
-        PyObject* interned;
-        py::object default_value;  ///< null where it must be given
+        PyObject* interned;        ///< names in a call are interned too, so that pointers are compared
+        py::object default_value;  ///< null if the argument is required
     };
-    std::string name;
-    std::string called;  ///< as a caller writes it: of `__init__` the name of its class
+    std::string called;  ///< the name in an error; for `__init__` the class name
     std::vector<parameter> parameters{};
-    std::size_t positional = 0;  ///< those that may stand without their name
+    std::size_t positional = 0;  ///< how many may be passed by position
     bool takes_others = false;   ///< "**axes"
-    std::string text;            ///< as `inspect` and `help` read it
-    PyMethodDef method{};
 };
 
 /// An entry of the stub: a class, or a function by its class and name ("Meter.add").
 struct stub_entry {
     std::string_view name;
-    const char* parameters;  ///< a line each
+    const char* parameters;  ///< one per line
     const char* meaning;
 };
-/// Null where it has none.
+/// Null if the stub has no such entry.
 [[nodiscard]] const stub_entry* find_stub(std::string_view name);
 
-/// A class with the docstring that the stub has.
+/// A class whose objects hold a shared pointer. pybind11 refuses to cast to it before `__init__` has run.
 template <class T>
-[[nodiscard]] py::class_<T> new_class(py::module_& module, const char* name) {
+using bound_class = py::class_<T, std::shared_ptr<T>>;
+
+/// Creates a class with the docstring from the stub.
+template <class T>
+[[nodiscard]] bound_class<T> new_class(py::module_& module, const char* name) {
     return {module, name, find_stub(name)->meaning};
 }
 
@@ -90,35 +87,97 @@ template <class T>
     }
 }
 
-/// The arguments of a call, read by their names.
+/// Throws the TypeError of an object that has no value of the class: its `__init__` did not run, or it is of another
+/// class.
+[[noreturn]] void refuse_self(py::handle self, py::handle type);
+
+/// The C++ value of an object.
+template <class T>
+[[nodiscard]] T& value_of(py::handle self) {
+    try {
+        if (const auto held = self.cast<std::shared_ptr<T>>()) {
+            return *held;  // the object outlives the call
+        }
+    } catch (const py::cast_error&) {
+    }
+    refuse_self(self, py::type::of<T>());
+}
+
+/// The arguments of a call, by name. Valid during the call.
 class arguments {
   public:
-    arguments(const definition& of, PyObject* const* values, Py_ssize_t positional, PyObject* names);
+    arguments(const signature& of, const py::kwargs& by_name);
+    arguments(const signature& of, const py::args& by_position, const py::kwargs& by_name);
 
-    /// The value that the caller gives; null where there is none.
+    /// The value that the caller passed; null if it passed none.
     [[nodiscard]] py::handle given(std::string_view name) const {
-        for (std::size_t i = 0; i < count_; ++i) {
-            if (given_[i].of->name == name) {
-                return given_[i].value;
-            }
-        }
-        return {};
+        return (passed_ & mark_of(name)) == 0 ? py::handle() : find(name);
     }
-    /// True where the call has a parameter of that name.
+    /// True if the function has a parameter with this name.
     [[nodiscard]] bool has(std::string_view name) const {
         return std::any_of(of_.parameters.begin(), of_.parameters.end(),
                            [&](const auto& one) { return one.name == name; });
     }
-    /// The value that the caller gives; null where there is none, or None.
+    /// The value that the caller passed; null if it passed none, or None.
     [[nodiscard]] py::handle some(std::string_view name) const {
         const py::handle value = given(name);
         return value && value.is_none() ? py::handle() : value;
     }
-    /// The value that the caller gives, else the default.
+    /// The value that the caller passed, else the default.
     [[nodiscard]] py::object operator[](std::string_view name) const;
-    /// An object of a class, or what pybind11 makes of the value; of another type it is a TypeError.
+    /// The argument as a reference to a bound class, or converted by pybind11. Throws a TypeError for another type.
     template <class T>
-    [[nodiscard]] decltype(auto) as(std::string_view name) const {
+    [[nodiscard]] T as(std::string_view name) const {
+        if constexpr (std::is_reference_v<T>) {
+            using value = std::remove_cvref_t<T>;
+            const py::object passed = (*this)[name];
+            if (!py::isinstance<value>(passed)) {
+                refuse_type(name, type_words<T>());
+            }
+            return value_of<value>(passed);
+        } else {
+            return converted<T>(name);
+        }
+    }
+    [[nodiscard]] std::string text(std::string_view name) const { return to_text((*this)[name], name); }
+    [[nodiscard]] bool flag(std::string_view name) const { return as<bool>(name); }
+    /// Returns nullopt if the argument is None.
+    [[nodiscard]] std::optional<bool> some_flag(std::string_view name) const {
+        return (*this)[name].is_none() ? std::nullopt : std::optional(flag(name));
+    }
+    [[nodiscard]] double number(std::string_view name) const { return to_number((*this)[name], name); }
+    [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0,
+                                      std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+        return to_count((*this)[name], name, least, most);
+    }
+    /// Nullopt if the argument was not passed, or is None.
+    [[nodiscard]] std::optional<std::string> some_text(std::string_view name) const {
+        return some(name) ? std::optional(text(name)) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<double> some_number(std::string_view name) const {
+        return some(name) ? std::optional(number(name)) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<std::uint64_t> some_count(
+        std::string_view name, std::uint64_t least = 0,
+        std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+        return some(name) ? std::optional(count(name, least, most)) : std::nullopt;
+    }
+    /// Throws if a parameter without a default is None.
+    void require_values() const;
+    /// The name of the function; of an `__init__` its class.
+    [[nodiscard]] const std::string& called() const { return of_.called; }
+    /// A call with integers as text: "window(2,-1)".
+    [[nodiscard]] std::string call_text() const;
+    /// The keyword arguments taken by "**".
+    [[nodiscard]] py::dict others() const { return others_ ? py::dict(others_) : py::dict(); }
+    /// All arguments that were passed by name. Optionally those passed by position too.
+    [[nodiscard]] py::dict named(bool with_positional = false) const;
+    /// The values of all parameters in their order, defaults included.
+    [[nodiscard]] py::tuple values() const;
+
+  private:
+    template <class T>
+    [[nodiscard]] T converted(std::string_view name) const {
         if constexpr (std::is_same_v<T, py::dict> || std::is_same_v<T, bool>) {
             if (!py::isinstance<std::conditional_t<std::is_same_v<T, bool>, py::bool_, T>>((*this)[name])) {
                 refuse_type(name, type_words<T>());
@@ -128,7 +187,7 @@ class arguments {
             if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
                 py::object list = (*this)[name];
                 if (is_sequence(list)) {
-                    list = items_of(list, name, type_words<T>());  // which may have another length than it says
+                    list = items_of(list, name, type_words<T>());  // its length may differ from len()
                 }
                 return list.template cast<T>();
             } else {
@@ -136,57 +195,35 @@ class arguments {
             }
         } catch (const py::cast_error&) {
             refuse_type(name, type_words<T>());
-        } catch (const py::reference_cast_error&) {  // of None
-            refuse_type(name, type_words<T>());
         }
     }
-    [[nodiscard]] std::string text(std::string_view name) const { return to_text((*this)[name], name); }
-    [[nodiscard]] bool flag(std::string_view name) const { return as<bool>(name); }
-    [[nodiscard]] double number(std::string_view name) const { return to_number((*this)[name], name); }
-    [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0,
-                                      std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
-        return to_count((*this)[name], name, least, most);
-    }
-    /// None where it is not given, or None.
-    [[nodiscard]] std::optional<std::string> some_text(std::string_view name) const {
-        const py::handle value = some(name);
-        return value ? std::optional(to_text(value, name)) : std::nullopt;
-    }
-    [[nodiscard]] std::optional<double> some_number(std::string_view name) const {
-        const py::handle value = some(name);
-        return value ? std::optional(to_number(value, name)) : std::nullopt;
-    }
-    [[nodiscard]] std::optional<std::uint64_t> some_count(
-        std::string_view name, std::uint64_t least = 0,
-        std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
-        const py::handle value = some(name);
-        return value ? std::optional(to_count(value, name, least, most)) : std::nullopt;
-    }
-    /// Throws where a parameter without a default is None.
-    void require_values() const;
-    /// The call as a text: "window(2,-1)"; of integers.
-    [[nodiscard]] std::string call_text(std::string name) const;
-    /// Those of "**".
-    [[nodiscard]] py::dict others() const { return others_ ? py::dict(others_) : py::dict(); }
-    /// All that are given by their names; those by their places too where these are asked for.
-    [[nodiscard]] py::dict named(bool with_positional = false) const;
 
-  private:
-    struct value_of_parameter {
-        const definition::parameter* of;
-        PyObject* value;
-    };
-    void take_named(PyObject* name, PyObject* value);
+    /// Most names are not passed in a call. One bit, known when the extension is compiled, tells that of most of them.
+    [[nodiscard]] static constexpr std::uint64_t mark_of(std::string_view name) {
+        return std::uint64_t{1} << ((name.size() * 5 + static_cast<unsigned char>(name.front())) % 64);
+    }
+    [[nodiscard]] py::handle find(std::string_view name) const;
+    void take(const signature::parameter& of, py::handle value) {
+        given_.at(count_++) = {&of, value.ptr()};
+        passed_ |= mark_of(of.name);
+    }
+    void take_named(const py::kwargs& by_name);
+    [[noreturn]] void refuse_name(py::handle name, const py::kwargs& by_name) const;
     [[noreturn]] void refuse_type(std::string_view name, const std::string& expected) const;
 
-    const definition& of_;
-    std::size_t positional_;
-    std::array<value_of_parameter, 40> given_;
+    struct passed_value {
+        const signature::parameter* of;
+        PyObject* value;
+    };
+    const signature& of_;
+    std::array<passed_value, 40> given_;  // the first count_ are set
     std::size_t count_ = 0;
+    std::size_t positional_ = 0;
+    std::uint64_t passed_ = 0;
     py::object others_{};
 };
 
-/// A result as Python's object.
+/// Converts a result to a Python object.
 template <class T>
 [[nodiscard]] py::object to_object(T&& made) {
     using value = std::remove_cvref_t<T>;
@@ -198,18 +235,6 @@ template <class T>
         return py::str(made.data(), made.size());
     } else {
         return py::cast(std::forward<T>(made));
-    }
-}
-
-/// The value of an object, which CPython has found to be of that class.
-[[nodiscard]] void* value_of(PyObject* self, const std::type_info& type);
-
-template <class Self>
-[[nodiscard]] Self self_as(PyObject* self) {
-    if constexpr (std::is_same_v<Self, py::handle>) {
-        return Self(self);
-    } else {
-        return *static_cast<std::remove_reference_t<Self>*>(value_of(self, typeid(Self)));
     }
 }
 
@@ -228,19 +253,18 @@ struct parameters_of_call<Result (Function::*)(Self) const> {
     using self = Self;
 };
 
-/// The definition of a lambda, which has no state: its type is all that a call needs to know.
-template <class Function>
-inline const definition* definition_of = nullptr;
-
-/// Calls a lambda with the object that it is a member of, and with arguments where there are any.
+/// Calls a stateless lambda with the object it is a member of, and with the arguments if it takes them. All lambdas
+/// become functions of one type, so that pybind11's code for a function is compiled once.
 template <class Function, class... Arguments>
-[[nodiscard]] py::object invoke(PyObject* self, const Arguments&... given) {
+[[nodiscard]] py::object invoke(py::handle self, const Arguments&... args) {
     using self_type = typename parameters_of_call<decltype(&Function::operator())>::self;
     const auto made = [&]() -> decltype(auto) {
         if constexpr (std::is_void_v<self_type>) {
-            return Function{}(given...);
+            return Function{}(args...);
+        } else if constexpr (std::is_same_v<self_type, py::handle>) {
+            return Function{}(self, args...);
         } else {
-            return Function{}(self_as<self_type>(self), given...);
+            return Function{}(value_of<std::remove_cvref_t<self_type>>(self), args...);
         }
     };
     if constexpr (std::is_void_v<decltype(made())>) {
@@ -250,168 +274,139 @@ template <class Function, class... Arguments>
         return to_object(made());
     }
 }
+using bound_call = py::object (*)(py::handle, const arguments&);
+using bound_getter = py::object (*)(py::handle);
 
-/// Calls `invoke` for CPython: a reference of its own, or null and an error.
-[[nodiscard]] PyObject* called(py::object (*function)(PyObject*, const arguments&), const definition& of,
-                               PyObject* self, PyObject* const* values, Py_ssize_t positional, PyObject* names);
-
-template <class Function>
-[[nodiscard]] PyObject* call(PyObject* self, PyObject* const* values, Py_ssize_t positional, PyObject* names) {
-    return called(&invoke<Function, arguments>, *definition_of<Function>, self, values, positional, names);
-}
-
-using vectorcall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-
-/// Makes a member of a class, static or not, or a function of a module. `parameters`: of one that the stub need not
-/// have.
+/// Adds a member to a class, static or not, or a function to a module. `parameters`: for a function that the stub need
+/// not have.
 enum class binds : std::uint8_t { method, static_method, function };
-[[nodiscard]] const definition* bind(binds as, py::handle to, const char* name, vectorcall function,
-                                     const char* parameters = nullptr);
-void add_property(py::handle type, const char* name, py::object (*as)(PyObject*));
+void bind(binds as, py::handle to, const char* name, bound_call call, const char* parameters = nullptr);
+void add_property(py::handle type, const char* name, bound_getter get);
 
 template <class Function>
 void method(py::handle type, const char* name, Function) {
-    definition_of<Function> = bind(binds::method, type, name, &call<Function>);
-}
-/// Methods of several names by one lambda; CPython knows each by a type of its own.
-template <class Function, std::size_t>
-struct one_of_methods : Function {};
-template <class Function, std::size_t... Each>
-void methods(py::handle type, const char* const* names, Function function, std::index_sequence<Each...> /*all*/) {
-    (method(type, names[Each], one_of_methods<Function, Each>{function}), ...);
-}
-template <std::size_t Count, class Function>
-void methods(py::handle type, const char* const (&names)[Count], Function function) {
-    methods(type, names, function, std::make_index_sequence<Count>());
+    bind(binds::method, type, name, &invoke<Function, arguments>);
 }
 template <class Function>
 void special_method(py::handle type, const char* name, const char* parameters, Function) {
-    definition_of<Function> = bind(binds::method, type, name, &call<Function>, parameters);
+    bind(binds::method, type, name, &invoke<Function, arguments>, parameters);
 }
 template <class Function>
 void static_method(py::handle type, const char* name, Function) {
-    definition_of<Function> = bind(binds::static_method, type, name, &call<Function>);
+    bind(binds::static_method, type, name, &invoke<Function, arguments>);
 }
 template <class Function>
 void function(py::handle module, const char* name, Function) {
-    definition_of<Function> = bind(binds::function, module, name, &call<Function>);
+    bind(binds::function, module, name, &invoke<Function, arguments>);
 }
 template <class Function>
 void property(py::handle type, const char* name, Function) {
     add_property(type, name, &invoke<Function>);
 }
 
-/// The value of a new object that `__init__` or `__setstate__` makes; one that has a value keeps it.
-[[nodiscard]] bool take_value(py::handle self, const std::type_info& type, void* made);
-template <class T>
-void construct(py::handle self, std::unique_ptr<T> made) {
-    if (take_value(self, typeid(T), made.get())) {
-        static_cast<void>(made.release());
-    }
-}
+/// A function of the stub with the docstring that `inspect` and `help` read. `self`: how the text names the object.
+struct described {
+    const signature& of;
+    std::string text;
+};
+[[nodiscard]] described describe(py::handle owner, const char* name, const char* self, const char* parameters);
 
+/// The signature of a class's `__init__`.
 template <class T>
-inline const definition* constructor_of = nullptr;
-/// `__init__` by a lambda that returns a T.
+inline const signature* constructor_of = nullptr;
+/// An `__init__` from a lambda that returns a T.
 template <class T, class Function>
-void constructor(const py::class_<T>& type, Function) {
-    const auto make = [](py::handle self, const arguments& given) {
-        construct<T>(self, std::unique_ptr<T>(new T(Function{}(given))));
-    };
-    method(type, "__init__", make);
-    constructor_of<T> = definition_of<std::remove_const_t<decltype(make)>>;
+void constructor(bound_class<T>& type, Function) {
+    const described said = describe(type, "__init__", "self, /", nullptr);
+    constructor_of<T> = &said.of;
+    type.def(py::init([](const py::args& by_position, const py::kwargs& by_name) {
+                 return std::shared_ptr<T>(new T(Function{}(arguments(*constructor_of<T>, by_position, by_name))));
+             }),
+             said.text.c_str());
 }
 
-/// `__init__` of a class that users do not make themselves: a TypeError that says what makes its objects.
+/// The `__init__` of a class that users cannot construct. Its TypeError says how to get an object.
 inline void made_elsewhere(py::handle type, const char* makers) {
     py::setattr(type, "__init__", package_attribute("_errors", "made_elsewhere")(makers));
 }
 
-/// An operator of two objects of one class; of another it does not know it.
+/// An operator on two objects of one class. Returns NotImplemented for another class.
 template <class T, class Function>
-void operation(const py::class_<T>& type, const char* name, Function) {
-    special_method(type, name, "self\nother", [](py::handle self, const arguments& given) -> py::object {
-        const py::object other = given["other"];
+void operation(const bound_class<T>& type, const char* name, Function) {
+    special_method(type, name, "self\nother", [](const T& self, const arguments& args) -> py::object {
+        const py::object other = args["other"];
         if (!py::isinstance<T>(other)) {
             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
         }
-        return to_object(Function{}(self_as<T&>(self.ptr()), other.cast<const T&>()));
+        return to_object(Function{}(self, value_of<T>(other)));
     });
 }
 
-/// `==` of values. Those that can change have no hash.
+/// `==` of mutable values. They have no hash.
 template <class T>
-void equality(const py::class_<T>& type) {
+void equality(const bound_class<T>& type) {
     operation(type, "__eq__", [](const T& a, const T& b) { return a == b; });
     py::setattr(type, "__hash__", py::none());
 }
-/// `==` and hash of immutable values, by a lambda that gives what they are equal by.
+/// `==` and hash of immutable values. The lambda returns the key to compare.
 template <class T, class Key>
-void equality(const py::class_<T>& type, Key) {
+void equality(const bound_class<T>& type, Key) {
     operation(type, "__eq__", [](const T& a, const T& b) { return to_object(Key{}(a)).equal(to_object(Key{}(b))); });
     special_method(type, "__hash__", "self",
                    [](const T& value, const arguments&) { return py::hash(to_object(Key{}(value))); });
 }
 
 template <class T, class Text>
-void shown_as(const py::class_<T>& type, Text) {
+void shown_as(const bound_class<T>& type, Text) {
     special_method(type, "__repr__", "self", [](const T& value, const arguments&) { return Text{}(value); });
 }
 
-/// The state of a pickle: a value, a `__dict__`, and the versions of the numbers and of floptally that made it. Another
-/// version of the numbers is an error.
-[[nodiscard]] py::tuple own_state(const py::object& pickled);
+/// The state of a pickle: a value, a `__dict__`, and the versions of the numbers and of floptally.
+[[nodiscard]] py::tuple whole_state(py::handle self, const py::object& value);
+/// The value and the `__dict__` of a pickle. Throws if the numbers have another version.
+[[nodiscard]] std::pair<py::object, py::dict> own_state(const py::tuple& pickled);
 
-/// Pickles by two lambdas: the state of a value, and a value of a state, or what makes that of an object. What an
-/// object keeps in its `__dict__`, as one of a subclass does, goes with it.
+/// Pickles by two lambdas: one returns the state of a value, the other a value from a state, or a pointer to one. An
+/// object's `__dict__`, as a subclass may have, is kept.
 template <class T, class State, class OfState>
-void pickles(const py::class_<T>& type, State, OfState) {
-    special_method(type, "__getstate__", "self", [](py::handle self, const arguments&) {
-        const auto value = [self]() -> decltype(auto) {
-            if constexpr (std::is_invocable_v<State, T&>) {
-                return State{}(self_as<T&>(self.ptr()));
-            } else {
-                return State{}(self);
-            }
-        };
-        return py::make_tuple(value(), py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none(),
-                              numbers_version, version);
-    });
-    special_method(type, "__setstate__", "self\nstate", [](py::handle self, const arguments& given) {
-        const py::tuple state = own_state(given["state"]);
-        if constexpr (std::is_invocable_v<OfState, py::handle, py::object>) {
-            OfState{}(self, state[0]);
-        } else {
-            construct<T>(self, std::unique_ptr<T>(new T(OfState{}(py::object(state[0])))));
-        }
-        if (!state[1].is_none()) {
-            self.attr("__dict__").attr("update")(state[1]);
-        }
-    });
+void pickles(bound_class<T>& type, State, OfState) {
+    type.def(py::pickle([](const py::object& self) { return whole_state(self, invoke<State>(self)); },
+                        [](const py::tuple& pickled) {
+                            auto [value, attributes] = own_state(pickled);
+                            if constexpr (std::is_same_v<decltype(OfState{}(value)), std::shared_ptr<T>>) {
+                                return std::pair(OfState{}(value), std::move(attributes));
+                            } else {
+                                return std::pair(std::make_shared<T>(OfState{}(value)), std::move(attributes));
+                            }
+                        }));
 }
 
-/// The arguments that make a record again, and the call as a text.
-[[nodiscard]] py::dict record_state(py::handle self, const definition& made);
-[[nodiscard]] std::string record_text(py::handle self, const definition& made);
+/// The arguments that create a record again, and the call as text.
+[[nodiscard]] py::dict record_state(py::handle self, const signature& made);
+[[nodiscard]] std::string record_text(py::handle self, const signature& made);
 
-/// A class whose objects are what they were made with: each parameter of `__init__` is a property too. Text, equality,
-/// hash and pickles are by those.
-template <class T>
-void record(const py::class_<T>& type) {
+/// A class whose objects are the arguments they were created with. Each parameter of `__init__` is also a property.
+/// Text, equality, hash and pickles use the arguments. The lambda creates an object from arguments.
+template <class T, class Function>
+void record(bound_class<T>& type, Function make) {
+    constructor(type, make);
     special_method(type, "__repr__", "self",
                    [](py::handle self, const arguments&) { return record_text(self, *constructor_of<T>); });
     special_method(type, "__hash__", "self", [](py::handle self, const arguments&) {
         return py::hash(py::str(record_text(self, *constructor_of<T>)));
     });
-    special_method(type, "__eq__", "self\nother", [](py::handle self, const arguments& given) -> py::object {
-        const py::object other = given["other"];
+    special_method(type, "__eq__", "self\nother", [](py::handle self, const arguments& args) -> py::object {
+        const py::object other = args["other"];
         return py::isinstance<T>(other) ? py::object(py::bool_(record_text(self, *constructor_of<T>) ==
                                                                record_text(other, *constructor_of<T>)))
                                         : py::reinterpret_borrow<py::object>(Py_NotImplemented);
     });
     pickles(
         type, [](py::handle self) { return record_state(self, *constructor_of<T>); },
-        [](py::handle self, const py::object& state) { py::type::of<T>().attr("__init__")(self, **py::dict(state)); });
+        [](const py::object& state) { return Function{}(arguments(*constructor_of<T>, py::kwargs(py::dict(state)))); });
 }
 
-}  // namespace floptally::detail::python
+/// Makes `floptally::error` and its subclasses Python's `floptally.Error` in this extension.
+void translate_errors();
+
+}  // namespace floptally::python

@@ -5,7 +5,7 @@
 
 #include "states.hpp"
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 report counted_work::whole() const {
     report made = report_of(*as->model, as->counter, as->plan, batch, masks());
@@ -17,18 +17,18 @@ report counted_work::whole() const {
 namespace {
 
 /// A breakdown with a time and a peak.
-counted_work measured(const counted_work& b, const arguments& given) {
-    const chosen_peak peak = peak_of(given);
+counted_work measured(const counted_work& b, const arguments& args) {
+    const chosen_peak peak = peak_of(args);
     mfu_report mfu{
         .utilization = {},
-        .step = {.seconds = given.number("seconds"), .gpus = given.count("gpus", 1), .peak_tflops = peak.tflops},
+        .step = {.seconds = args.number("seconds"), .gpus = args.count("gpus", 1), .peak_tflops = peak.tflops},
         .accelerator = peak.accelerator,
         .precision = peak.precision,
         .peak_source = peak.source,
         .peak_kind = peak.kind,
         .peak_quality = peak.quality};
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
-    if (const auto precisions = precisions_of(given, peak.accelerator)) {
+    if (const auto precisions = precisions_of(args, peak.accelerator)) {
         mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan, *precisions, mfu.step.peak_tflops)
                         .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
     }
@@ -37,20 +37,21 @@ counted_work measured(const counted_work& b, const arguments& given) {
     with_mfu.measured_by =
         py::dict("seconds"_a = mfu.step.seconds, "gpus"_a = mfu.step.gpus,
                  "accelerator"_a = peak.accelerator.empty() ? py::object(py::none()) : py::str(peak.accelerator),
-                 "peak_tflops"_a = given["peak_tflops"], "precision"_a = peak.precision,
-                 "precisions"_a = given["precisions"], "clock_mhz"_a = given["clock_mhz"]);
+                 "peak_tflops"_a = args["peak_tflops"], "precision"_a = peak.precision,
+                 "precisions"_a = args["precisions"], "clock_mhz"_a = args["clock_mhz"]);
     warn_if_absurd(mfu.utilization.mfu, b.as->plan.counted);
     return with_mfu;
 }
 
-/// Sequences, tokens, squares and pairs as ints, in the form that they have as JSON, which would take 70 times as long.
+/// Sequences, tokens, squares and pairs as ints, in the structure of the JSON. Parsing the JSON would take 70 times as
+/// long.
 py::dict statistics_of(const counted_work& b) {
     const auto both = [](std::uint64_t useful, std::uint64_t padded) {
         return py::dict("useful"_a = useful, "padded"_a = padded);
     };
     const auto words = [&](modality in) {
         py::dict out;
-        for (const statistic what : {statistic::count, statistic::tokens, statistic::squares}) {
+        for (const accumulator what : {accumulator::count, accumulator::tokens, accumulator::squares}) {
             out[name_of(what)] = both(b.batch.get(view::useful, what, in), b.batch.get(view::padded, what, in));
         }
         return out;
@@ -62,7 +63,7 @@ py::dict statistics_of(const counted_work& b) {
         }
     }
     py::list pairs;
-    for (const rule& m : b.masks()) {
+    for (const statistic& m : b.masks()) {
         pairs.append(py::dict("mask"_a = m.name(),
                               "value"_a = both(b.batch.pairs(view::useful, m), b.batch.pairs(view::padded, m))));
     }
@@ -85,13 +86,14 @@ py::object view_of(const counted_work& b) {
                          to_int(b.work.get(Seen, phase::recompute)), components);
 }
 
-/// The work of both, where they are of one model, convention and plan.
+/// The sum of two breakdowns of the same model, convention and plan.
 counted_work sum_of(const counted_work& a, const counted_work& b) {
     const bool alike = a.as == b.as || (a.as->plan == b.as->plan && a.convention_name() == b.convention_name() &&
                                         (a.as->model == b.as->model || a.as->model->cost == b.as->model->cost));
     if (!alike) {
         throw error("breakdown",
-                    "two models, plans or conventions add up under names: a.named(\"rollout\") + b.named(\"update\")");
+                    "have different models, plans or conventions: name them to add them, a.named(\"rollout\") + "
+                    "b.named(\"update\")");
     }
     tally both = a.batch;
     both += b.batch;
@@ -103,9 +105,9 @@ counted_work sum_of(const counted_work& a, const counted_work& b) {
     return sum;
 }
 
-/// Passes of a step: (name, Breakdown, seconds, GPU-seconds, peak, learns, shared, bytes, memory) each. Their table as
-/// text and as JSON, a dict of each rate, and the share of the time in which none ran.
-py::tuple pass_rates_of(const arguments& given) {
+/// Rates of the passes of a step, each (name, Breakdown, seconds, GPU-seconds, peak, learns, shared, bytes, memory).
+/// Returns their table as text and as JSON, a dict of each rate, and the share of the time in which no pass ran.
+py::tuple pass_rates_of(const arguments& args) {
     const auto time = [](const py::tuple& of, std::size_t first) {
         gpu_time made;
         made.seconds = of[first].cast<double>();
@@ -114,11 +116,11 @@ py::tuple pass_rates_of(const arguments& given) {
         return made;
     };
     std::vector<step_pass> passes;
-    for (const py::handle row : given["passes"]) {
+    for (const py::handle row : args["passes"]) {
         const py::tuple of(py::reinterpret_borrow<py::object>(row));
         step_pass& made = passes.emplace_back();
         made.name = of[0].cast<std::string>();
-        made.work = of[1].cast<const counted_work&>().work;
+        made.work = value_of<counted_work>(of[1]).work;
         made.time = time(of, 2);
         made.learns = of[5].cast<bool>();
         made.shared = to_flops(of[6], "shared");
@@ -126,14 +128,16 @@ py::tuple pass_rates_of(const arguments& given) {
         made.memory_bytes = of[8].cast<double>();
     }
     const pass_rates made =
-        rates_of(passes, time(py::make_tuple(given["seconds"], given["gpu_seconds"], given["peak_tflop"]), 0));
+        rates_of(passes, time(py::make_tuple(args["seconds"], args["gpu_seconds"], args["peak_tflop"]), 0));
     py::list rates;
-    const auto append = [&rates](const pass_rate& of) {
+    const auto append = [&rates, &made](const pass_rate& of) {
+        const auto share = [&made](double value) { return made.has_peak ? std::optional(value) : std::nullopt; };
         rates.append(py::dict("name"_a = of.name, "useful"_a = to_int(of.useful), "padded"_a = to_int(of.padded),
                               "executed"_a = to_int(of.executed), "shared"_a = to_int(of.shared),
-                              "seconds"_a = of.time.seconds, "gpu_seconds"_a = of.time.gpu_seconds, "mfu"_a = of.mfu,
-                              "padded_mfu"_a = of.padded_mfu, "hfu"_a = of.hfu, "mbu"_a = of.mbu,
-                              "points"_a = of.points, "lost"_a = of.lost));
+                              "seconds"_a = of.time.seconds, "gpu_seconds"_a = of.time.gpu_seconds,
+                              "mfu"_a = share(of.mfu), "padded_mfu"_a = share(of.padded_mfu), "hfu"_a = share(of.hfu),
+                              "wall_mfu"_a = share(of.wall_mfu), "mbu"_a = of.mbu, "points"_a = share(of.points),
+                              "lost"_a = share(of.lost)));
     };
     for (const pass_rate& one : made.passes) {
         append(one);
@@ -146,20 +150,20 @@ py::tuple pass_rates_of(const arguments& given) {
 }
 
 template <double utilization::*Rate>
-void rate(const py::class_<counted_work>& type, const char* name) {
+void rate(const bound_class<counted_work>& type, const char* name) {
     property(type, name, [](const counted_work& b) {
         if (!b.mfu) {
-            throw error("seconds", "no step was measured: see Breakdown.measure()");
+            throw error("seconds", "are unknown: call Breakdown.measure(seconds, gpus=…) first");
         }
         return b.mfu->utilization.*Rate;
     });
 }
 
 template <double mixed_precision_rate::*Rate>
-void mixed_rate(const py::class_<counted_work>& type, const char* name) {
+void mixed_rate(const bound_class<counted_work>& type, const char* name) {
     property(type, name, [](const counted_work& b) {
         if (!b.mfu || !b.mfu->mixed) {
-            throw error("precisions", "none were given: see Breakdown.measure()");
+            throw error("precisions", "are unknown: pass precisions= to Breakdown.measure()");
         }
         return (*b.mfu->mixed).*Rate;
     });
@@ -168,7 +172,7 @@ void mixed_rate(const py::class_<counted_work>& type, const char* name) {
 }  // namespace
 
 void bind_breakdowns(py::module_& module) {
-    const py::class_<counted_work> type = new_class<counted_work>(module, "Breakdown");
+    bound_class<counted_work> type = new_class<counted_work>(module, "Breakdown");
     made_elsewhere(type, "floptally.flops(config, …), Cost.flops(…) or Meter.breakdown()");
     property(type, "total", [](const counted_work& b) { return b.work.total(view::useful); });
     property(type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); });
@@ -185,13 +189,13 @@ void bind_breakdowns(py::module_& module) {
     property(type, "padding", [](py::handle self) { return package_attribute("_breakdown", "padding_of")(self); });
     property(type, "statistics", [](const counted_work& b) { return statistics_of(b); });
     operation(type, "__add__", [](const counted_work& a, const counted_work& b) { return sum_of(a, b); });
-    method(type, "named", [](py::handle self, const arguments& given) {
+    method(type, "named", [](py::handle self, const arguments& args) {
         py::dict one;
-        one[py::str(given.text("name"))] = self;
+        one[py::str(args.text("name"))] = self;
         return package_attribute("_passes", "StepWork")(one);
     });
-    function(module, "_pass_rates", [](const arguments& given) { return pass_rates_of(given); });
-    method(type, "measure", [](const counted_work& b, const arguments& given) { return measured(b, given); });
+    function(module, "_pass_rates", [](const arguments& args) { return pass_rates_of(args); });
+    method(type, "measure", [](const counted_work& b, const arguments& args) { return measured(b, args); });
     property(type, "_measured_by", [](const counted_work& b) { return b.measured_by ? b.measured_by : py::none(); });
     method(type, "to_dict",
            [](const counted_work& b, const arguments&) { return json_object(report_json(b.whole())); });
@@ -218,10 +222,10 @@ void bind_breakdowns(py::module_& module) {
                                   b.shows_kept_masks, to_state(b.mfu), b.measured_by ? b.measured_by : py::none(),
                                   to_state(b.padding), to_state(b.cached));
         },
-        [](const py::object& given) {
-            const py::tuple state(given);
+        [](const py::object& pickled) {
+            const py::tuple state(pickled);
             const auto model = state[0].cast<model_cost>();
-            counted_work b(model.folded(to_convention(state[1]), model.plan()), state[2].cast<const tally&>(),
+            counted_work b(model.folded(to_convention(state[1]), model.plan()), value_of<tally>(state[2]),
                            state[3].cast<bool>());
             of_state(state[4], b.mfu);
             if (b.mfu) {
@@ -234,4 +238,4 @@ void bind_breakdowns(py::module_& module) {
         });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -10,15 +10,16 @@
 #include <floptally/json/fit_json.hpp>
 
 #include "classes.hpp"
+#include "ranks.hpp"
 
 /// @file
-/// Bytes that a batch moves between memory and units. Python's `Bytes` is made of the JSON that stands here.
+/// Bytes that a batch moves between GPU memory and compute units. Python's `Bytes` is constructed from this JSON.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace {
 
-/// Sizes of elements by kind, and how many microbatches read the weights.
+/// Element sizes by kind, and the number of microbatches that read the weights.
 struct byte_choice {
     element_bits bits{};
     std::uint64_t batches = 1;
@@ -27,41 +28,41 @@ struct byte_choice {
 
 constexpr const char* byte_keywords[] = {"weight_bits", "gradient_bits", "activation_bits",
                                          "cache_bits",  "batches",       "distinct_experts"};
-byte_choice byte_choice_of(const arguments& given) {
-    return {.bits = {.weights = given.some_count("weight_bits", 1, 64).value_or(16),
-                     .gradients = given.some_count("gradient_bits", 1, 64).value_or(16),
-                     .activations = given.some_count("activation_bits", 1, 64).value_or(16),
-                     .cache = given.some_count("cache_bits", 1, 64).value_or(16)},
-            .batches = given.some_count("batches", 1, std::uint64_t{1} << 32U).value_or(1),
-            .distinct_experts = given.some_count("distinct_experts", 0, std::uint64_t{1} << 62U)};
+byte_choice byte_choice_of(const arguments& args) {
+    return {.bits = {.weights = args.some_count("weight_bits", 1, 64).value_or(16),
+                     .gradients = args.some_count("gradient_bits", 1, 64).value_or(16),
+                     .activations = args.some_count("activation_bits", 1, 64).value_or(16),
+                     .cache = args.some_count("cache_bits", 1, 64).value_or(16)},
+            .batches = args.some_count("batches", 1, std::uint64_t{1} << 32U).value_or(1),
+            .distinct_experts = args.some_count("distinct_experts", 0, std::uint64_t{1} << 62U)};
 }
 
-/// Bandwidth of one GPU's memory; none where nobody says it.
-std::optional<double> memory_tbps_of(const arguments& given) {
-    if (const auto said = given.some_number("memory_tbps")) {
+/// Memory bandwidth of one GPU; nullopt if nothing says it.
+std::optional<double> memory_tbps_of(const arguments& args) {
+    if (const auto said = args.some_number("memory_tbps")) {
         floptally::detail::require_finite_positive(*said, "memory_tbps");
         return said;
     }
-    const auto product = to_product(given["accelerator"]);
+    const auto product = to_product(args["accelerator"]);
     const auto known = product ? memory_bandwidth_named(*product) : std::nullopt;
     return known ? std::optional(known->tbps) : std::nullopt;
 }
 
-/// A step that trains keeps no cache; of another one the past must be known.
+/// Throws if the past is unknown and the step does not train. A training step keeps no cache.
 bool is_past_known(const counted_work& work) { return work.cached || work.as->plan.counted == counted_passes::train; }
 
 step_bytes moved_by(const counted_work& work, const training_plan& plan, const byte_choice& how) {
     if (!work.requests.empty()) {
         if (how.batches != 1 || how.distinct_experts) {
             throw error(how.batches != 1 ? "batches" : "distinct_experts",
-                        "are those of the requests' own steps, each of which reads the weights");
+                        "cannot be passed with requests, whose own steps each read the weights: leave it out");
         }
         return bytes_of_requests(*work.as->model, work.requests, work.prefill_chunk, plan, how.bits);
     }
     if (!is_past_known(work)) {
         throw error("tally",
-                    "was counted before, as a tally or by a meter, so that the past of its sequences, which reads the "
-                    "cache, is not known, nor is that of requests beside another batch: count the batch itself");
+                    "was counted before, as a tally or by a meter, so the cached past of its sequences is unknown: "
+                    "count the batch itself, and requests without another batch");
     }
     byte_counter counter(*work.as->model, plan, how.bits, how.batches);
     counter.add_counted(work.batch,
@@ -83,10 +84,10 @@ py::dict by_kind(Count count) {
     return out;
 }
 
-/// The JSON of a report, its table, the JSON of that, and {component: {phase: {kind: bytes}}}.
-py::tuple account_of(const counted_work& work, const byte_choice& how) {
+/// The JSON of a report, its table, the JSON of the table, and {component: {phase: {kind: bytes}}}.
+py::tuple time_breakdown_of(const counted_work& work, const byte_choice& how) {
     if (work.convention_name() != conventions::exact.name) {
-        throw error("convention", "must be exact, whose products are those that move bytes, got \"" +
+        throw error("convention", "must be exact, since bytes are counted only for its products, got \"" +
                                       std::string(work.convention_name()) + "\"");
     }
     const byte_report made{.model_type = work.as->model->model_type,
@@ -96,12 +97,12 @@ py::tuple account_of(const counted_work& work, const byte_choice& how) {
                            .batches = how.batches,
                            .memory_tbps = {},
                            .distinct_experts = how.distinct_experts};
-    constexpr const char* phase_words[] = {"forward", "backward_data", "backward_weights", "recompute"};
+    constexpr const char* phase_names[] = {"forward", "backward_data", "backward_weights", "recompute"};
     py::dict phases;
     for (const component_bytes& part : made.moved.components) {
         py::dict own;
-        for (std::size_t during = 0; during < std::size(phase_words); ++during) {
-            own[phase_words[during]] =
+        for (std::size_t during = 0; during < std::size(phase_names); ++during) {
+            own[phase_names[during]] =
                 by_kind([&](byte_kind what) { return part.get(static_cast<phase>(during), what); });
         }
         phases[py::str(std::string(part.name.view()))] = own;
@@ -109,77 +110,102 @@ py::tuple account_of(const counted_work& work, const byte_choice& how) {
     return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)), phases);
 }
 
-/// The MBU, whether it is a bound, and the uniform estimate beside one.
-py::tuple utilization_of_memory(const counted_work& work, const arguments& given) {
+/// The MBU, whether it is an upper bound, and the uniform estimate if it is.
+py::tuple utilization_of_memory(const counted_work& work, const arguments& args) {
     if (work.as->plan.counted != counted_passes::forward) {
-        throw error("plan", "must be of the forward alone, Plan(phase=\"forward\"): an MBU is of a decode step");
+        throw error("plan", "must be a forward, Plan(phase=\"forward\"), since an MBU is of a decode step");
     }
-    const py::object part = given["accelerator"];
-    auto tbps = memory_tbps_of(given);
+    const py::object part = args["accelerator"];
+    auto tbps = memory_tbps_of(args);
     if (!tbps) {
         if (part.is_none()) {
-            throw error("accelerator", "is missing, and no memory_tbps is given either");
+            throw error("accelerator", "is missing: pass accelerator= or memory_tbps=");
         }
         tbps = memory_tbps_named(*to_product(part));
     }
     const bandwidth_utilization used = model_bandwidth_utilization(
-        moved_by(work, work.as->plan, byte_choice_of(given)), given.number("seconds"), given.count("gpus", 1), *tbps);
+        moved_by(work, work.as->plan, byte_choice_of(args)), args.number("seconds"), args.count("gpus", 1), *tbps);
     const std::string doubt = doubt_of(used);
     warn(doubt.empty() ? doubt : "mbu: " + to_percent(used.mbu) + ": " + doubt);
     return py::make_tuple(used.mbu, used.is_at_most, used.uniform);
 }
 
-memory_options memory_options_of(const arguments& given) {
-    constexpr const char* zero_words[] = {"none", "optimizer", "gradients", "weights"};
-    memory_options how{.sharded = from_word<zero_stage>(given.text("zero"), "zero", zero_words),
-                       .bits = byte_choice_of(given).bits,
-                       .kernels = {.flash_attention = given.flag("flash_attention"),
-                                   .fused_elementwise = given.flag("fused_elementwise"),
-                                   .hidden_dropout = given.flag("hidden_dropout"),
-                                   .attention_dropout = given.flag("attention_dropout")},
-                       .logits_bits = given.count("logits_bits", 1, 256),
-                       .microbatches = given.count("microbatches", 1, std::uint64_t{1} << 20U),
-                       .cached_tokens = given.count("cached_tokens", 0, std::uint64_t{1} << 40U)};
+layer_modules modules_of(const arguments& args, const char* name) {
+    std::string list;
+    for (const std::string& module : args.as<std::vector<std::string>>(name)) {
+        list += (list.empty() ? "" : ",") + module;
+    }
+    return layer_modules_named(list, name);
+}
+
+memory_options memory_options_of(const arguments& args) {
+    constexpr const char* zero_names[] = {"none", "optimizer", "gradients", "weights"};
+    memory_options how{.sharded = from_name<zero_stage>(args.text("zero"), "zero", zero_names),
+                       .bits = byte_choice_of(args).bits,
+                       .kernels = {.flash_attention = args.flag("flash_attention"),
+                                   .fused_elementwise = args.flag("fused_elementwise"),
+                                   .hidden_dropout = args.flag("hidden_dropout"),
+                                   .attention_dropout = args.flag("attention_dropout"),
+                                   .weights_inside_experts = args.flag("weights_inside_experts"),
+                                   .matrix_inputs = block_format_named(args.text("matrix_inputs"), "matrix_inputs"),
+                                   .recomputed = modules_of(args, "recompute_modules"),
+                                   .offloaded = modules_of(args, "offload_modules")},
+                       .logits_bits = args.count("logits_bits", 1, 256),
+                       .microbatches = args.count("microbatches", 1, std::uint64_t{1} << 20U),
+                       .cached_tokens = args.count("cached_tokens", 0, std::uint64_t{1} << 40U),
+                       .matrix_weights = block_format_named(args.text("matrix_weights"), "matrix_weights"),
+                       .frozen_weights = block_format_named(args.text("frozen_weights"), "frozen_weights"),
+                       .host_optimizer = args.number("optimizer_offload"),
+                       .offloaded_layers = args.count("offload_layers", 0, 100'000)};
     const char* names[std::size(optimizer_states::all)];
     for (std::size_t i = 0; i < std::size(names); ++i) {
         names[i] = optimizer_states::all[i].name;
     }
-    how.optimizer = optimizer_states::all[from_word<std::size_t>(given.text("optimizer"), "optimizer", names)];
-    how.ranks.tensor.sequence_parallel = given.flag("sequence_parallel");
-    if (given.some("layers_of_chunks")) {
-        for (const py::handle layers : py::list(given["layers_of_chunks"])) {
+    how.optimizer = optimizer_states::all[from_name<std::size_t>(args.text("optimizer"), "optimizer", names)];
+    how.ranks.tensor.sequence_parallel = args.flag("sequence_parallel");
+    how.ranks.pipeline = split_options_of(args);
+    if (args.some("layers_of_chunks")) {
+        for (const py::handle layers : py::list(args["layers_of_chunks"])) {
             how.ranks.layers_of_chunks.push_back(to_count(layers, "layers_of_chunks"));
         }
     }
     return how;
 }
 
-/// The JSON of a fit, its table, and the JSON of that.
-py::tuple fit_of_work(const counted_work& work, const arguments& given) {
-    const auto ranks = [&](const char* size) { return given.count(size, 1, std::uint64_t{1} << 20U); };
-    group_bandwidths bandwidths;
-    if (given.some("network_gbps")) {
-        for (const auto& [group, gbps] : py::dict(given["network_gbps"])) {
-            const auto axis =
-                from_word<parallel_axis>(to_text(group, "network_gbps"), "network_gbps", parallel_axis_names);
-            bandwidths = bandwidths.with(axis, to_number(gbps, "network_gbps"));
+/// The JSON of a fit, its table, and the JSON of the table.
+py::tuple fit_of_work(const counted_work& work, const arguments& args) {
+    const trainer_layout layout = layout_of(args);
+    const rank_order order{.axes = layout.order,
+                           .expert_axes = layout.expert_order,
+                           .gpus_per_node = args.some_count("gpus_per_node", 1, std::uint64_t{1} << 20U).value_or(0)};
+    group_bandwidths bandwidths{.gpus_per_node = order.gpus_per_node};
+    if (args.some("network_gbps")) {
+        for (const auto& [group, gbps] : py::dict(args["network_gbps"])) {
+            put_bandwidth(bandwidths, to_text(group, "network_gbps"), to_number(gbps, "network_gbps"));
         }
     }
+    memory_options how = memory_options_of(args);
+    if (!args.given("sequence_parallel")) {
+        how.ranks.tensor.sequence_parallel = layout.sequence_parallel.value_or(false);
+    }
+    if (!args.given("zero")) {
+        how.sharded = layout.sharded.value_or(zero_stage::none);
+    }
     fit_report made =
-        fit_of(work.as->model->parts, work.batch,
-               {.dp = ranks("dp"),
-                .cp = ranks("cp"),
-                .tp = ranks("tp"),
-                .pp = ranks("pp"),
-                .vpp = ranks("vpp"),
-                .ep = ranks("ep")},
-               work.as->plan, memory_options_of(given),
-               from_word<context_exchange>(given.text("context_exchange"), "context_exchange", context_exchange_names),
-               bandwidths);
+        fit_of(work.as->model->parts, work.batch, layout.sizes, work.as->plan, how,
+               from_name<context_exchange>(args.text("context_exchange"), "context_exchange", context_exchange_names),
+               bandwidths, order);
     made.model_type = work.as->model->model_type;
-    if (const auto gib = given.some_number("memory_gib")) {
+    if (const auto gib = args.some_number("memory_gib")) {
         floptally::detail::require_finite_positive(*gib, "memory_gib");
         made.memory_gib = gib;
+    }
+    made.reserve_gib = args.number("reserve_gib");
+    if (!(made.reserve_gib >= 0) || made.reserve_gib > 1e6) {
+        throw error("reserve_gib", "must be a number from 0");
+    }
+    if (made.reserve_gib != 0 && !made.memory_gib) {
+        throw error("memory_gib", "is missing: reserve_gib needs it");
     }
     return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)));
 }
@@ -197,7 +223,8 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
     }
     for (const char* const name : byte_keywords) {
         if (!tbps && said.some(name)) {
-            throw error("memory_tbps", std::string("is missing; ").append(name).append(" is of bytes"));
+            throw error("memory_tbps",
+                        std::string("is missing: pass it with ").append(name).append(", which counts bytes"));
         }
     }
     const bool is_asked = static_cast<bool>(said.some("memory_tbps"));
@@ -208,16 +235,16 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
 }
 
 void bind_bytes(py::module_& module) {
-    method(module.attr("Breakdown"), "bytes", [](py::handle self, const arguments& given) {
-        return package_attribute("_bytes", "Bytes")(self, **given.named());
+    method(module.attr("Breakdown"), "bytes", [](py::handle self, const arguments& args) {
+        return package_attribute("_bytes", "Bytes")(self, **args.named());
     });
-    method(module.attr("Breakdown"), "fit", [](py::handle self, const arguments& given) {
-        return package_attribute("_fit", "Fit")(self, **given.named());
+    method(module.attr("Breakdown"), "fit", [](py::handle self, const arguments& args) {
+        return package_attribute("_fit", "Fit")(self, **args.named());
     });
     function(module, "_fit",
-             [](const arguments& given) { return fit_of_work(given.as<const counted_work&>("work"), given); });
-    method(module.attr("Cost"), "bytes", [](py::handle self, const arguments& given) {
-        py::dict batch = given.named();
+             [](const arguments& args) { return fit_of_work(args.as<const counted_work&>("work"), args); });
+    method(module.attr("Cost"), "bytes", [](py::handle self, const arguments& args) {
+        py::dict batch = args.named();
         py::dict bits;
         for (const char* const name : byte_keywords) {
             if (batch.contains(name)) {
@@ -226,12 +253,11 @@ void bind_bytes(py::module_& module) {
         }
         return package_attribute("_bytes", "Bytes")(self.attr("flops")(**batch), **bits);
     });
-    function(module, "_bytes", [](const arguments& given) {
-        return account_of(given.as<const counted_work&>("work"), byte_choice_of(given));
+    function(module, "_bytes", [](const arguments& args) {
+        return time_breakdown_of(args.as<const counted_work&>("work"), byte_choice_of(args));
     });
-    function(module, "_mbu", [](const arguments& given) {
-        return utilization_of_memory(given.as<const counted_work&>("work"), given);
-    });
+    function(module, "_mbu",
+             [](const arguments& args) { return utilization_of_memory(args.as<const counted_work&>("work"), args); });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -30,7 +30,7 @@
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
 #include <floptally/hardware/peak.hpp>
@@ -38,12 +38,12 @@
 #include <floptally/input/model_input.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/step/meter.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/report.hpp>
@@ -58,44 +58,44 @@
 #include "binding.hpp"
 
 /// @file
-/// Declarations that units of the extension share: the values behind Python's classes, what reads them of arguments,
-/// and the function of each unit that makes its classes.
+/// Declarations that the extension's units share: the values behind Python's classes, functions that read them from
+/// arguments, and the function of each unit that creates its classes.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
-/// A mask by its text form: for a pickle. A callable must have been registered before, under the same name.
+/// A mask by its text form, for a pickle. A callable must be registered under the same name before.
 [[nodiscard]] mask mask_of_text(std::string_view text);
 
 /// Tokens of a sequence.
 [[nodiscard]] std::uint32_t to_length(py::handle value, std::string_view field);
 
-/// The masks of a list of `Mask`.
+/// The masks in a list of `Mask`.
 [[nodiscard]] mask_set to_masks(py::handle list);
 
-/// A preset by its name, or the object itself.
+/// The preset of this name, or the object itself.
 [[nodiscard]] const convention& to_convention(py::handle how);
 
-/// The plan of an object that lives as long as it is read, or the one of a step that trains everything.
+/// The plan of an object that outlives the reference, or a plan that trains everything.
 [[nodiscard]] const training_plan& to_plan(py::handle plan);
 
-inline constexpr const char* statistic_words[] = {"count", "tokens", "keys", "squares", "cached", "crossed", "routed"};
+inline constexpr const char* statistic_names[] = {"count", "tokens", "keys", "squares", "cached", "crossed", "routed"};
 
-/// One row of a cost with what it refers to.
-struct whole_row {
+/// One entry of a cost, with what it refers to.
+struct whole_entry {
     component_name component;
     std::string weight;
-    cost_row row;
+    cost_entry entry;
     mask attends;
 
-    /// The word of its statistic, or its Mask.
+    /// The name of its accumulator, or its Mask.
     [[nodiscard]] py::object unit() const;
 };
 
-/// Rows of a cost, and a cost of a list of `Row` objects or of tuples of their first arguments.
-[[nodiscard]] std::vector<whole_row> whole_rows(const cost& model);
-[[nodiscard]] cost cost_of_rows(py::handle rows);
+/// Entries of a cost; and a cost from a list of `Entry` objects, or of tuples of their first arguments.
+[[nodiscard]] std::vector<whole_entry> whole_entries(const cost& model);
+[[nodiscard]] cost cost_of_entries(py::handle entries);
 
-/// A model as it is counted by a convention and a plan: folded once, kept by its cost and shared by all that it
+/// A model folded for a convention and a plan. Computed once, cached by its cost, and shared by all results that it
 /// counted.
 struct folded_model {
     folded_model(std::shared_ptr<const model_config> config, const convention& how, const training_plan& trains);
@@ -103,11 +103,10 @@ struct folded_model {
     std::shared_ptr<const model_config> model;
     training_plan plan;
     flop_counter counter;
-    mask_set masks;  ///< of the model, and those that the convention asks for besides
+    mask_set masks;  ///< those of the model, and others that the convention needs
 };
 
-/// Python's `Cost`: a model as a config describes it, immutable, the plan by which it trains where none is given, and
-/// what it was last folded to.
+/// Python's `Cost`: a model, immutable, with the default plan and a cache of folded models.
 class model_cost {
   public:
     explicit model_cost(model_config model, training_plan plan = {})
@@ -124,10 +123,11 @@ class model_cost {
     }
     [[nodiscard]] const cost& of() const { return model_->cost; }
 
-    /// Folding is the dear part of a count: the last few are kept.
+    /// Folding is the expensive part of a count, so the last few results are cached.
     [[nodiscard]] std::shared_ptr<const folded_model> folded(const convention& how, const training_plan& plan) const;
 
-    /// Equality: weights in the same places, trained alike, do the same work; names of types and notes may differ.
+    /// Equality: the same weights in the same places with the same plan do the same work. Type names and notes may
+    /// differ.
     [[nodiscard]] friend bool operator==(const model_cost& a, const model_cost& b) {
         return a.of() == b.of() && a.plan() == b.plan();
     }
@@ -135,36 +135,36 @@ class model_cost {
   private:
     std::shared_ptr<const model_config> model_;
     training_plan plan_;
-    mutable std::vector<std::shared_ptr<const folded_model>> kept_;  // under the GIL
+    mutable std::vector<std::shared_ptr<const folded_model>> kept_;  // only accessed under the GIL
 };
 
-/// A plan that is given, else the one that the model has.
-[[nodiscard]] const training_plan& to_plan(py::handle plan, const model_cost& model);
+/// The model's own plan, with what the passed plan adds to it. Throws if the two contradict each other.
+[[nodiscard]] training_plan to_plan(py::handle plan, const model_cost& model);
 
-/// Requests of a list of (prompt, generated) or (prompt, generated, cached), and how many tokens of a prompt are
-/// prefilled at once.
+/// Requests from a list of (prompt, generated) or (prompt, generated, cached), and the prompt tokens in one prefill
+/// pass.
 [[nodiscard]] std::vector<request> to_requests(py::handle list);
-[[nodiscard]] std::uint32_t to_prefill_chunk(py::handle given);
+[[nodiscard]] std::uint32_t to_prefill_chunk(py::handle tokens);
 
-/// The receiver of a batch: a model, which needs one and runs a pass over it, or a tally, to which any part is added.
+/// Where a batch goes: a model needs one and runs one pass over it; a tally takes any part.
 enum class input_for : std::uint8_t { model, tally };
 
-/// The keyword arguments that say what a batch is, and what they point to.
+/// The keyword arguments that describe a batch, and the memory that they refer to.
 class input_arguments {
   public:
-    input_arguments(const arguments& given, const mask_set& masks, input_for receiver = input_for::model);
+    input_arguments(const arguments& args, const mask_set& masks, input_for receiver = input_for::model);
 
     [[nodiscard]] const model_input& input() const { return input_; }
 
-    /// Its requests, where it is nothing else.
+    /// The batch's requests, if it has nothing else.
     [[nodiscard]] bool has_requests_alone() const { return input_.has_requests_alone(); }
 
-    /// Its sequences that have a past; none where what was counted before may have some.
+    /// The batch's sequences with a past; nullopt if a tally may have some.
     [[nodiscard]] std::optional<std::vector<sequence>> cached() const;
-    /// The batch as a tally of `masks`, counted without the GIL where it is long.
+    /// The batch as a tally of `masks`. Large batches are counted without the GIL.
     [[nodiscard]] tally counted(const model_config& model, const mask_set& masks) const;
-    /// Adds the batch to a tally of any masks: counted apart, without the GIL where it is long, and then at once, so
-    /// that no thread ever sees a part.
+    /// Adds the batch to a tally with any masks. It is counted separately, without the GIL if large, and then added at
+    /// once, so that no thread sees a part of it.
     void add_to(tally& to) const;
 
   private:
@@ -172,11 +172,10 @@ class input_arguments {
     void read_lengths();
     void read_boundaries();
     void read_grids(py::handle grid_thw, const char* field, std::vector<grid>& to);
-    /// Reads what makes a tally of its own.
+    /// Reads the keywords that have a tally of their own.
     void read_counted(const mask_set& masks);
-    /// Adds a pass: what is given as samples is one pass of the model, unless `measured` says how many there were; a
-    /// tally has its own.
-    void add_pass(py::handle words, const mask_set& masks);
+    /// Adds the number of passes: one, unless `measured` says otherwise. A tally has its own.
+    void add_pass(py::handle accumulators, const mask_set& masks);
 
     const arguments& given_;
     model_input input_;
@@ -187,18 +186,17 @@ class input_arguments {
     bool gives_tally_ = false;
 };
 
-/// Throws where one call names its sequences twice, by lengths, by boundaries and by an attention mask, or a part of
-/// what it does not have.
-void require_one_batch(const arguments& given);
+/// Throws if a call describes its sequences twice (by lengths, boundaries and an attention mask), or a part of what it
+/// does not have.
+void require_one_batch(const arguments& args);
 
-/// Throws where requests would be counted as a step that trains.
+/// Throws if requests would be counted as a training step.
 void require_forward(const model_input& batch, const training_plan& plan);
 
-/// The masks of a tally by the arguments cost_or_masks, convention and plan: those that a cost needs, or a list of
-/// them.
-[[nodiscard]] mask_set masks_for(const arguments& given);
+/// The masks of a tally, from the arguments cost_or_masks, convention and plan: those that a cost needs, or a list.
+[[nodiscard]] mask_set masks_for(const arguments& args);
 
-/// Python's `Breakdown`: what was counted of a batch. A report is made of it where one is shown.
+/// Python's `Breakdown`: the count of a batch. A report is created when one is shown.
 struct counted_work {
     counted_work(std::shared_ptr<const folded_model> folded, tally counted, bool only_kept_masks = false)
         : as(std::move(folded)),
@@ -213,75 +211,78 @@ struct counted_work {
     std::shared_ptr<const folded_model> as;
     tally batch;
     breakdown work;
-    bool shows_kept_masks;  ///< and not those of the model, which a convention may count by other words
-    std::optional<padding_flops> padding{};  ///< what the padded view is spent on, where that is known
-    /// Sequences with a past, which reads a cache; none where it was counted before, and nobody knows.
+    bool shows_kept_masks;  ///< and not the model's; a convention may count those by other accumulators
+    std::optional<padding_flops> padding{};  ///< padded FLOPs by cause, if known
+    /// Sequences with a past, which read a cache. Nullopt if a tally was passed, since it does not know.
     std::optional<std::vector<sequence>> cached{};
-    /// Requests, where the batch is nothing else, and how many tokens of a prompt are prefilled at once.
+    /// Requests, if the batch has nothing else, and the prompt tokens in one prefill pass.
     std::vector<request> requests{};
     std::uint32_t prefill_chunk = whole_prompt;
-    std::optional<mfu_report> mfu{};  ///< where a step was measured, …
-    py::object measured_by{};         ///< … the keywords that said it, for a waterfall
+    std::optional<mfu_report> mfu{};  ///< set by measure(), …
+    py::object measured_by{};         ///< … with its keywords, for a waterfall
 };
 
-/// The name of an Accelerator, or a name; none where it is None.
+/// The name of an Accelerator, or a name; nullopt if it is None.
 [[nodiscard]] std::optional<std::string> to_product(py::handle part);
 
-/// By the arguments accelerator, peak_tflops, peak_kind, precision and clock_mhz.
-[[nodiscard]] chosen_peak peak_of(const arguments& given);
-/// Precisions of what runs in others than the rest, by the peaks of a product ("" where there is none).
-[[nodiscard]] std::optional<std::vector<precision_setting>> precisions_of(const arguments& given,
+/// The peak, by the arguments accelerator, peak_tflops, peak_kind, precision and clock_mhz.
+[[nodiscard]] chosen_peak peak_of(const arguments& args);
+/// The precisions argument with the peaks of an accelerator ("" without one).
+[[nodiscard]] std::optional<std::vector<precision_setting>> precisions_of(const arguments& args,
                                                                           const std::string& product);
 
-/// Says a text, where there is one, as a warning: once at each place.
+/// Warns with a text, unless it is empty. Python shows it once for each place.
 void warn(const std::string& text);
 
-/// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak.
+/// Warns if an MFU is above 100 %: the time, the number of GPUs or the peak must be wrong.
 void warn_above_peak(double mfu);
-/// Warns of one that is far too small as well.
+/// Also warns if it is far too small.
 void warn_if_absurd(double mfu, counted_passes counted);
 
-/// Times that components need at the memory's bandwidth, by the keywords of a step; none where that is not known or
-/// their bytes cannot be counted. What was given for it alone must be of use. `microbatches`: of all pipelines, each of
-/// which reads the weights; 0 where there is none. `has_elementwise`: the time of such kernels is known.
+/// Times that components need at the memory's bandwidth, by the keywords of a step. Nullopt if the bandwidth is unknown
+/// or the bytes cannot be counted. Throws if a keyword for it has no use. microbatches: of all pipelines, each reads
+/// the weights; 0 if unknown. has_elementwise: the time of element-wise kernels is known.
 [[nodiscard]] std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said,
                                                       const training_plan& plan,
                                                       const std::vector<work_at_peak>& at_peaks,
                                                       std::uint64_t microbatches, bool has_elementwise);
 
-/// The FLOPs of a `MaskedTiles` that is of this work; none where it is None.
-[[nodiscard]] std::optional<std::vector<work_at_peak>> tiles_at_peaks(py::handle given, const counted_work& work,
+/// The FLOPs of a `MaskedTiles` of the same batch; nullopt if it is None.
+[[nodiscard]] std::optional<std::vector<work_at_peak>> tiles_at_peaks(py::handle tiled, const counted_work& work,
                                                                       double peak_tflops,
                                                                       const std::vector<precision_setting>& settings);
-/// The batch of each rank of context parallelism by a `ContextShares` of this work; the whole where it is None.
-[[nodiscard]] std::vector<tally> shares_of(py::handle given, const counted_work& work);
-/// An error of `field` where two batches have other sums of text.
+/// The batch of each context-parallel rank, by a `ContextShards` of the same batch; the whole batch if it is None.
+[[nodiscard]] std::vector<tally> shards_of(py::handle sharded, const counted_work& work);
+/// Throws an error of `field` if two batches have different text sums.
 void require_same_batch(const char* field, const tally& here, const tally& there, const char* sum, const char* advice);
 
-/// A table as floptally/_html.py sets it.
+/// A table in the form that floptally/_html.py takes.
 [[nodiscard]] std::string table_json(const table& made);
 [[nodiscard]] std::string report_json(const report& made);
 [[nodiscard]] std::string meter_json(const meter& kept);
-void resume_meter(meter& kept, const std::string& state);
+/// Continues the run of a saved state, also one that was counted by another plan or convention. Returns false for such
+/// a state.
+bool resume_meter(meter& kept, const std::string& state);
 void save_meter(const meter& kept, const std::string& path);
-void load_meter(meter& kept, const std::string& path);
-/// A JSON object as Python's dict.
+bool load_meter(meter& kept, const std::string& path);
+/// A JSON object as a Python dict.
 [[nodiscard]] py::dict json_object(const std::string& text);
 
-/// A trace from a file, packed by gzip too. May be called without the GIL.
+/// A trace from a file, plain or gzip. May be called without the GIL.
 [[nodiscard]] trace load_trace(const std::filesystem::path& path);
 
 void bind_masks(py::module_& module);
 void bind_plans(py::module_& module);
-void bind_rows(py::module_& module);
+void bind_entries(py::module_& module);
 void bind_costs(py::module_& module);
 void bind_tallies(py::module_& module);
 void bind_device_tallies(py::module_& module);
 void bind_breakdowns(py::module_& module);
 void bind_counts(py::module_& module);
+void bind_comparisons(py::module_& module);
 void bind_bytes(py::module_& module);
 void bind_masked_tiles(py::module_& module);
-void bind_context_shares(py::module_& module);
+void bind_context_shards(py::module_& module);
 void bind_traces(py::module_& module);
 void bind_waterfalls(py::module_& module);
 void bind_accelerators(py::module_& module);
@@ -291,5 +292,7 @@ void bind_ranks(py::module_& module);
 void bind_shares(py::module_& module);
 void bind_logs(py::module_& module);
 void bind_reader(py::module_& module);
+void bind_program(py::module_& module);
+void bind_expect(py::module_& module);
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

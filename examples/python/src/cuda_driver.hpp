@@ -17,16 +17,16 @@
 #include "device_kernels.hpp"
 
 /// @file
-/// CUDA's driver, opened where it is first asked for: the extension is built and runs without CUDA. Types are those of
-/// its C ABI (cuda.h), where memory of a device is a number as large as a pointer.
+/// CUDA's driver, loaded at the first use, so that the extension builds and runs without CUDA. The types are those of
+/// its C ABI (cuda.h), where a device address is a number as large as a pointer.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 using cu_context = struct cu_context_of_driver*;
 using cu_function = struct cu_function_of_driver*;
 using cu_stream = struct cu_stream_of_driver*;
 
-/// The name of a function of the driver, as its library has it: "cuMemAlloc_v2".
+/// The name of a function in the driver's library: "cuMemAlloc_v2".
 struct driver_name {
     char text[32]{};
 
@@ -36,32 +36,33 @@ struct driver_name {
     }
 };
 
-/// The driver's library: libcuda.so.1, or what FLOPTALLY_CUDA_DRIVER names.
+/// The driver's library: libcuda.so.1, or the file that FLOPTALLY_CUDA_DRIVER names.
 [[nodiscard]] inline void* driver_library() {
     static void* const opened = [] {
         const char* const said = std::getenv("FLOPTALLY_CUDA_DRIVER");
         void* const found = dlopen(said == nullptr ? "libcuda.so.1" : said, RTLD_NOW | RTLD_LOCAL);
         if (found == nullptr) {
-            throw error("device", "no CUDA driver can be opened: " + std::string(dlerror()));
+            throw error("device", "has no CUDA driver that can be loaded: install one, or set FLOPTALLY_CUDA_DRIVER; " +
+                                      std::string(dlerror()));
         }
         return found;
     }();
     return opened;
 }
 
-/// Calls a function of the driver, whose parameters have the very types of the arguments.
+/// Calls a function of the driver. Its parameter types must be exactly the types of the arguments.
 template <driver_name Name, class... Arguments>
-int status_of(Arguments... given) {
+int status_of(Arguments... args) {
     static void* const found = dlsym(driver_library(), Name.text);
     if (found == nullptr) {
         throw error("device", std::string("this CUDA driver has no ") + Name.text + ": CUDA 11 or later is needed");
     }
-    return reinterpret_cast<int (*)(Arguments...)>(found)(given...);
+    return reinterpret_cast<int (*)(Arguments...)>(found)(args...);
 }
-/// As above; throws where it fails, with the driver's own name of what is wrong.
+/// Like the above. Throws if the call fails, with the driver's own name of the error.
 template <driver_name Name, class... Arguments>
-void call_driver(Arguments... given) {
-    if (const int status = status_of<Name>(given...); status != 0) {
+void call_driver(Arguments... args) {
+    if (const int status = status_of<Name>(args...); status != 0) {
         const std::string_view call = Name.text;
         const char* name = nullptr;
         const bool is_named = status_of<"cuGetErrorName">(status, &name) == 0 && name != nullptr;
@@ -69,19 +70,19 @@ void call_driver(Arguments... given) {
     }
 }
 
-/// A device by the driver, for `basic_device_tally`: its primary context, which PyTorch, JAX and CuPy work in too, and
-/// the kernels of the package, which are loaded once a process and until it ends.
+/// A device of the driver, for `basic_device_tally`: its primary context, which PyTorch, JAX and CuPy also use, and the
+/// kernels of the package. Kernels are loaded once per process and stay loaded.
 class driver_api {
   public:
     using stream = cu_stream;
 
-    /// `image()` is what nvcc has made of examples/python/src/kernels.cu.
+    /// `image()`: the result of nvcc for examples/python/src/kernels.cu.
     driver_api(int ordinal, const std::function<std::string()>& image);
 
     [[nodiscard]] int number() const { return number_; }
     [[nodiscard]] std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(loaded_->multiprocessors); }
 
-    /// A scope in which the device is current.
+    /// Makes the device current during a scope.
     class scope {
       public:
         explicit scope(const driver_api& of, stream /*on*/ = nullptr) {
@@ -120,10 +121,10 @@ class driver_api {
         return captures != 0;
     }
     template <class Body>
-    void launch(const launch_shape& shape, stream on, std::string_view /*call*/,
-                const typename Body::arguments& given) const {
+    void launch(const detail::launch_shape& shape, stream on, std::string_view /*call*/,
+                const typename Body::arguments& parameters) const {
         static_assert(symbol_of<Body> != nullptr, "device_kernels.hpp does not list this kernel");
-        void* arguments[] = {const_cast<void*>(static_cast<const void*>(&given))};
+        void* arguments[] = {const_cast<void*>(static_cast<const void*>(&parameters))};
         const auto bytes = static_cast<unsigned>(shape.shared_words * sizeof(std::uint64_t));
         call_driver<"cuLaunchKernel">(loaded_->kernels.at(symbol_of<Body>), shape.blocks, 1U, 1U, shape.threads, 1U, 1U,
                                       bytes, on, &arguments[0], static_cast<void**>(nullptr));
@@ -140,4 +141,4 @@ class driver_api {
     const loaded_device* loaded_;
 };
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -10,10 +10,11 @@
 #include "classes.hpp"
 #include "cuda_driver.hpp"
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 driver_api::driver_api(int ordinal, const std::function<std::string()>& image) : number_(ordinal) {
-    static std::map<int, loaded_device> of_process;  // under the GIL, which `image` may hand to another thread
+    // accessed under the GIL, but `image` may hand it to another thread
+    static std::map<int, loaded_device> of_process;
     if (const auto loaded = of_process.find(ordinal); loaded != of_process.end()) {
         loaded_ = &loaded->second;
         return;
@@ -27,7 +28,7 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
     call_driver<"cuDeviceGetAttribute">(&made.multiprocessors, 16, device);  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     call_driver<"cuDevicePrimaryCtxRetain">(&made.context, device);
     const auto end = [device](cu_context) { status_of<"cuDevicePrimaryCtxRelease_v2">(device); };
-    std::unique_ptr<cu_context_of_driver, decltype(end)> retained(made.context, end);  // unless all is loaded
+    std::unique_ptr<cu_context_of_driver, decltype(end)> retained(made.context, end);  // until all is loaded
     loaded_ = &made;
     const scope on(*this);
     try {
@@ -42,7 +43,7 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
     }
     for (const char* const name : device_kernels) {
         call_driver<"cuModuleGetFunction">(&made.kernels[name], module, name);
-        // Loads it: left alone, the driver may do so at the first launch, which must not be in a capture.
+        // Loads the kernel now. The driver may otherwise load it at the first launch, which must not be in a capture.
         call_driver<"cuFuncGetAttribute">(&found, 4, made.kernels[name]);  // CU_FUNC_ATTRIBUTE_NUM_REGS
     }
     loaded_ = &of_process.try_emplace(ordinal, std::move(made)).first->second;
@@ -51,21 +52,21 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
 
 namespace {
 
-/// The arrays of a call that adds, which the stream may read until long after it.
+/// The arrays of a call that adds. The stream may read them long after the call.
 class device_arrays {
   public:
-    device_arrays(const arguments& given, int device, cu_stream on)
-        : given_(given), place_{device, reinterpret_cast<std::uintptr_t>(on)} {}
+    device_arrays(const arguments& args, int device, cu_stream on)
+        : given_(args), place_{device, reinterpret_cast<std::uintptr_t>(on)} {}
 
     [[nodiscard]] bool has(const char* field) const { return static_cast<bool>(given_.some(field)); }
     [[nodiscard]] const array_argument& array(const char* field) {
         return arrays_.emplace_back(given_[field], field, place_);
     }
     [[nodiscard]] integer_view numbers(const char* field) { return integers_in(array(field), field); }
-    [[nodiscard]] any_list list(const char* field) {
-        return numbers(field).visit([](const auto& all) { return any_list(all); });
+    [[nodiscard]] detail::any_list list(const char* field) {
+        return numbers(field).visit([](const auto& all) { return detail::any_list(all); });
     }
-    /// A list of the integers that the first one has: no kernel of the package takes two widths.
+    /// A list of the same integer type as the first. No kernel of the package takes two widths.
     template <class T>
     [[nodiscard]] std::span<const T> list_like(std::span<const T> /*first*/, const char* field) {
         const integer_view found = numbers(field);
@@ -76,40 +77,44 @@ class device_arrays {
         return found.visit(
             [](const auto& all) { return std::span(reinterpret_cast<const T*>(all.data()), all.size()); });
     }
-    /// True where one of them may go to others once it is given back: nobody tells its owner of the stream.
+    /// True if the owner of an array may reuse its memory, since nobody told it about the stream.
     [[nodiscard]] bool are_lent() const {
         return std::any_of(arrays_.begin(), arrays_.end(), [](const array_argument& one) { return one.is_lent(); });
     }
 
   private:
-    const arguments& given_;  // as long as the call
+    const arguments& given_;  // lives as long as the call
     array_place place_;
     std::deque<array_argument> arrays_;
 };
 
-using tally_by_driver = basic_device_tally<library_rules, driver_api>;
+using tally_by_driver = basic_device_tally<library_statistics, driver_api>;
 
 /// Python's `DeviceTally`.
 struct held_device_tally {
-    py::object stream_of;         ///< the address of a stream, of what a caller gave or None
-    std::uint64_t snapshots = 0;  ///< taken by calls
-    bool replays = false;         ///< a graph takes snapshots too, so that their numbers say nothing of arrays
-    /// Arrays of owners that know no stream, with the number of snapshots before them: until a reading behind them.
+    py::object stream_of;         ///< a function from a caller's stream, or None, to its address
+    std::uint64_t snapshots = 0;  ///< by calls
+    /// a graph takes snapshots too, so the numbers of snapshots do not show when arrays are free
+    bool replays = false;
+    /// Arrays of owners that do not know the stream, with the number of snapshots before them. Kept until a later
+    /// snapshot arrives.
     std::deque<std::pair<std::uint64_t, std::unique_ptr<device_arrays>>> lent{};
-    std::shared_ptr<tally_by_driver> counted{};  ///< ends first
+    std::shared_ptr<tally_by_driver> counted{};  ///< destroyed first
 
-    [[nodiscard]] cu_stream stream(const arguments& given) const {
-        return reinterpret_cast<cu_stream>(static_cast<std::uintptr_t>(to_count(stream_of(given["stream"]), "stream")));
+    [[nodiscard]] cu_stream stream(const arguments& args) const {
+        return reinterpret_cast<cu_stream>(static_cast<std::uintptr_t>(to_count(stream_of(args["stream"]), "stream")));
     }
 };
 
-/// Adds a packed row, by the boundaries that the call has beside cu_seqlens.
+/// Adds a packed sequence, by the boundaries that the call has in addition to cu_seqlens.
 template <class T>
 void add_boundaries(tally_by_driver& to, std::span<const T> cu_seqlens, device_arrays& arrays, py::handle num_real_seqs,
                     cu_stream on) {
     if (arrays.has("cu_seqlens_real")) {
         if (arrays.has("cu_seqlens_padded") || num_real_seqs) {
-            throw error("cu_seqlens_real", "says which sequences are real: cu_seqlens are then all slots");
+            throw error("cu_seqlens_real",
+                        "cannot be passed with cu_seqlens_padded or num_real_seqs: cu_seqlens are then the slots of "
+                        "all sequences");
         }
         return to.add_packed(arrays.list_like(cu_seqlens, "cu_seqlens_real"), cu_seqlens, on);
     }
@@ -130,37 +135,39 @@ void add_boundaries(tally_by_driver& to, std::span<const T> cu_seqlens, device_a
     });
 }
 
-/// Every call that adds: what it takes is told by the names that it has.
-void add(held_device_tally& held, const arguments& given) {
-    require_one_batch(given);
+/// Every method that adds. The names of its parameters say what it takes.
+void add(held_device_tally& held, const arguments& args) {
+    require_one_batch(args);
     tally_by_driver& to = *held.counted;
-    const cu_stream on = held.stream(given);
-    auto arrays = std::make_unique<device_arrays>(given, to.device(), on);
+    const cu_stream on = held.stream(args);
+    auto arrays = std::make_unique<device_arrays>(args, to.device(), on);
     if (arrays->has("cu_seqlens")) {
         arrays->numbers("cu_seqlens").visit([&](const auto& cu_seqlens) {
-            add_boundaries(to, cu_seqlens, *arrays, given.some("num_real_seqs"), on);
+            add_boundaries(to, cu_seqlens, *arrays, args.some("num_real_seqs"), on);
         });
     } else if (arrays->has("attention_mask")) {
         const array_argument& mask = arrays->array("attention_mask");
         const auto [rows, columns] = sides_of_mask(mask, "attention_mask");
         visit_flags(mask, "attention_mask", [&, rows = rows, columns = columns](const auto* flags) {
-            to.add_attention_mask(std::span(flags, mask.size()), rows, columns, on);
+            to.add_attention_mask(std::span(flags, mask.size()), {.rows = rows, .columns = columns}, on);
         });
-    } else if (given.has("grid_thw")) {
+    } else if (args.has("grid_thw")) {
         integers_in(arrays->array("grid_thw"), "grid_thw", 3).visit([&](const auto& thw) { to.add_grid_thw(thw, on); });
-    } else if (given.has("audio_frames")) {
+    } else if (args.has("audio_frames")) {
         to.add_audio_frames(arrays->list("audio_frames"), on);
-    } else if (given.has("past")) {
+    } else if (args.has("past")) {
         to.add_new_tokens(arrays->list("new_tokens"), arrays->list("past"), on);
-    } else if (given.has("encoder_lengths")) {
+    } else if (args.has("encoder_lengths")) {
         to.add_encoder_decoder(arrays->list("lengths"), arrays->list("encoder_lengths"), on);
-    } else if (given.has("contextual")) {
-        const auto part = [&](const char* field) { return arrays->has(field) ? arrays->list(field) : any_list(); };
+    } else if (args.has("contextual")) {
+        const auto part = [&](const char* field) {
+            return arrays->has(field) ? arrays->list(field) : detail::any_list();
+        };
         to.add_hstu(arrays->list("lengths"), part("contextual"), part("targets"),
-                    given.as<std::uint32_t>("target_group"), on);
+                    args.as<std::uint32_t>("target_group"), on);
     } else {
         arrays->numbers("lengths").visit([&](const auto& lengths) {
-            arrays->has("row_length") ? to.add_padded(lengths, given.count("row_length"), on)
+            arrays->has("row_length") ? to.add_padded(lengths, args.count("row_length"), on)
                                       : to.add_lengths(lengths, on);
         });
     }
@@ -176,36 +183,38 @@ constexpr const char* device_adders[] = {"add",        "add_cu_seqlens",     "ad
 }  // namespace
 
 void bind_device_tallies(py::module_& module) {
-    const py::class_<held_device_tally> type = new_class<held_device_tally>(module, "DeviceTally");
-    constructor(type, [](const arguments& given) {
-        const device_tally_options options{.snapshots = given.as<std::uint32_t>("snapshots")};
-        const std::function<std::string()> image = [&] { return given["kernels"]().cast<std::string>(); };
-        held_device_tally made{.stream_of = given["stream_of"]};
-        made.counted = {new tally_by_driver(masks_for(given), options, given.as<int>("device"), image),
+    bound_class<held_device_tally> type = new_class<held_device_tally>(module, "DeviceTally");
+    constructor(type, [](const arguments& args) {
+        const device_tally_options options{.snapshots = args.as<std::uint32_t>("snapshots")};
+        const std::function<std::string()> image = [&] { return args["kernels"]().cast<std::string>(); };
+        held_device_tally made{.stream_of = args["stream_of"]};
+        made.counted = {new tally_by_driver(masks_for(args), options, args.as<int>("device"), image),
                         [](tally_by_driver* ended) {
-                            const py::gil_scoped_release released;  // it waits for the device
+                            const py::gil_scoped_release released;  // waits for the device
                             delete ended;
                         }};
         return made;
     });
-    methods(type, device_adders, [](held_device_tally& held, const arguments& given) { add(held, given); });
-    method(type, "snapshot", [](held_device_tally& held, const arguments& given) {
-        const cu_stream on = held.stream(given);
+    for (const char* const name : device_adders) {
+        method(type, name, [](held_device_tally& held, const arguments& args) { add(held, args); });
+    }
+    method(type, "snapshot", [](held_device_tally& held, const arguments& args) {
+        const cu_stream on = held.stream(args);
         if (const driver_api::scope here(held.counted->owner()); driver_api::is_capturing(on)) {
             held.replays = true;
         }
-        given.flag("reset") ? held.counted->snapshot_and_reset_async(on) : held.counted->snapshot_async(on);
+        args.flag("reset") ? held.counted->snapshot_and_reset_async(on) : held.counted->snapshot_async(on);
         ++held.snapshots;
     });
     method(type, "reset",
-           [](held_device_tally& held, const arguments& given) { held.counted->reset_async(held.stream(given)); });
+           [](held_device_tally& held, const arguments& args) { held.counted->reset_async(held.stream(args)); });
     method(type, "poll", [](held_device_tally& held, const arguments&) {
         std::optional<tally> next = held.counted->poll();
         std::erase_if(held.lent, [&](const auto& one) { return !held.replays && one.first < held.counted->polled(); });
         return next;
     });
-    method(type, "read", [](held_device_tally& held, const arguments& given) {
-        const cu_stream on = held.stream(given);
+    method(type, "read", [](held_device_tally& held, const arguments& args) {
+        const cu_stream on = held.stream(args);
         tally all = [&] {
             const py::gil_scoped_release released;
             return held.counted->read(on);
@@ -216,4 +225,4 @@ void bind_device_tallies(py::module_& module) {
     property(type, "device", [](const held_device_tally& held) { return held.counted->device(); });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

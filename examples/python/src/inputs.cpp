@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/split_tally.hpp>
-#include <floptally/batch/tower_inputs.hpp>
 
 #include "classes.hpp"
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace {
 
@@ -30,7 +30,7 @@ sequence to_cached_sequence(py::handle value, const std::string& field) {
     return s;
 }
 
-/// A list of sequences, each as `to_one` reads it.
+/// A list of sequences, each read by `to_one`.
 template <class ToOne>
 std::vector<sequence> to_sequences(py::handle list, const char* field, ToOne to_one) {
     require_in_host_memory(list, field);
@@ -41,38 +41,38 @@ std::vector<sequence> to_sequences(py::handle list, const char* field, ToOne to_
     return all;
 }
 
-/// A number that a GPU may have counted.
+/// A number that may be on a GPU.
 std::uint64_t number_in(py::handle value, std::string_view field) {
     require_in_host_memory(value, field);
     return to_count(value, field);
 }
 
-/// {name: useful}, or {name: (useful, padded)}, of words that the masks have.
-tally measured_words(py::handle words, const mask_set& masks) {
-    if (!py::isinstance<py::dict>(words)) {
-        throw error("measured", "must be a dict of names to integers or (useful, padded), got " + shown(words));
+/// {name: useful} or {name: (useful, padded)} for accumulators that the masks have.
+tally measured_accumulators(py::handle accumulators, const mask_set& masks) {
+    if (!py::isinstance<py::dict>(accumulators)) {
+        throw error("measured", "must be a dict of names to integers or (useful, padded), got " + shown(accumulators));
     }
     tally sum{masks};
-    for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(words)) {
+    for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(accumulators)) {
         if (!py::isinstance<py::str>(key)) {
             throw error("measured", "must have names as keys, got " + shown(key));
         }
         const auto name = key.cast<std::string>();
         require_in_host_memory(value, name);
-        if (!is_sequence(value) || index_of(value)) {  // a tensor of one number is both
+        if (!is_sequence(value) || index_of(value)) {  // a tensor of one number is both a number and a sequence
             const std::uint64_t useful = to_count(value, name);
-            sum.add_measured(name, useful, useful);
+            sum.add_measured(name, {.useful = useful});
             continue;
         }
         const py::tuple both = items_of(value, name, "an integer or (useful, padded)", 2, 2);
-        sum.add_measured(name, number_in(both[0], name), number_in(both[1], name));
+        sum.add_measured(name, {.useful = number_in(both[0], name), .padded = number_in(both[1], name)});
     }
     return sum;
 }
 
 std::string names_of(const mask_set& masks) {
     std::string names;
-    for (const rule& m : masks) {
+    for (const statistic& m : masks) {
         append_item(names, m.name());
     }
     return names.empty() ? "no pairs" : "the pairs of " + names;
@@ -80,27 +80,28 @@ std::string names_of(const mask_set& masks) {
 
 }  // namespace
 
-void require_one_batch(const arguments& given) {
+void require_one_batch(const arguments& args) {
     constexpr const char* of_text[] = {"lengths", "cu_seqlens", "attention_mask"};
     const char* first = nullptr;
     for (const char* const name : of_text) {
-        if (!given.some(name)) {
+        if (!args.some(name)) {
             continue;
         }
         if (first != nullptr) {
-            throw error(name, std::string("is given beside ") + first +
-                                  ", and both would be counted: give one of them; where they are two batches, add both "
+            throw error(name, std::string("cannot be passed with ") + first +
+                                  ", since both would be counted: pass one of them; if they are two batches, add both "
                                   "to one tally by add_" +
                                   first + "() and add_" + name + "()");
         }
         first = name;
     }
     constexpr std::pair<const char*, const char*> parts[] = {{"row_length", "lengths"},
+                                                             {"encoder_row_length", "encoder_lengths"},
                                                              {"cu_seqlens_padded", "cu_seqlens"},
                                                              {"cu_seqlens_real", "cu_seqlens"},
                                                              {"num_real_seqs", "cu_seqlens"}};
     for (const auto& [part, of] : parts) {
-        if (given.some(part) && !given.some(of)) {
+        if (args.some(part) && !args.some(of)) {
             throw error(part, std::string("needs ") + of);
         }
     }
@@ -118,14 +119,14 @@ std::vector<request> to_requests(py::handle list) {
     return all;
 }
 
-std::uint32_t to_prefill_chunk(py::handle given) {
-    return given && !given.is_none()
-               ? static_cast<std::uint32_t>(to_count(given, "prefill_chunk", 1, max_sequence_length))
+std::uint32_t to_prefill_chunk(py::handle tokens) {
+    return tokens && !tokens.is_none()
+               ? static_cast<std::uint32_t>(to_count(tokens, "prefill_chunk", 1, max_sequence_length))
                : whole_prompt;
 }
 
-input_arguments::input_arguments(const arguments& given, const mask_set& masks, input_for receiver) : given_(given) {
-    require_one_batch(given);
+input_arguments::input_arguments(const arguments& args, const mask_set& masks, input_for receiver) : given_(args) {
+    require_one_batch(args);
     read_lengths();
     read_boundaries();
     if (const py::handle list = given_.some("sequences")) {
@@ -154,7 +155,7 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks, 
     }
     if (const py::handle images = given_.some("images")) {
         constexpr std::uint64_t most = 100'000'000;
-        input_.images = to_count(images, "images", 1, most);
+        input_.images = to_count(images, "images", 0, most);
         integers_ += input_.images;
     }
     if (const py::handle frames = given_.some("audio_frames")) {
@@ -165,15 +166,19 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks, 
         return;
     }
     add_pass(given_.some("measured"), masks);
-    if (!input_.names_any() && input_.tallies.empty()) {
+    constexpr const char* batches[] = {"lengths",   "cu_seqlens", "attention_mask", "new_tokens", "requests",
+                                       "sequences", "grid_thw",   "pixels",         "images",     "audio_frames"};
+    const bool is_empty_batch =
+        std::any_of(std::begin(batches), std::end(batches), [&](const char* name) { return bool(given_.some(name)); });
+    if (!input_.names_any() && input_.tallies.empty() && !is_empty_batch) {
         throw error("lengths",
-                    "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, requests, sequences, "
+                    "no batch was passed: use lengths, cu_seqlens, attention_mask, new_tokens, requests, sequences, "
                     "grid_thw, pixels, images, audio_frames or tally");
     }
 }
 
 std::optional<std::vector<sequence>> input_arguments::cached() const {
-    if (gives_tally_ || !input_.requests.empty()) {  // whose passes are not listed
+    if (gives_tally_ || !input_.requests.empty()) {  // which do not list their passes
         return {};
     }
     std::vector<sequence> all;
@@ -183,14 +188,14 @@ std::optional<std::vector<sequence>> input_arguments::cached() const {
 }
 
 tally input_arguments::counted(const model_config& model, const mask_set& masks) const {
-    if (gives_routed_ && std::none_of(model.cost.rows().begin(), model.cost.rows().end(),
-                                      [](const cost_row& row) { return row.what == statistic::routed; })) {
+    if (gives_routed_ && std::none_of(model.cost.entries().begin(), model.cost.entries().end(),
+                                      [](const cost_entry& row) { return row.what == accumulator::routed; })) {
         throw error("routed", model.model_type +
-                                  " counts no visits to experts: it has none, or its tokens visit as "
-                                  "many as its config says");
+                                  " counts no measured visits: it has no experts, or its tokens visit as "
+                                  "many as its config says. Leave routed= out");
     }
     tally sum{masks};
-    without_gil(integers_, [&] { add_input(input_, model, sum); });
+    without_gil(integers_, [&] { detail::fill_with_input(input_, model, sum); });
     return sum;
 }
 
@@ -200,7 +205,13 @@ void input_arguments::add_to(tally& to) const {
         for (const model_input::list& list : input_.lengths) {
             list.lengths.visit([&](const auto& lengths) {
                 if (input_.encoder_lengths) {
-                    input_.encoder_lengths->visit([&](const auto& other) { sum.add_encoder_decoder(lengths, other); });
+                    input_.encoder_lengths->visit([&](const auto& other) {
+                        if (list.row_length || input_.encoder_row_length) {
+                            sum.add_encoder_decoder(lengths, other, {list.row_length, input_.encoder_row_length});
+                        } else {
+                            sum.add_encoder_decoder(lengths, other);
+                        }
+                    });
                 } else if (list.row_length) {
                     sum.add_padded(lengths, *list.row_length);
                 } else {
@@ -242,6 +253,9 @@ void input_arguments::read_lengths() {
     if (const py::handle others = given_.some("encoder_lengths")) {
         input_.encoder_lengths = keep(others, "encoder_lengths");
     }
+    if (const py::handle row = given_.some("encoder_row_length")) {
+        input_.encoder_row_length = to_count(row, "encoder_row_length");
+    }
     if (const py::handle slots = given_.some("encoder_lengths_padded")) {
         input_.encoder_lengths_padded = keep(slots, "encoder_lengths_padded");
     }
@@ -264,7 +278,9 @@ void input_arguments::read_boundaries() {
 void input_arguments::read_grids(py::handle grid_thw, const char* field, std::vector<grid>& to) {
     const integer_view numbers = keep(grid_thw, field, 3);
     numbers.visit([&](const auto& thw) {
-        listed_grids(thw, field).each([&](const grid& patches, const grid&) { to.push_back(patches); });
+        detail::with_renamed_field("grid_thw", field, [&] {
+            listed_grids(thw).each([&](const grid& patches, const grid&) { to.push_back(patches); });
+        });
     });
 }
 
@@ -277,45 +293,47 @@ void input_arguments::read_counted(const mask_set& masks) {
     if (const py::handle routed = given_.some("routed")) {
         const py::tuple visits = items_of(routed, "routed", "(useful, padded) visits to experts", 2, 2);
         tally sum{masks};
-        sum.add_routed(number_in(visits[0], "routed[0]"), number_in(visits[1], "routed[1]"));
+        sum.add_routed({.useful = number_in(visits[0], "routed[0]"), .padded = number_in(visits[1], "routed[1]")});
         input_.tallies.push_back(sum);
         gives_routed_ = true;
     }
-    if (const py::handle words = given_.some("measured")) {
-        input_.tallies.push_back(measured_words(words, masks));
+    if (const py::handle accumulators = given_.some("measured")) {
+        input_.tallies.push_back(measured_accumulators(accumulators, masks));
     }
     if (const py::handle logits = given_.some("logits"); logits && !py::isinstance<py::str>(logits)) {
-        const std::uint64_t tokens = sum_of(logits, std::string(logits_word));
-        if (masks.find(floptally::measured(logits_word)) == masks.size()) {
-            throw error("logits", "are so many where the plan says so: Plan(logits=\"measured\")");
+        const std::uint64_t tokens = sum_of(logits, std::string(logits_accumulator));
+        if (masks.find(floptally::measured(logits_accumulator)) == masks.size()) {
+            throw error(
+                "logits",
+                "must be \"all\" or \"last\" under this plan: pass plan=Plan(logits=\"measured\") to count a number");
         }
         tally sum{masks};
-        sum.add_measured(logits_word, tokens, tokens);
+        sum.add_measured(logits_accumulator, {.useful = tokens});
         input_.tallies.push_back(sum);
     }
     if (const py::handle counted = given_.some("tally")) {
         if (!py::isinstance<tally>(counted)) {
             throw error("tally", "must be a floptally.Tally, got " + shown(counted));
         }
-        const auto& sum = counted.cast<const tally&>();
+        const auto& sum = value_of<tally>(counted);
         if (!(sum.masks() == tally{masks}.masks())) {
             throw error("tally", "keeps " + names_of(sum.masks()) + " and must keep " + names_of(tally{masks}.masks()) +
-                                     ": make it with Tally(cost, convention=…, plan=…) or Meter.new_tally()");
+                                     ": create it by Tally(cost, convention=…, plan=…) or Meter.new_tally()");
         }
         input_.tallies.push_back(sum);
         gives_tally_ = true;
     }
 }
 
-void input_arguments::add_pass(py::handle words, const mask_set& masks) {
-    const py::str name(passes_word.data(), passes_word.size());
-    const bool said = words && words.contains(name);
-    const bool kept = std::any_of(masks.begin(), masks.end(), [](const rule& one) { return counts_passes(one); });
+void input_arguments::add_pass(py::handle accumulators, const mask_set& masks) {
+    const py::str name(passes_accumulator.data(), passes_accumulator.size());
+    const bool said = accumulators && accumulators.contains(name);
+    const bool kept = std::any_of(masks.begin(), masks.end(), [](const statistic& one) { return counts_passes(one); });
     if (kept && !said && input_.names_any()) {
         tally sum{masks};
-        sum.add_measured(passes_word, 1, 1);
+        sum.add_measured(passes_accumulator, {.useful = 1});
         input_.tallies.push_back(sum);
     }
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The kernels of floptally.DeviceTally under names that the driver finds: the bodies of detail/cuda, for the integers
-// that PyTorch, JAX and CuPy have lengths in. device_kernels.hpp lists them for both sides.
+// The kernels of floptally.DeviceTally under names that the driver finds: the bodies of detail/cuda for the integer
+// types of lengths in PyTorch, JAX and CuPy. Host and device use the list in device_kernels.hpp.
 
 #include <floptally/cuda/detail/block.hpp>
 

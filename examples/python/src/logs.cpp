@@ -5,13 +5,13 @@
 #include "states.hpp"
 
 /// @file
-/// Logs of throughput, and the comparison that is made of them. Their classes are Python's.
+/// Reads throughput logs and compares them. The classes of the results are in Python.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 void bind_logs(py::module_& module) {
-    function(module, "_read_throughput_log", [](const arguments& given) {
-        std::istringstream in(given.text("text"));
+    function(module, "_read_throughput_log", [](const arguments& args) {
+        std::istringstream in(args.text("text"));
         throughput_log log;
         {
             const py::gil_scoped_release released;
@@ -20,12 +20,12 @@ void bind_logs(py::module_& module) {
         return py::make_tuple(to_state(log.steps), to_state(log.layers));
     });
     function(module, "_train_line_text",
-             [](const arguments& given) { return to_string(from_state<train_line>(given["line"])); });
+             [](const arguments& args) { return to_string(from_state<train_line>(args["line"])); });
     function(module, "_layer_line_text",
-             [](const arguments& given) { return to_string(from_state<layer_line>(given["line"])); });
-    function(module, "_compare", [](const arguments& given) {
+             [](const arguments& args) { return to_string(from_state<layer_line>(args["line"])); });
+    function(module, "_compare", [](const arguments& args) {
         std::vector<experiment> runs;
-        for (const py::handle item : given["experiments"]) {
+        for (const py::handle item : args["experiments"]) {
             const py::tuple run(py::reinterpret_borrow<py::object>(item));
             runs.push_back({.name = to_text(run[0], "name"),
                             .gpus = to_count(run[1], "gpus"),
@@ -36,4 +36,4 @@ void bind_logs(py::module_& module) {
     });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -4,10 +4,7 @@
 
 #include "classes.hpp"
 
-/// @file
-/// Python's `MaskedTiles`.
-
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace {
 
@@ -29,7 +26,9 @@ struct shown_tiles {
   private:
     masked_tiles of_layers() const {
         if (cost.model().parts.empty()) {
-            throw error("cost", "must have the layers of a model, and is one sum of rows");
+            throw error("cost",
+                        "must be a cost that knows its layers, got one made of entries: read it by floptally.cost() or "
+                        "from_torch()");
         }
         return {cost.model().parts, tile};
     }
@@ -37,29 +36,31 @@ struct shown_tiles {
 
 }  // namespace
 
-std::optional<std::vector<work_at_peak>> tiles_at_peaks(py::handle given, const counted_work& work, double peak_tflops,
+std::optional<std::vector<work_at_peak>> tiles_at_peaks(py::handle tiled, const counted_work& work, double peak_tflops,
                                                         const std::vector<precision_setting>& settings) {
-    if (given.is_none()) {
+    if (tiled.is_none()) {
         return {};
     }
-    const auto& tiles = given.cast<const shown_tiles&>();
+    const auto& tiles = value_of<shown_tiles>(tiled);
     require_same_batch("masked_tiles", tiles.counted.total(), work.batch, "", ": add the same batches to both");
     return tiles.counted.by_peak(work.as->plan, peak_tflops, settings);
 }
 
 void bind_masked_tiles(py::module_& module) {
-    const py::class_<shown_tiles> type = new_class<shown_tiles>(module, "MaskedTiles");
+    bound_class<shown_tiles> type = new_class<shown_tiles>(module, "MaskedTiles");
     constructor(type,
-                [](const arguments& given) { return shown_tiles(given.as<const model_cost&>("cost"), given["tile"]); });
+                [](const arguments& args) { return shown_tiles(args.as<const model_cost&>("cost"), args["tile"]); });
     property(type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); });
     property(type, "tally", [](const shown_tiles& t) { return t.counted.total(); });
-    method(type, "executed", [](const shown_tiles& t, const arguments& given) {
-        return t.counted.work(to_plan(given["plan"], t.cost)).total(view::executed);
+    method(type, "executed", [](const shown_tiles& t, const arguments& args) {
+        return t.counted.work(to_plan(args["plan"], t.cost)).total(view::executed);
     });
-    method(type, "add", [](shown_tiles& tiles, const arguments& given) {
-        const input_arguments batch(given, tiles.counted.masks());
+    method(type, "add", [](shown_tiles& tiles, const arguments& args) {
+        const input_arguments batch(args, tiles.counted.masks());
         if (!batch.input().rows.empty()) {
-            throw error("attention_mask", "does not say where its tiles begin: give lengths and row_length");
+            throw error(
+                "attention_mask",
+                "is counted without the position of its tokens and cannot be tiled: pass lengths= and row_length=");
         }
         add_input(batch.input(), tiles.cost.model(), tiles.counted);
     });
@@ -69,4 +70,4 @@ void bind_masked_tiles(py::module_& module) {
     });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -4,32 +4,34 @@
 #include <pthread.h>
 #include <pybind11/functional.h>
 
+#include <floptally/lists/any_function.hpp>
 #include <floptally/parallel/rank_sum.hpp>
 #include <floptally/parallel/reduction_schema.hpp>
 #include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/goodput.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/open_metrics.hpp>
-#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/number_text.hpp>
 
 #include "classes.hpp"
+#include "ranks.hpp"
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace {
 
-/// Totals of a step, an interval or a run, and what their steps took.
+/// Totals of a step, an interval or a run, with the step times.
 struct shown_totals {
     step_totals totals;
-    std::optional<duration_histogram> step_seconds;  ///< none of a single step
+    std::optional<duration_histogram> step_seconds;  ///< empty for a single step
 
     explicit shown_totals(const step_totals& of) : totals(of) {}
     explicit shown_totals(const step_series& of) : totals(of.totals), step_seconds(of.step_seconds) {}
 
     [[nodiscard]] const duration_histogram& durations() const {
         if (!step_seconds) {
-            throw error("step_seconds", "a single step has no distribution of durations");
+            throw error("step_seconds", "has no distribution for a single step: ask the interval or the run");
         }
         return *step_seconds;
     }
@@ -37,49 +39,78 @@ struct shown_totals {
 
 // Parts of a meter: hardware, a clock, a sum over ranks.
 
-metered_hardware to_hardware(const arguments& given) {
-    const chosen_peak peak = peak_of(given);
-    const auto gpus = given.some_count("gpus", 1);
-    const auto counted = given.some_text("counted");
-    if (!gpus && !given.some("reduce")) {
-        throw error("gpus", "must be given, or reduce, whose ranks they are");
+/// The peak of a meter's GPUs. A name that is not in the table ends no run: it is one warning, and the peak is unknown.
+std::optional<chosen_peak> known_peak(const arguments& args, bool warns) {
+    const auto product = args.some("peak_tflops") ? std::nullopt : to_product(args["accelerator"]);
+    if (product) {
+        try {
+            static_cast<void>(accelerator_named(*product));
+        } catch (const error& problem) {
+            if (warns) {
+                warn(std::string(problem.what()) +
+                     "; the meter has FLOPs, times and rates, and no MFU: pass peak_tflops=, the dense TFLOP/s of one "
+                     "GPU, or what floptally.measure_peak() returns");
+            }
+            return std::nullopt;
+        }
     }
-    return {.gpus = gpus.value_or(0),
+    return peak_of(args);
+}
+
+metered_hardware to_hardware(const arguments& args, bool warns) {
+    const std::optional<chosen_peak> known = known_peak(args, warns);
+    const chosen_peak peak =
+        known.value_or(chosen_peak{.accelerator = to_product(args["accelerator"]).value_or(""), .precision = "bf16"});
+    const auto gpus = args.some_count("gpus", 1);
+    const auto counted = args.some_text("counted");
+    // Without either, a trainer's callback says the number before the first step.
+    return {.gpus = gpus.value_or(args.some("reduce") ? 0 : 1),
             .peak_tflops = peak.tflops,
             .accelerator = peak.accelerator,
             .precision = peak.precision,
-            .counted = from_word<counted_for>(counted.value_or("unsaid"), "counted", {"unsaid", "all_gpus"}),
+            .counted = from_name<counted_for>(counted.value_or("unsaid"), "counted", {"unsaid", "all_gpus"}),
             .peak_kind = peak.kind,
-            .peak_quality = peak.quality};
+            .peak_quality = peak.quality,
+            .peak_is_unknown = !known};
 }
 
-/// The sum over ranks by a `floptally.distributed.Reduction`, or whatever is called as it is and has its `layout` and
-/// its `convention`.
+/// The sum over ranks by a `floptally.distributed.Reduction`, or by another callable with a `layout` and a
+/// `convention`.
 rank_sum to_rank_sum(const py::object& reduce, const flop_counter& model) {
     if (reduce.is_none()) {
         return {};
     }
-    const py::object ranks =
-        package_attribute("_reductions", "checked_ranks")(reduce, model.counted_as().name, coefficient_hash(model));
-    // A tally of other masks than the model's: what a rank sends that refuses.
+    const py::object ranks = package_attribute("_reductions", "checked_ranks")(reduce, model.counted_as().name,
+                                                                               detail::coefficient_hash(model));
+    // The type is asked, since the property of an object would make the ranks compare their configurations.
+    const bool compares = py::hasattr(py::type::of(reduce), "reducer");
+    std::function<void(std::span<std::uint64_t>)> max;
+    if (compares) {
+        max = [reduce](std::span<std::uint64_t> integers) { python_reducer(reduce.attr("reducer")).max(integers); };
+    }
+    // A tally of other masks than the model's. A rank that refuses to sum sends it.
     mask_set others;
     if (model.masks().empty()) {
         others.push_back(mask::sliding_window(1), "masks");
     }
     return {.ranks = ranks.cast<std::uint64_t>(),
-            .sum = [reduce, refusal = tally(others)](const std::function<tally()>& counted) {
-                std::optional<tally> mine;
-                try {
-                    mine = counted();
-                } catch (const error&) {
+            .sum =
+                [reduce, refusal = tally(others)](function_view<tally()> counted) {
+                    std::optional<tally> mine;
                     try {
-                        static_cast<void>(reduce(refusal));
-                    } catch (const py::error_already_set&) {  // what the other ranks see; here its cause is said
+                        mine = counted();
+                    } catch (const error&) {
+                        try {
+                            static_cast<void>(reduce(refusal));
+                            // the other ranks see only this refusal; its cause is raised here
+                        } catch (const py::error_already_set&) {
+                        }
+                        throw;
                     }
-                    throw;
-                }
-                return reduce(*mine).cast<tally>();
-            }};
+                    return reduce(*mine).cast<tally>();
+                },
+            .rank = compares ? reduce.attr("layout").attr("rank").cast<std::uint64_t>() : 0,
+            .max = std::move(max)};
 }
 
 meter::seconds_clock to_clock(const py::object& clock) {
@@ -95,7 +126,7 @@ meter::seconds_clock to_clock(const py::object& clock) {
     };
 }
 
-/// How many forks made this process.
+/// The number of forks between the first process and this one.
 std::uint64_t fork_count() {
     static std::uint64_t forks = 0;
     static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
@@ -103,36 +134,68 @@ std::uint64_t fork_count() {
     return forks;
 }
 
-/// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add. What is still on
-/// its way from a GPU, and the steps that wait for it, are Python's (`_later.Unfinished`).
+/// True while a copy of a meter is constructed. The original has given the warnings before.
+bool& is_quiet() {
+    static bool value = false;  // guarded by the GIL
+    return value;
+}
+class quiet {
+  public:
+    quiet() : before_(std::exchange(is_quiet(), true)) {}
+    ~quiet() { is_quiet() = before_; }
+    quiet(const quiet&) = delete;
+    quiet& operator=(const quiet&) = delete;
+
+  private:
+    bool before_;
+};
+
+/// Python's `Meter`. Methods hold the GIL while they touch totals, so any thread may add. Batches that have not arrived
+/// from a GPU, and steps that wait for them, are in Python (`_deferred.Unfinished`).
 class held_meter {
   public:
-    explicit held_meter(const arguments& given)
-        : held_meter(given.as<const model_cost&>("cost"), given["convention"], given["plan"], given) {}
+    explicit held_meter(const arguments& args)
+        : held_meter(args.as<const model_cost&>("cost"), args["convention"], args["plan"], args) {}
 
     void begin_step() {
-        const double now = of.in_step() ? 0 : clock_();
-        of.begin_step();
+        if (!knows_gpus()) {
+            throw error("gpus",
+                        "must be passed, or reduce=, whose ranks are then the GPUs; without them the meter "
+                        "belongs in a trainer's callback (floptally.callbacks), which knows the number");
+        }
+        const double now = of->in_step() ? 0 : clock_();
+        of->begin_step();
         started_ = now;
         ++steps_begun_;
         forks_ = fork_count();
     }
 
-    /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
+    /// Counts a microbatch. If its step ended meanwhile, that is an error; it never becomes part of the next step.
     void add(const arguments& batch) {
         const std::uint64_t step = open_step();
-        const tally counted = counted_of(batch);
-        if (step != steps_begun_ || !of.in_step()) {
-            throw error("microbatch", "step " + std::to_string(step) + " ended before this microbatch was counted");
+        std::optional<tally> sum;
+        try {
+            sum = counted_of(batch);
+        } catch (const error& problem) {
+            if (of->on_errors() == on_error::raise) {
+                throw;
+            }
+            of->leave_out_step(problem.what());
+            return;
         }
-        of.microbatch() += counted;
+        const tally& counted = *sum;
+        if (step != steps_begun_ || !of->in_step()) {
+            throw error("microbatch", "step " + std::to_string(step) +
+                                          " ended before this microbatch was counted: add it before end_step()");
+        }
+        of->microbatch() += counted;
     }
 
-    /// Keeps one whose numbers are on their way.
-    void add_later(const py::object& batch) {
+    /// Keeps a microbatch whose numbers have not arrived yet.
+    void add_deferred(const py::object& batch) {
         static_cast<void>(open_step());
         if (!unfinished_) {
-            unfinished_ = package_attribute("_later", "Unfinished")();
+            unfinished_ = package_attribute("_deferred", "Unfinished")();
         }
         unfinished_.attr("add")(batch);
     }
@@ -140,48 +203,107 @@ class held_meter {
     [[nodiscard]] tally counted_of(const arguments& batch) const {
         const mask_set& masks = as->counter.masks();
         if (const py::handle logits = batch.some("logits"); logits && py::isinstance<py::str>(logits)) {
-            throw error("logits", "must be how many; which tokens' logits a meter counts is said by its plan, got " +
-                                      shown(logits));
+            throw error(
+                "logits",
+                "must be a number of tokens; \"all\" and \"last\" belong in the meter's plan, Plan(logits=…), got " +
+                    shown(logits));
         }
         const input_arguments read(batch, masks);
         require_forward(read.input(), as->plan);
         return read.counted(model.model(), masks);
     }
 
-    /// True where the step joins the totals later.
-    bool end_step(py::handle given) {
-        double seconds = given.is_none() ? 0 : to_number(given, "seconds");
-        if (of.in_step() && given.is_none()) {
+    /// True if the step joins the totals later.
+    bool end_step(py::handle duration) {
+        if (py::isinstance<py::bool_>(duration)) {
+            throw error("seconds", "must be a number of seconds, got " + shown(duration));
+        }
+        double seconds = duration.is_none() ? 0 : to_number(duration, "seconds");
+        if (of->in_step() && duration.is_none()) {
             seconds = clock_() - started_;
         }
-        if (of.in_step() && passes_ && py::len(passes_.attr("open")) != 0) {
-            of.require_seconds(seconds);
+        if (of->in_step() && passes_ && py::len(passes_.attr("open")) != 0) {
+            of->require_seconds(seconds);
             end_passes(seconds);
             return false;
         }
-        if (of.in_step() && unfinished_) {
-            of.require_seconds(seconds);
+        if (of->in_step() && unfinished_ && !(of->on_errors() == on_error::leave_out && !is_valid(seconds))) {
+            of->require_seconds(seconds);
             return unfinished_.attr("end_step")(this, seconds).cast<bool>();
         }
         end_now(seconds);
         return false;
     }
     void end_now(double seconds) {
-        of.end_step(seconds);
-        warn_of_last_step();
+        if (of->end_step(seconds)) {
+            warn_of_last_step();
+        } else {
+            if (unfinished_) {
+                unfinished_.attr("discard")();
+            }
+            warn_of_left_out();
+        }
     }
 
-    /// Ends a step of passes: its FLOPs are theirs, and the meter's own totals have none of it.
+    /// Leaves out a step that has ended already, since its microbatches from a GPU could not be counted.
+    void leave_out_ended(const std::string& problem) {
+        std::optional<tally> open;
+        const bool was_open = of->in_step();
+        if (was_open) {
+            open = of->microbatch();
+            of->discard_step();
+        }
+        of->begin_step();
+        of->leave_out_step(problem);
+        of->end_step(1);
+        if (was_open) {
+            of->begin_step();
+            of->microbatch() += *open;
+        }
+        warn_of_left_out();
+    }
+
+    [[nodiscard]] bool knows_gpus() const { return given("gpus") || given("reduce"); }
+
+    /// Counts by other arguments of the constructor from the next step on, in a new interval. Returns false if the
+    /// steps so far were counted differently.
+    bool recount(const py::dict& changed) {
+        settle(true);
+        py::dict all;
+        all["cost"] = model;
+        for (const py::handle part : {py::handle(keywords), py::handle(changed)}) {
+            for (const auto& [name, value] : py::reinterpret_borrow<py::dict>(part)) {
+                all[name] = value;
+            }
+        }
+        if (changed.contains("plan") && given("reduce") && py::hasattr(keywords["reduce"], "planned")) {
+            all["reduce"] = keywords["reduce"].attr("planned")(changed["plan"]);
+        }
+        py::object fresh;
+        {
+            const quiet silence;  // what the constructor warns of was said of this meter
+            fresh = py::type::of<held_meter>()(**all);
+        }
+        auto& next = fresh.cast<held_meter&>();
+        const bool same = next.of->continue_from(*of);
+        std::swap(of, next.of);
+        model = next.model;
+        as = next.as;
+        keywords = next.keywords;
+        return same;
+    }
+
+    /// Ends a step of passes. Its FLOPs belong to the passes and are not in the meter's own totals.
     void end_passes(double seconds) {
-        const std::span<const std::uint64_t> words = of.microbatch().words();
-        if (std::any_of(words.begin(), words.end(), [](std::uint64_t word) { return word != 0; })) {
-            throw error("microbatch",
-                        "was added to the meter beside its passes, in whose time it ran: add it to a pass");
+        const std::span<const std::uint64_t> accumulators = of->microbatch().accumulators();
+        if (std::any_of(accumulators.begin(), accumulators.end(),
+                        [](std::uint64_t accumulator) { return accumulator != 0; })) {
+            throw error("microbatch", "was added to the meter, but its step consists of passes: add it to a pass");
         }
         passes_.attr("end_step")(seconds);
-        of.discard_step();
+        of->discard_step();
     }
-    /// Its passes, which are Python's (`_passes.Passes`).
+    /// The meter's passes, in Python (`_passes.Passes`).
     [[nodiscard]] const py::object& passes(py::handle self) {
         if (!passes_) {
             passes_ = package_attribute("_passes", "Passes")(self);
@@ -191,14 +313,14 @@ class held_meter {
     [[nodiscard]] bool has_passes() const { return static_cast<bool>(passes_); }
     [[nodiscard]] double now() const { return clock_(); }
     void reset_interval() {
-        of.reset_interval();
+        of->reset_interval();
         if (passes_) {
             passes_.attr("reset_interval")();
         }
     }
 
     void discard_step() {
-        of.discard_step();
+        of->discard_step();
         if (passes_) {
             passes_.attr("discard")();
         }
@@ -207,33 +329,39 @@ class held_meter {
         }
     }
 
-    /// A step that ended before becomes part of the totals. The one that is open meanwhile stays open.
+    /// Adds an earlier step to the totals. A step that is open stays open.
     void join(const tally& batch, double seconds) {
         std::optional<tally> open;
-        if (of.in_step()) {
-            open = of.microbatch();
-            of.discard_step();
+        if (of->in_step()) {
+            open = of->microbatch();
+            of->discard_step();
         }
         const auto reopen = [&] {
             if (open) {
-                of.begin_step();
-                of.microbatch() += *open;
+                of->begin_step();
+                of->microbatch() += *open;
             }
         };
-        of.begin_step();
+        of->begin_step();
+        bool counted = false;
         try {
-            of.microbatch() += batch;
-            of.end_step(seconds);
+            of->microbatch() += batch;
+            counted = of->end_step(seconds);
         } catch (...) {
-            of.discard_step();
+            of->discard_step();
             reopen();
             throw;
         }
         reopen();
-        warn_of_last_step();
+        if (counted) {
+            warn_of_last_step();
+        } else {
+            warn_of_left_out();
+        }
     }
 
-    /// Hands the totals every ended step whose microbatches are there, in order; with `wait`, all of them.
+    /// Adds ended steps to the totals, in order, if their microbatches have arrived. With `wait`, waits for all of
+    /// them.
     void settle(bool wait) {
         if (unfinished_) {
             unfinished_.attr("settle")(this, wait);
@@ -244,13 +372,13 @@ class held_meter {
     template <class Visit>
     auto visit_span(const std::string& which, Visit visit) {
         settle(false);
-        switch (from_word<int>(which, "span", {"step", "interval", "run"})) {
+        switch (from_name<int>(which, "span", {"step", "interval", "run"})) {
             case 0:
-                return visit(of.last_step());
+                return visit(of->last_step());
             case 1:
-                return visit(of.interval());
+                return visit(of->interval());
             default:
-                return visit(of.run());
+                return visit(of->run());
         }
     }
     shown_totals span(const std::string& which) {
@@ -259,82 +387,118 @@ class held_meter {
 
     model_cost model;
     std::shared_ptr<const folded_model> as;
-    meter of;
-    py::dict keywords;  ///< that it was made with, for a pickle
+    std::unique_ptr<meter> of;  ///< replaced where the plan or the number of GPUs changes
+    py::dict keywords;          ///< of the constructor, for a pickle
 
   private:
-    /// The model, and in its tallies what the convention that is shown beside needs besides.
-    static model_cost with_words_of(const py::object& beside, const model_cost& measured, const training_plan& plan) {
+    /// The model. Its tallies also keep what the second convention needs.
+    static model_cost with_accumulators_of(const py::object& beside, const model_cost& measured,
+                                           const training_plan& plan) {
         if (beside.is_none()) {
             return measured;
         }
         model_config wider = measured.model();
-        for (const rule& needed : measured.folded(to_convention(beside), plan)->counter.masks()) {
+        for (const statistic& needed : measured.folded(to_convention(beside), plan)->counter.masks()) {
             wider.cost.keep(needed);
         }
         return model_cost(std::move(wider), measured.plan());
     }
 
-    held_meter(const model_cost& measured, const py::object& how, const py::object& plan, const arguments& given)
-        : model(with_words_of(given["beside"], measured, to_plan(plan, measured))),
+    held_meter(const model_cost& measured, const py::object& how, const py::object& plan, const arguments& args)
+        : model(with_accumulators_of(args["beside"], measured, to_plan(plan, measured))),
           as(model.folded(to_convention(how), to_plan(plan, measured))),
-          of(as->counter, to_hardware(given), to_rank_sum(given["reduce"], as->counter),
-             [] { return 0.0; }),  // its steps are given their seconds
-          keywords(given.named()),
-          clock_(to_clock(given["clock"])) {
-        if (const auto precisions = precisions_of(given, of.hardware().accelerator)) {
-            of.runs_in(
-                mixed_precision(of.model(), model.model().parts, as->plan, *precisions, of.hardware().peak_tflops));
+          of(std::make_unique<meter>(as->counter, to_hardware(args, !is_quiet()),
+                                     to_rank_sum(args["reduce"], as->counter),
+                                     [] { return 0.0; })),  // the seconds of its steps are passed in
+          keywords(args.named()),
+          clock_(to_clock(args["clock"])) {
+        of->on_errors(from_name<on_error>(args.text("on_error"), "on_error", {"raise", "leave_out"}));
+        const auto precisions =
+            of->hardware().peak_is_unknown ? std::nullopt : precisions_of(args, of->hardware().accelerator);
+        if (precisions) {
+            of->runs_in(
+                mixed_precision(of->model(), model.model().parts, as->plan, *precisions, of->hardware().peak_tflops));
         }
-        if (const py::handle beside = given.some("beside")) {
-            of.shows_beside(measured.folded(to_convention(beside), as->plan)->counter);
+        if (const py::handle beside = args.some("beside")) {
+            of->shows_beside(measured.folded(to_convention(beside), as->plan)->counter);
         }
     }
 
-    /// The number of the open step, in which this process may add.
+    /// The number of the open step. Throws if this process may not add to it.
     std::uint64_t open_step() {
-        static_cast<void>(of.microbatch());  // or an error: no step is open
+        static_cast<void>(of->microbatch());  // throws if no step is open
         if (forks_ != fork_count()) {
             throw error("microbatch",
-                        "is added in a forked process to a step that its parent began, which would never see it: a "
-                        "DataLoader's worker gives lengths to the process that trains");
+                        "is added in a forked process to a step of its parent, which would never see it: a "
+                        "DataLoader's worker must pass lengths to the process that trains");
         }
         return steps_begun_;
     }
 
-    /// The first steps compile and warm up: a rate that is too small is said at one of those after them.
+    [[nodiscard]] bool given(const char* name) const { return keywords.contains(name) && !keywords[name].is_none(); }
+    [[nodiscard]] bool is_valid(double seconds) const {
+        try {
+            of->require_seconds(seconds);
+        } catch (const error&) {
+            return false;
+        }
+        return true;
+    }
+
+    /// Warns about the first step that is left out.
+    void warn_of_left_out() {
+        if (!std::exchange(warned_, true)) {
+            warn(of->left_out().last +
+                 " (the step is left out of all totals; the scalar steps_left_out counts such "
+                 "steps, and nothing is said of later ones)");
+        }
+    }
+
+    /// The first steps compile and warm up. A rate that is too small is warned about after them.
     void warn_of_last_step() const {
         constexpr std::uint64_t warmed_up = 10;
-        const double mfu = rates(of.last_step()).mfu;
-        if (of.run().totals.steps == warmed_up) {
+        if (of->hardware().peak_is_unknown) {
+            return;
+        }
+        const double mfu = rates(of->last_step()).mfu;
+        if (of->run().totals.steps == warmed_up) {
             warn_if_absurd(mfu, as->plan.counted);
         } else {
             warn_above_peak(mfu);
         }
     }
 
+    bool warned_ = false;
     meter::seconds_clock clock_;
     double started_ = 0;
     std::uint64_t steps_begun_ = 0;
-    std::uint64_t forks_ = 0;  // after how many the open step was begun
-    py::object passes_{};      // null where no pass was ever timed
-    py::object unfinished_{};  // null where nothing was ever on its way
+    std::uint64_t forks_ = 0;  // when the open step began
+    py::object passes_{};      // null until a pass is timed
+    py::object unfinished_{};  // null until a batch has to arrive from a GPU
 };
 
-template <view Seen, statistic What>
-void sum(const py::class_<shown_totals>& type, const char* name) {
+template <view Seen, accumulator What>
+void sum(const bound_class<shown_totals>& type, const char* name) {
     property(type, name, [](const shown_totals& t) {
         return t.totals.batch.get(Seen, What, t.totals.batch.masks().main_modality());
     });
 }
 
-template <double step_rates::*Rate>
-void rate(const py::class_<shown_totals>& type, const char* name) {
-    property(type, name, [](const shown_totals& t) { return rates(t.totals).*Rate; });
+template <double step_rates::*Rate, bool NeedsPeak = false>
+void rate(const bound_class<shown_totals>& type, const char* name) {
+    property(type, name, [](const shown_totals& t) {
+        const step_rates all = rates(t.totals);
+        if (NeedsPeak && !all.has_peak) {
+            throw error("peak_tflops",
+                        "is unknown, so that there is no MFU: pass peak_tflops= to the Meter, or what "
+                        "floptally.measure_peak() returns");
+        }
+        return all.*Rate;
+    });
 }
 
 void bind_totals(py::module_& module) {
-    const py::class_<shown_totals> type = new_class<shown_totals>(module, "Totals");
+    bound_class<shown_totals> type = new_class<shown_totals>(module, "Totals");
     made_elsewhere(type, "a Meter's last_step, interval or run");
     property(type, "steps", [](const shown_totals& t) { return t.totals.steps; });
     property(type, "seconds", [](const shown_totals& t) { return t.totals.seconds; });
@@ -345,19 +509,19 @@ void bind_totals(py::module_& module) {
     property(type, "tally", [](const shown_totals& t) { return t.totals.batch; });
     property(type, "min_step_seconds", [](const shown_totals& t) { return t.durations().min(); });
     property(type, "max_step_seconds", [](const shown_totals& t) { return t.durations().max(); });
-    method(type, "percentile", [](const shown_totals& t, const arguments& given) {
-        return t.durations().percentile(given.number("percent"));
+    method(type, "percentile", [](const shown_totals& t, const arguments& args) {
+        return t.durations().percentile(args.number("percent"));
     });
     shown_as(type, [](const shown_totals& t) {
         return "<Totals of " + std::to_string(t.totals.steps) + " steps: " + to_string(t.totals.useful) +
                " useful FLOPs in " + std::to_string(t.totals.seconds) + " s>";
     });
-    sum<view::useful, statistic::tokens>(type, "tokens");
-    sum<view::padded, statistic::tokens>(type, "padded_tokens");
-    sum<view::useful, statistic::count>(type, "samples");
-    rate<&step_rates::mfu>(type, "mfu");
-    rate<&step_rates::padded_mfu>(type, "padded_mfu");
-    rate<&step_rates::hfu>(type, "hfu");
+    sum<view::useful, accumulator::tokens>(type, "tokens");
+    sum<view::padded, accumulator::tokens>(type, "padded_tokens");
+    sum<view::useful, accumulator::count>(type, "samples");
+    rate<&step_rates::mfu, true>(type, "mfu");
+    rate<&step_rates::padded_mfu, true>(type, "padded_mfu");
+    rate<&step_rates::hfu, true>(type, "hfu");
     rate<&step_rates::tflops>(type, "tflops");
     rate<&step_rates::tflops_per_gpu>(type, "tflops_per_gpu");
     rate<&step_rates::padded_tflops_per_gpu>(type, "padded_tflops_per_gpu");
@@ -370,11 +534,21 @@ void bind_totals(py::module_& module) {
     rate<&step_rates::step_seconds>(type, "step_seconds");
 }
 
-/// Scalars of a span, under its prefix.
-py::dict scalars(held_meter& m, const arguments& given) {
+/// Warns if a resumed run was counted differently.
+void warn_of_resume(bool same) {
+    if (!same) {
+        warn(
+            "the saved run was counted by another model, plan or convention than this meter's: a new interval begins, "
+            "and new steps are added to the run's FLOPs as they were counted. For one count of the whole run, resume "
+            "with the meter that saved it");
+    }
+}
+
+/// The scalars of a span, with its prefix.
+py::dict scalars(held_meter& m, const arguments& args) {
     py::dict all;
-    m.visit_span(given.text("span"), [&](const auto& done) {
-        for (const metric& each : metrics(m.of, done, given.text("prefix"))) {
+    m.visit_span(args.text("span"), [&](const auto& done) {
+        for (const metric& each : metrics(*m.of, done, args.text("prefix"))) {
             all[py::str(each.name)] = each.value;
         }
     });
@@ -384,179 +558,228 @@ py::dict scalars(held_meter& m, const arguments& given) {
 py::dict percentiles(held_meter& m) {
     m.settle(false);
     py::dict all;
-    for (const auto& [name, seconds] : named(m.of.step_percentiles())) {
+    for (const auto& [name, seconds] : detail::named(m.of->step_percentiles())) {
         all[py::str(std::string(name))] = seconds;
     }
     return all;
 }
 
-/// Its arguments, and its run: a copy goes on from the last step and has none open.
+/// The constructor's arguments, and the run. A copy continues after the last step and has no open step.
 std::string file_name(py::handle path) { return py::module_::import("os").attr("fsencode")(path).cast<std::string>(); }
 
 py::tuple state_of(held_meter& m) {
     m.settle(true);
     return py::make_tuple(m.model, m.keywords,
-                          m.of.run().totals.steps == 0 ? py::object(py::none()) : py::str(meter_json(m.of)));
+                          m.of->run().totals.steps == 0 ? py::object(py::none()) : py::str(meter_json(*m.of)),
+                          m.of->budget().tokens, m.of->budget().steps);
 }
 
-/// The calls of a Tally, each of which is `add` by its keywords.
+/// The methods of a Tally that adds. Each is `add` with its keywords.
 constexpr const char* meter_adders[] = {"add_lengths",         "add_padded",      "add_cu_seqlens", "add_packed",
                                         "add_attention_mask",  "add_new_tokens",  "add_hstu",       "add_grid_thw",
                                         "add_encoder_decoder", "add_audio_frames"};
 
-template <std::size_t... Adder>
-void bind_meter_adders(const py::class_<held_meter>& type, std::index_sequence<Adder...> /*all*/) {
-    (method(type, meter_adders[Adder],
-            [](py::handle self, const arguments& given) {
-                package_attribute("_later", "add_by_call")(self, meter_adders[Adder], given.named(true));
-            }),
-     ...);
-}
-
 }  // namespace
 
 void bind_meters(py::module_& module) {
-    function(module, "_coefficient_hash", [](const arguments& given) {
-        const auto& model = given.as<const model_cost&>("cost");
-        return coefficient_hash(
-            model.folded(to_convention(given["convention"]), to_plan(given["plan"], model))->counter);
+    function(module, "_coefficient_hash", [](const arguments& args) {
+        const auto& model = args.as<const model_cost&>("cost");
+        return detail::coefficient_hash(
+            model.folded(to_convention(args["convention"]), to_plan(args["plan"], model))->counter);
     });
     bind_totals(module);
-    const py::class_<held_meter> type = new_class<held_meter>(module, "Meter");
-    constructor(type, [](const arguments& given) { return held_meter(given); });
+    bound_class<held_meter> type = new_class<held_meter>(module, "Meter");
+    constructor(type, [](const arguments& args) {
+        const model_config& model = args.as<const model_cost&>("cost").model();
+        package_attribute("_assumptions", "log_once")(model.model_type, assumptions_of(model));
+        return held_meter(args);
+    });
     method(type, "begin_step", [](held_meter& m, const arguments&) { m.begin_step(); });
-    method(type, "end_step", [](py::handle self, const arguments& given) {
-        if (self.cast<held_meter&>().end_step(given["seconds"])) {
-            package_attribute("_later", "finish_at_exit")(self);
+    method(type, "end_step", [](py::handle self, const arguments& args) {
+        if (value_of<held_meter>(self).end_step(args["seconds"])) {
+            package_attribute("_deferred", "finish_at_exit")(self);
         }
     });
     method(type, "discard_step", [](held_meter& m, const arguments&) { m.discard_step(); });
-    method(type, "step", [](py::handle self, const arguments& given) {
-        return package_attribute("_later", "MeteredStep")(self, given["seconds"]);
+    method(type, "step", [](py::handle self, const arguments& args) {
+        return package_attribute("_deferred", "MeteredStep")(self, args["seconds"]);
     });
-    method(type, "add", [](held_meter& m, const arguments& given) {
+    method(type, "add", [](held_meter& m, const arguments& args) {
         try {
-            m.add(given);  // at once what is in the memory of the host, …
+            m.add(args);  // values in host memory at once, …
         } catch (const on_device&) {
-            m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
+            m.add_deferred(package_attribute("_deferred", "Copy")(args.named()));  // … values on a GPU by a copy
         }
     });
-    bind_meter_adders(type, std::make_index_sequence<std::size(meter_adders)>());
-    method(type, "add_later", [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
+    for (const char* const name : meter_adders) {
+        method(type, name, [](py::handle self, const arguments& args) {
+            package_attribute("_deferred", "add_by_call")(self, args.called(), args.named(true));
+        });
+    }
+    method(type, "add_deferred", [](held_meter& m, const arguments& args) { m.add_deferred(args["batch"]); });
     method(type, "finish", [](held_meter& m, const arguments&) { m.settle(true); });
-    method(type, "new_tally", [](const held_meter& m, const arguments&) { return tally{m.of.model().masks()}; });
-    method(type, "breakdown", [](held_meter& m, const arguments& given) {
-        return counted_work(m.as, m.span(given.text("span")).totals.batch, true);
+    method(type, "new_tally", [](const held_meter& m, const arguments&) { return tally{m.of->model().masks()}; });
+    method(type, "breakdown", [](held_meter& m, const arguments& args) {
+        m.settle(false);
+        if (m.of->run_is_recounted() && args.text("span") == "run") {
+            throw error("span",
+                        "must be \"step\" or \"interval\": the run was counted by several plans or conventions, "
+                        "and has no one breakdown");
+        }
+        return counted_work(m.as, m.span(args.text("span")).totals.batch, true);
     });
-    property(type, "in_step", [](const held_meter& m) { return m.of.in_step(); });
+    property(type, "in_step", [](const held_meter& m) { return m.of->in_step(); });
     property(type, "last_step", [](held_meter& m) { return m.span("step"); });
     property(type, "interval", [](held_meter& m) { return m.span("interval"); });
     property(type, "run", [](held_meter& m) { return m.span("run"); });
     method(type, "reset_interval", [](held_meter& m, const arguments&) { m.reset_interval(); });
-    method(type, "begin_run", [](held_meter& m, const arguments& given) {
-        if (m.of.account().has_begun()) {
-            throw error("run", "has begun already");
+    method(type, "begin_run", [](held_meter& m, const arguments& args) {
+        if (m.of->goodput().has_begun()) {
+            throw error("run", "has begun already: call begin_run() once, before load_state_dict()");
         }
-        if (const py::handle clock = given.some("clock")) {
-            m.of.account() = run_account(to_clock(py::reinterpret_borrow<py::object>(clock)));
+        if (const py::handle clock = args.some("clock")) {
+            m.of->goodput() = goodput_clock(to_clock(py::reinterpret_borrow<py::object>(clock)));
         }
-        m.of.account().begin();
+        m.of->goodput().begin();
     });
-    method(type, "spend", [](held_meter& m, const arguments& given) {
-        m.of.account().spend(given.text("name"), given.number("seconds"));
+    method(type, "spend", [](held_meter& m, const arguments& args) {
+        m.of->goodput().spend(args.text("name"), args.number("seconds"));
     });
-    method(type, "spending", [](py::handle self, const arguments& given) {
-        return package_attribute("_goodput", "Spending")(self, given["name"]);
+    method(type, "spending", [](py::handle self, const arguments& args) {
+        return package_attribute("_goodput", "Spending")(self, args["name"]);
     });
     property(type, "goodput", [](held_meter& m) {
         m.settle(false);
-        const goodput made = goodput_of(m.of.run().totals, m.of.account());
+        const goodput made = goodput_of(m.of->run().totals, m.of->goodput());
         py::dict spent;
         for (const spent_time& each : made.spent) {
             spent[py::str(each.name)] = each.seconds;
         }
+        const bool has_peak = m.of->run().totals.has_peak();
+        const auto over_peak = [has_peak](double value) {
+            return has_peak ? py::object(py::float_(value)) : py::none();
+        };
         return package_attribute("_goodput", "Goodput")(made.wall_seconds, made.step_seconds, spent, made.rest_seconds,
-                                                        made.step_share, made.mfu, made.padded_mfu, made.hfu);
+                                                        made.step_share, over_peak(made.mfu),
+                                                        over_peak(made.padded_mfu), over_peak(made.hfu));
     });
-    method(type, "to_open_metrics", [](held_meter& m, const arguments& given) {
+    method(type, "to_open_metrics", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        return to_open_metrics(m.of, given.text("run"));
+        return to_open_metrics(*m.of, args.text("run"));
     });
-    method(type, "timed", [](py::handle self, const arguments& given) {
-        py::dict options = given.named();
-        options["name"] = given["name"];
+    method(type, "timed", [](py::handle self, const arguments& args) {
+        py::dict options = args.named();
+        options["name"] = args["name"];
         return package_attribute("_passes", "timed")(self, **options);
     });
-    method(type, "passes", [](py::handle self, const arguments& given) {
-        return self.cast<held_meter&>().passes(self).attr("of")(given["span"]);
+    method(type, "passes", [](py::handle self, const arguments& args) {
+        return value_of<held_meter>(self).passes(self).attr("of")(args["span"]);
     });
-    property(type, "_passes", [](py::handle self) { return self.cast<held_meter&>().passes(self); });
+    property(type, "_passes", [](py::handle self) { return value_of<held_meter>(self).passes(self); });
     property(type, "_now", [](const held_meter& m) { return m.now(); });
-    method(type, "scalars", [](held_meter& m, const arguments& given) { return scalars(m, given); });
+    method(type, "scalars", [](held_meter& m, const arguments& args) { return scalars(m, args); });
     method(type, "state_dict", [](held_meter& m, const arguments&) {
         m.settle(true);
-        return json_object(meter_json(m.of));
+        return json_object(meter_json(*m.of));
     });
-    method(type, "load_state_dict", [](held_meter& m, const arguments& given) {
+    method(type, "load_state_dict", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        const auto state = given.as<py::dict>("state");
-        resume_meter(m.of, package_attribute("_json", "json_of")(state, "state").cast<std::string>());
+        const auto state = args.as<py::dict>("state");
+        warn_of_resume(resume_meter(*m.of, package_attribute("_json", "json_of")(state, "state").cast<std::string>()));
     });
-    method(type, "save", [](held_meter& m, const arguments& given) {
+    method(type, "save", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        save_meter(m.of, file_name(given["path"]));
+        save_meter(*m.of, file_name(args["path"]));
     });
-    method(type, "load", [](held_meter& m, const arguments& given) {
+    method(type, "load", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        load_meter(m.of, file_name(given["path"]));
+        warn_of_resume(load_meter(*m.of, file_name(args["path"])));
     });
-    property(type, "counted", [](const held_meter& m) { return m.of.counted(); });
-    property(type, "reduces", [](const held_meter& m) { return m.of.reduces(); });
+    property(type, "counted", [](const held_meter& m) { return m.of->counted(); });
+    property(type, "reduces", [](const held_meter& m) { return m.of->reduces(); });
     method(type, "step_percentiles", [](held_meter& m, const arguments&) { return percentiles(m); });
-    method(type, "leave_out", [](held_meter& m, const arguments& given) {
+    method(type, "leave_out", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        m.of.leave_out(given.count("steps"));
+        m.of->leave_out(args.count("steps"));
     });
     property(type, "cost", [](const held_meter& m) { return m.model; });
     property(type, "plan", [](const held_meter& m) { return m.as->plan; });
-    property(type, "convention", [](const held_meter& m) { return std::string(m.of.model().counted_as().name); });
+    property(type, "convention", [](const held_meter& m) { return std::string(m.of->model().counted_as().name); });
     property(type, "beside", [](const held_meter& m) {
-        return m.of.beside() ? std::optional(std::string(m.of.beside()->counted_as().name)) : std::nullopt;
+        return m.of->beside() ? std::optional(std::string(m.of->beside()->counted_as().name)) : std::nullopt;
     });
-    property(type, "gpus", [](const held_meter& m) { return m.of.hardware().gpus; });
-    property(type, "peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; });
-    property(type, "accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; });
-    property(type, "precision", [](const held_meter& m) { return m.of.hardware().precision; });
-    property(type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); });
-    property(type, "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); });
+    property(type, "gpus", [](const held_meter& m) { return m.knows_gpus() ? m.of->hardware().gpus : 0; });
+    property(type, "on_error",
+             [](const held_meter& m) { return m.of->on_errors() == on_error::raise ? "raise" : "leave_out"; });
+    property(type, "steps_left_out", [](held_meter& m) {
+        m.settle(false);
+        return m.of->left_out().run;
+    });
+    special_method(type, "_leave_out_ended", "self\nproblem",
+                   [](held_meter& m, const arguments& args) { m.leave_out_ended(args.text("problem")); });
+    special_method(type, "_leave_out", "self\nproblem",
+                   [](held_meter& m, const arguments& args) { m.of->leave_out_step(args.text("problem")); });
+    special_method(type, "_recount", "self\nchanged",
+                   [](held_meter& m, const arguments& args) { return m.recount(args.as<py::dict>("changed")); });
+    property(type, "peak_tflops", [](const held_meter& m) {
+        const metered_hardware& on = m.of->hardware();
+        return on.peak_is_unknown ? std::nullopt : std::optional(on.peak_tflops);
+    });
+    method(type, "set_budget", [](held_meter& m, const arguments& args) {
+        m.of->set_budget(
+            {.tokens = args.some_count("tokens", 1).value_or(0), .steps = args.some_count("steps", 1).value_or(0)});
+    });
+    property(type, "budget", [](const held_meter& m) {
+        py::dict stated;
+        for (const auto& [name, amount] :
+             {std::pair("tokens", m.of->budget().tokens), std::pair("steps", m.of->budget().steps)}) {
+            if (amount != 0) {
+                stated[name] = amount;
+            }
+        }
+        return stated;
+    });
+    property(type, "_named", [](const held_meter& m) { return m.keywords; });
+    property(type, "accelerator", [](const held_meter& m) { return m.of->hardware().accelerator; });
+    property(type, "precision", [](const held_meter& m) { return m.of->hardware().precision; });
+    property(type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of->hardware().peak_kind)); });
+    property(type, "peak_quality",
+             [](const held_meter& m) { return std::string(name(m.of->hardware().peak_quality)); });
     special_method(type, "_counted", find_stub("Meter.add")->parameters,
-                   [](const held_meter& m, const arguments& given) { return m.counted_of(given); });
-    property(type, "_microbatch", [](held_meter& m) { return m.of.microbatch(); });
+                   [](const held_meter& m, const arguments& args) { return m.counted_of(args); });
+    property(type, "_microbatch", [](held_meter& m) { return m.of->microbatch(); });
     special_method(type, "_end_now", "self\nseconds",
-                   [](held_meter& m, const arguments& given) { m.end_now(given.number("seconds")); });
-    special_method(type, "_join", "self\ncounted\nseconds", [](held_meter& m, const arguments& given) {
-        m.join(given.as<const tally&>("counted"), given.number("seconds"));
+                   [](held_meter& m, const arguments& args) { m.end_now(args.number("seconds")); });
+    special_method(type, "_join", "self\ncounted\nseconds", [](held_meter& m, const arguments& args) {
+        m.join(args.as<const tally&>("counted"), args.number("seconds"));
     });
     shown_as(type, [](const held_meter& m) {
-        const metered_hardware& on = m.of.hardware();
-        const step_totals& done = m.of.run().totals;
-        return "<Meter of " + m.model.model().model_type + ", " + m.of.counted() +
-               (on.accelerator.empty() ? "" : ": " + on.accelerator) + " at " + general_decimal(on.peak_tflops, 6) +
-               " TFLOP/s in " + on.precision + ", convention " + std::string(m.of.model().counted_as().name) + ": " +
-               std::to_string(done.steps) + (done.steps == 1 ? " step" : " steps") + " in " +
-               general_decimal(done.seconds, 4) + " s>";
+        const metered_hardware& on = m.of->hardware();
+        const step_totals& done = m.of->run().totals;
+        return "<Meter of " + m.model.model().model_type + ", " + m.of->counted() +
+               (on.accelerator.empty() ? "" : ": " + on.accelerator) +
+               (on.peak_is_unknown
+                    ? std::string(" of unknown peak")
+                    : " at " + detail::general_decimal(on.peak_tflops, 6) + " TFLOP/s in " + on.precision) +
+               ", convention " + std::string(m.of->model().counted_as().name) + ": " + std::to_string(done.steps) +
+               (done.steps == 1 ? " step" : " steps") + " in " + detail::general_decimal(done.seconds, 4) + " s>";
     });
     pickles(
         type, [](held_meter& m) { return state_of(m); },
-        [](py::handle self, const py::object& state) {
+        [](const py::object& state) {
             const py::tuple kept(state);
-            py::dict keywords(kept[1]);
+            py::kwargs keywords{py::dict(kept[1])};
             keywords["cost"] = kept[0];
-            py::type::of<held_meter>().attr("__init__")(self, **keywords);
-            if (!kept[2].is_none()) {
-                resume_meter(self.cast<held_meter&>().of, kept[2].cast<std::string>());
+            const quiet silence;
+            auto made = std::make_shared<held_meter>(arguments(*constructor_of<held_meter>, keywords));
+            if (kept.size() > 3) {
+                made->of->set_budget({.tokens = kept[3].cast<std::uint64_t>(), .steps = kept[4].cast<std::uint64_t>()});
             }
+            if (!kept[2].is_none()) {
+                resume_meter(*made->of, kept[2].cast<std::string>());
+            }
+            return made;
         });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

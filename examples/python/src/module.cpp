@@ -6,18 +6,26 @@
 
 #include "classes.hpp"
 
-namespace floptally::detail::python {
+extern const char* const floptally_full_version;  // written by CMake, with the commit
 
+namespace floptally::python {
+
+// Without py::mod_gil_not_used(): tallies, meters and the caches of a cost have no locks, and rely on the GIL.
 PYBIND11_MODULE(_core, module) {
+    py::options text;
+    text.disable_function_signatures();  // signatures are those of the stub
+    translate_errors();
     module.doc() = "The C++ library behind the package.";
+    detail::built_version = floptally_full_version;
     module.attr("__version__") = version;
     module.attr("numbers_version") = numbers_version;
     module.attr("Error") = errors().error;
     module.attr("LeftOut") = errors().left_out;
     module.attr("Overflow") = errors().overflow;
-    for (const auto bind : {bind_masks, bind_plans, bind_rows, bind_costs, bind_tallies, bind_device_tallies,
-                            bind_breakdowns, bind_counts, bind_bytes, bind_waterfalls, bind_accelerators, bind_meters,
-                            bind_balance, bind_ranks, bind_shares, bind_logs, bind_reader}) {
+    for (const auto bind : {bind_masks,          bind_plans,        bind_entries, bind_costs,       bind_tallies,
+                            bind_device_tallies, bind_breakdowns,   bind_counts,  bind_comparisons, bind_bytes,
+                            bind_waterfalls,     bind_accelerators, bind_meters,  bind_balance,     bind_ranks,
+                            bind_shares,         bind_logs,         bind_reader,  bind_expect,      bind_program}) {
         bind(module);
     }
     for (const auto& [name, member] : module.attr("__dict__").cast<py::dict>()) {
@@ -27,4 +35,4 @@ PYBIND11_MODULE(_core, module) {
     }
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -2,7 +2,7 @@
 
 #include "classes.hpp"
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 const convention& to_convention(py::handle how) {
     static const auto* const convention_class = new py::object(package_attribute("_conventions", "Convention"));
@@ -18,6 +18,9 @@ const convention& to_convention(py::handle how) {
             for (const convention* each : conventions::all) {
                 known.push_back(each->name);
             }
+            for (const conventions::counter_of_preset& counter : conventions::counters) {
+                known.push_back(counter.name);
+            }
             return known;
         });
 }
@@ -30,47 +33,47 @@ const training_plan& to_plan(py::handle plan) {
     if (!py::isinstance<training_plan>(plan)) {
         throw error("plan", "must be a floptally.Plan, got " + shown(plan));
     }
-    return plan.cast<const training_plan&>();
+    return value_of<training_plan>(plan);
 }
 
 namespace {
 
-weight_setting make_setting(const arguments& given) {
-    const auto layer = [&given](const char* field) {
-        return given.some(field) ? given.count(field, 0, any_layer - 1) : any_layer;
+weight_setting make_setting(const arguments& args) {
+    const auto layer = [&args](const char* field) {
+        return args.some(field) ? args.count(field, 0, any_layer - 1) : any_layer;
     };
-    const std::string state = given.text("state");
-    const auto becomes = from_word<weight_state>(state, "state", weight_state_names);
-    const std::uint64_t adapter = given.count("rank");
+    const std::string state = args.text("state");
+    const auto becomes = from_name<weight_state>(state, "state", weight_state_names);
+    const std::uint64_t adapter = args.count("rank");
     if (becomes == weight_state::lora && adapter == 0) {
-        throw error("rank", "must be at least 1 where the state is lora");
+        throw error("rank", "must be at least 1 if the state is lora");
     }
     if (becomes != weight_state::lora && adapter != 0) {
         throw error("rank",
-                    "is of an adapter: must be 0 where the state is " + state + ", got " + shown(given["rank"]));
+                    "is the rank of an adapter: must be 0 if the state is " + state + ", got " + shown(args["rank"]));
     }
-    return {.weights = given.text("weights"),
+    return {.weights = args.text("weights"),
             .state = becomes,
             .rank = adapter,
             .first_layer = layer("first_layer"),
             .last_layer = layer("last_layer"),
-            .part = given.text("part")};
+            .part = args.text("part")};
 }
 
-training_plan make_plan(const arguments& given) {
-    training_plan plan{.counted = from_word<counted_passes>(given.text("phase"), "phase", counted_passes_names),
-                       .recomputed = from_word<recompute>(given.text("recompute"), "recompute", recompute_names),
-                       .flash_attention = given.flag("flash_attention"),
-                       .recompute_every = given.count("recompute_every", 1),
-                       .indexer = from_word<indexer_training>(given.text("indexer"), "indexer", indexer_training_names),
-                       .logits = from_word<logit_tokens>(given.text("logits"), "logits", logit_tokens_names)};
-    for (const weight_setting& setting : given.as<std::vector<weight_setting>>("weights")) {
+training_plan make_plan(const arguments& args) {
+    training_plan plan{.counted = from_name<counted_passes>(args.text("phase"), "phase", counted_passes_names),
+                       .recomputed = from_name<recompute>(args.text("recompute"), "recompute", recompute_names),
+                       .flash_attention = args.flag("flash_attention"),
+                       .recompute_every = args.count("recompute_every", 1),
+                       .indexer = from_name<indexer_training>(args.text("indexer"), "indexer", indexer_training_names),
+                       .logits = from_name<logit_tokens>(args.text("logits"), "logits", logit_tokens_names)};
+    for (const weight_setting& setting : args.as<std::vector<weight_setting>>("weights")) {
         plan.weights.push_back(setting, "weights");
     }
-    for (const std::string& component : given.as<std::vector<std::string>>("recompute_components")) {
+    for (const std::string& component : args.as<std::vector<std::string>>("recompute_components")) {
         plan.recomputed_components.push_back(component, "recompute_components");
     }
-    for (const auto& [component, ranks] : given.as<py::dict>("repeated")) {
+    for (const auto& [component, ranks] : args.as<py::dict>("repeated")) {
         if (!py::isinstance<py::str>(component)) {
             throw error("repeated", "must have names as keys, got " + shown(component));
         }
@@ -94,20 +97,18 @@ void bind_plans(py::module_& module) {
         return all;
     });
 
-    const py::class_<weight_setting> setting = new_class<weight_setting>(module, "WeightSetting");
-    constructor(setting, [](const arguments& given) { return make_setting(given); });
+    bound_class<weight_setting> setting = new_class<weight_setting>(module, "WeightSetting");
     property(setting, "weights", [](const weight_setting& r) { return r.weights.view(); });
-    property(setting, "state", [](const weight_setting& r) { return to_word(r.state, weight_state_names); });
+    property(setting, "state", [](const weight_setting& r) { return to_name(r.state, weight_state_names); });
     property(setting, "rank", [](const weight_setting& r) { return r.rank; });
     property(setting, "first_layer", [](const weight_setting& r) { return layer_of(r.first_layer); });
     property(setting, "last_layer", [](const weight_setting& r) { return layer_of(r.last_layer); });
     property(setting, "part", [](const weight_setting& r) { return r.part.view(); });
-    record(setting);
+    record(setting, [](const arguments& args) { return make_setting(args); });
 
-    const py::class_<training_plan> plan = new_class<training_plan>(module, "Plan");
-    constructor(plan, [](const arguments& given) { return make_plan(given); });
-    property(plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); });
-    property(plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); });
+    bound_class<training_plan> plan = new_class<training_plan>(module, "Plan");
+    property(plan, "phase", [](const training_plan& p) { return to_name(p.counted, counted_passes_names); });
+    property(plan, "recompute", [](const training_plan& p) { return to_name(p.recomputed, recompute_names); });
     property(plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; });
     property(plan, "weights",
              [](const training_plan& p) { return std::vector<weight_setting>(p.weights.begin(), p.weights.end()); });
@@ -126,10 +127,10 @@ void bind_plans(py::module_& module) {
         }
         return ranks;
     });
-    property(plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); });
-    property(plan, "logits", [](const training_plan& p) { return to_word(p.logits, logit_tokens_names); });
-    record(plan);
+    property(plan, "indexer", [](const training_plan& p) { return to_name(p.indexer, indexer_training_names); });
+    property(plan, "logits", [](const training_plan& p) { return to_name(p.logits, logit_tokens_names); });
+    record(plan, [](const arguments& args) { return make_plan(args); });
     py::setattr(plan, "__hash__", py::none());
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -9,19 +9,20 @@
 #include "classes.hpp"
 
 /// @file
-/// Values as plain data of Python and back, for pickles and for classes that are Python's. A struct says its members
-/// once, in `members`.
+/// Values as plain Python data and back, for pickles and for classes in Python. A struct lists its members once, in
+/// `members`.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 template <class T>
 auto members(T& v) {
     using value = std::remove_const_t<T>;
-    if constexpr (std::same_as<value, whole_row>) {
-        return std::tie(v.component, v.weight, v.row.what, v.row.kind, v.row.in, v.row.useful, v.row.padded,
-                        v.row.parameters, v.row.flow.reads, v.row.flow.also_reads, v.row.flow.fused_with,
-                        v.row.flow.writes, v.row.per_rank.in, v.row.per_rank.out, v.row.per_rank.padded_out,
-                        v.row.per_rank.parameters, v.attends, v.row.dealt.by, v.row.dealt.units, v.row.dealt.inner);
+    if constexpr (std::same_as<value, whole_entry>) {
+        return std::tie(v.component, v.weight, v.entry.what, v.entry.kind, v.entry.in, v.entry.useful, v.entry.padded,
+                        v.entry.parameters, v.entry.flow.reads, v.entry.flow.also_reads, v.entry.flow.fused_with,
+                        v.entry.flow.writes, v.entry.per_rank.in, v.entry.per_rank.out, v.entry.per_rank.padded_out,
+                        v.entry.per_rank.parameters, v.attends, v.entry.sharding.by, v.entry.sharding.units,
+                        v.entry.sharding.inner);
     } else if constexpr (std::same_as<value, model_part>) {
         return std::tie(v.name, v.role, v.cost, v.first_layer, v.repeat, v.elsewhere, v.beside);
     } else if constexpr (std::same_as<value, tower_input>) {
@@ -65,11 +66,11 @@ template <class T>
     } else if constexpr (std::same_as<T, mask>) {
         return py::str(value.name());
     } else if constexpr (std::same_as<T, cost>) {
-        py::list masks;  // which no row need have
-        for (const rule& one : value.masks()) {
+        py::list masks;  // an entry need not have a mask
+        for (const statistic& one : value.masks()) {
             masks.append(one.name());
         }
-        return py::make_tuple(to_state(whole_rows(value)), masks);
+        return py::make_tuple(to_state(whole_entries(value)), masks);
     } else if constexpr (requires { value.has_value(); }) {
         return value ? to_state(*value) : py::object(py::none());
     } else if constexpr (has_members<const T>) {
@@ -90,7 +91,7 @@ template <class T>
     }
 }
 
-/// Puts what `to_state` gave into a value.
+/// Reads the result of `to_state` into a value.
 template <class T>
 void of_state(py::handle state, T& value) {
     if constexpr (std::is_enum_v<T>) {
@@ -103,10 +104,10 @@ void of_state(py::handle state, T& value) {
         value = mask_of_text(state.cast<std::string>());
     } else if constexpr (std::same_as<T, cost>) {
         const auto both = state.cast<py::tuple>();
-        std::vector<whole_row> rows;
-        of_state(both[0], rows);
-        for (const whole_row& row : rows) {
-            value.add_row(row.component, row.weight, row.row, row.attends);
+        std::vector<whole_entry> entries;
+        of_state(both[0], entries);
+        for (const whole_entry& entry : entries) {
+            value.add_entry(entry.component, entry.weight, entry.entry, entry.attends);
         }
         for (const py::handle name : both[1]) {
             value.keep(mask_of_text(name.cast<std::string>()));
@@ -119,7 +120,8 @@ void of_state(py::handle state, T& value) {
         const auto all = state.cast<py::tuple>();
         constexpr std::size_t count = std::tuple_size_v<decltype(members(value))>;
         if (all.size() != count) {
-            refuse("state", {"has ", all.size(), " members where this floptally has ", count});
+            detail::refuse("state", {"has ", all.size(), " members where this floptally has ", count,
+                                     ": load it with the floptally that saved it"});
         }
         std::apply([&all, at = std::size_t{0}](auto&... each) mutable { (of_state(all[at++], each), ...); },
                    members(value));
@@ -137,9 +139,9 @@ template <class T>
     try {
         of_state(state, value);
     } catch (const py::cast_error&) {
-        throw error("state", "has another form: " + shown(state));
+        throw error("state", "must be a state that this floptally saved, got " + shown(state));
     }
     return value;
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

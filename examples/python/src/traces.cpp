@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <streambuf>
 
-#include <floptally/json/account_json.hpp>
 #include <floptally/json/component_json.hpp>
 #include <floptally/json/kineto_trace.hpp>
+#include <floptally/json/time_breakdown_json.hpp>
 #include <floptally/json/waterfall_json.hpp>
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/rank_traces.hpp>
@@ -16,13 +16,13 @@
 #include "classes.hpp"
 
 /// @file
-/// Traces from files, packed by gzip too, and what they say of a step.
+/// Reads traces from files, plain or gzip, and what they say of a step.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace {
 
-/// The bytes of a gzip file as Python's gzip unpacks them, a window at a time: a wheel then needs no zlib.
+/// Unpacks a gzip file by Python's gzip, a block at a time. A wheel then does not need zlib.
 class gzip_of_python : public std::streambuf {
   public:
     explicit gzip_of_python(const std::string& path)
@@ -34,7 +34,8 @@ class gzip_of_python : public std::streambuf {
         try {
             window_ = file_.attr("read")(bytes).cast<std::string>();
         } catch (const py::error_already_set& problem) {
-            throw error("trace", "is a broken gzip file: " + py::str(problem.value()).cast<std::string>());
+            throw error("trace",
+                        "is a broken gzip file: " + py::str(problem.value()).cast<std::string>() + "; copy it again");
         }
         setg(window_.data(), window_.data(), window_.data() + window_.size());
         return window_.empty() ? traits_type::eof() : traits_type::to_int_type(window_[0]);
@@ -49,20 +50,20 @@ class gzip_of_python : public std::streambuf {
 
 trace load_trace(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!is_gzip(file)) {
+    if (!detail::is_gzip(file)) {
         return load_kineto_trace(path);
     }
-    const py::gil_scoped_acquire held;  // the program runs without it
+    const py::gil_scoped_acquire held;  // the program runs without the GIL
     gzip_of_python unpacked(path.string());
     std::istream stream(&unpacked);
-    stream.exceptions(std::ios::badbit);  // an error of the buffer is thrown on
+    stream.exceptions(std::ios::badbit);  // an error of the buffer is rethrown
     return read_kineto_trace(stream);
 }
 
 namespace {
 
-/// JSON of what the traces of a step's ranks say of this work: times of components, the rest of the step, notes, and
-/// the step of each rank where there are several.
+/// JSON of what the traces of a step's ranks say: times of components, the rest of the step, notes, and the step of
+/// each rank if there are several.
 std::string times_of_traces(const counted_work& work, const std::vector<std::string>& paths,
                             const std::optional<std::string>& modules) {
     std::vector<trace> traces;
@@ -75,17 +76,17 @@ std::string times_of_traces(const counted_work& work, const std::vector<std::str
     file["traced"] = to_json(made.step(work.work));
     file["notes"] = std::vector<std::string>(made.notes().begin(), made.notes().end());
     file["ranks"] = to_json(paths.size() == 1 ? std::vector<rank_line>{} : made.lines(work.work));
-    // Names of kernels and modules may be any bytes.
+    // Names of kernels and modules may have any bytes.
     return file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
 
 void bind_traces(py::module_& module) {
-    function(module, "_times_of_traces", [](const arguments& given) {
-        return times_of_traces(given.as<const counted_work&>("work"), given.as<std::vector<std::string>>("paths"),
-                               given.some_text("modules"));
+    function(module, "_times_of_traces", [](const arguments& args) {
+        return times_of_traces(args.as<const counted_work&>("work"), args.as<std::vector<std::string>>("paths"),
+                               args.some_text("modules"));
     });
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

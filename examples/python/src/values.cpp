@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/nearest.hpp>
+#include <floptally/spec_language/nearest.hpp>
 #include <floptally/text/text.hpp>
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 py::object to_int(uint128 value) {
     py::int_ low(static_cast<std::uint64_t>(value));
@@ -16,7 +16,7 @@ py::object to_int(uint128 value) {
     return high == 0 ? static_cast<py::object>(std::move(low)) : (py::int_(high) << py::int_(64)) | low;
 }
 
-std::string shown(py::handle value) { return shortened(py::repr(value)); }
+std::string shown(py::handle value) { return detail::shortened(py::repr(value)); }
 
 std::string to_percent(double fraction) {
     if (!(fraction < 1e12)) {
@@ -28,7 +28,7 @@ std::string to_percent(double fraction) {
 }
 
 py::object index_of(py::handle value) {
-    if (PyBool_Check(value.ptr()) != 0) {  // an answer, where a number is asked for
+    if (PyBool_Check(value.ptr()) != 0) {  // True and False are refused where a number is required
         return {};
     }
     PyObject* index = PyNumber_Index(value.ptr());
@@ -83,7 +83,7 @@ std::string to_text(py::handle value, std::string_view field) {
     const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
     if (text == nullptr) {
         PyErr_Clear();
-        throw error(field, "must have whole characters, got half of a surrogate pair");
+        throw error(field, "must be valid Unicode, got half of a surrogate pair");
     }
     return {text, static_cast<std::size_t>(size)};
 }
@@ -101,13 +101,33 @@ py::tuple items_of(py::handle value, std::string_view field, std::string_view ex
     }
     PyObject* const items = PySequence_Tuple(each.ptr());
     if (items == nullptr) {
-        throw py::error_already_set();  // what the object's own code raises
+        throw py::error_already_set();  // raised by the object's own code
     }
     return py::reinterpret_steal<py::tuple>(items);
 }
 
+namespace {
+
+/// True for a tensor in host memory of a library that gives its tensors no sequence protocol, such as PyTorch.
+bool is_host_tensor(py::handle value) {
+    if (!py::hasattr(value, "tolist") || !py::hasattr(value, "__dlpack_device__")) {
+        return false;
+    }
+    constexpr int cpu = 1;
+    constexpr int pinned = 3;
+    const int device = py::tuple(value.attr("__dlpack_device__")())[0].cast<int>();
+    return device == cpu || device == pinned;
+}
+
+}  // namespace
+
 py::tuple items_of(py::handle value, std::string_view field, std::string_view expected, std::size_t least,
                    std::size_t most) {
+    if (!is_sequence(value) && is_host_tensor(value)) {
+        if (const py::object list = value.attr("tolist")(); is_sequence(list)) {
+            return items_of(list, field, expected, least, most);
+        }
+    }
     const py::tuple items = is_sequence(value) ? items_of(value, field, expected) : py::tuple();
     if (!is_sequence(value) || items.size() < least || items.size() > most) {
         throw error(field, std::string("must be ").append(expected).append(", got ").append(shown(value)));
@@ -131,20 +151,20 @@ view to_view(py::handle word) {
     if (!py::isinstance<py::str>(word)) {
         throw error("view", "must be useful, padded or executed, got " + shown(word));
     }
-    return from_word<view>(to_text(word, "view"), "view", {"useful", "padded", "executed"});
+    return from_name<view>(to_text(word, "view"), "view", {"useful", "padded", "executed"});
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
-    pages::vector<std::string_view> words;
+    detail::specs::vector<std::string_view> words;
     for (const std::string_view each : known) {
         words.push_back(each);
     }
-    const std::string_view near = pages::nearest(word, words);
+    const std::string_view near = detail::specs::nearest(word, words);
     return near.empty() || near == word ? std::string() : std::string("; did you mean '").append(near).append("'?");
 }
 
 const error_classes& errors() {
-    static const auto* const made = new error_classes;  // as long as the process
+    static const auto* const made = new error_classes;  // lives as long as the process
     return *made;
 }
 
@@ -152,4 +172,4 @@ py::object package_attribute(const char* module, const char* name) {
     return py::module_::import((std::string("floptally.") + module).c_str()).attr(name);
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -5,19 +5,19 @@
 #include <cstdint>
 #include <limits>
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>  // in every unit that casts: a caster is one type in all of them
+#include <pybind11/stl.h>  // in every unit that casts: a caster must be the same type in all of them
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Exact integers and words between C++ and Python.
+/// Exact integers and names between C++ and Python.
 
-namespace floptally::detail::python {
+namespace floptally::python {
 
 namespace py = pybind11;
 using namespace py::literals;  // "name"_a
@@ -29,55 +29,55 @@ using namespace py::literals;  // "name"_a
 /// repr(value), for the text of an error.
 [[nodiscard]] std::string shown(py::handle value);
 
-/// "41.20 %" of 0.412.
+/// Formats 0.412 as "41.20 %".
 [[nodiscard]] std::string to_percent(double fraction);
 
-/// The int that an object is (`operator.index`), or null where it is none.
+/// The int that an object is (`operator.index`), or null if it is none.
 [[nodiscard]] py::object index_of(py::handle value);
 
-/// An int from 0 to 2^128 - 1 as FLOPs, or an error that names the field.
+/// An int from 0 to 2^128 - 1 as FLOPs. Throws an error of the field otherwise.
 [[nodiscard]] flops to_flops(py::handle value, std::string_view field);
 
-/// An int from `least` to `most`, or an error that names the field.
+/// An int from `least` to `most`. Throws an error of the field otherwise.
 [[nodiscard]] std::uint64_t to_count(py::handle value, std::string_view field, std::uint64_t least = 0,
                                      std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-/// A number as a double, or an error that names the field.
+/// A number as a double. Throws an error of the field otherwise.
 [[nodiscard]] double to_number(py::handle value, std::string_view field);
 
-/// A str, or an error that names the field.
+/// A str. Throws an error of the field otherwise.
 [[nodiscard]] std::string to_text(py::handle value, std::string_view field);
 
-/// True where a value is a list of some kind: no text, no mapping, no set, no iterator.
+/// True for lists and the like; false for texts, mappings, sets and iterators.
 [[nodiscard]] bool is_sequence(py::handle value);
 
-/// What a list holds, or what can be gone through; else an error: "FIELD: must be EXPECTED, got VALUE".
+/// The items of a list or another iterable. Throws "FIELD: must be EXPECTED, got VALUE" otherwise.
 [[nodiscard]] py::tuple items_of(py::handle value, std::string_view field, std::string_view expected = "a list");
-/// What a list of `least` to `most` items holds, whatever length it says; iterators are none.
+/// The items of a list that has `least` to `most`, whatever its len() says. Iterators are refused.
 inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 [[nodiscard]] py::tuple items_of(py::handle value, std::string_view field, std::string_view expected, std::size_t least,
                                  std::size_t most);
 
-/// The place of a word in a list, or an error that names the field and the nearest word.
+/// The index of a name in a list. Throws an error of the field with the nearest name.
 [[nodiscard]] std::size_t place_of(std::string_view word, std::string_view field, std::span<const char* const> words);
 
-/// The enumerator whose word this is; `words` are in the order of the enumerators.
+/// The enumerator with this name. `words` must be in the order of the enumerators.
 template <class Enum, std::size_t Count>
-[[nodiscard]] Enum from_word(std::string_view word, std::string_view field, const char* const (&words)[Count]) {
+[[nodiscard]] Enum from_name(std::string_view word, std::string_view field, const char* const (&words)[Count]) {
     return static_cast<Enum>(place_of(word, field, words));
 }
 template <class Enum, std::size_t Count>
-[[nodiscard]] std::string to_word(Enum value, const char* const (&words)[Count]) {
+[[nodiscard]] std::string to_name(Enum value, const char* const (&words)[Count]) {
     return words[static_cast<std::size_t>(value)];
 }
 
 /// "useful", "padded" or "executed".
 [[nodiscard]] view to_view(py::handle word);
 
-/// "; did you mean 'lengths'?" where one of the words is near, else nothing.
+/// "; did you mean 'lengths'?" if a name is near, else nothing.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-/// Reads a word; its error names the nearest of those that `known` lists.
+/// Reads a name. The error has the nearest of those that `known` lists.
 template <class Read, class Known>
 [[nodiscard]] decltype(auto) with_hint(std::string_view word, Read read, Known known) {
     try {
@@ -87,10 +87,10 @@ template <class Read, class Known>
     }
 }
 
-/// An attribute of a module of the package: of("_later", "Copy").
+/// An attribute of a module of the package: package_attribute("_deferred", "Copy").
 [[nodiscard]] py::object package_attribute(const char* module, const char* name);
 
-/// floptally.Error, floptally.LeftOut and floptally.Overflow, which are written in Python: adapters there raise them
+/// floptally.Error, floptally.LeftOut and floptally.Overflow. They are written in Python, since Python code raises them
 /// too.
 struct error_classes {
     py::object error = package_attribute("_errors", "Error");
@@ -99,10 +99,10 @@ struct error_classes {
 };
 [[nodiscard]] const error_classes& errors();
 
-/// Below so many integers counting takes less than giving up the GIL and getting it back.
+/// Below this many integers counting is faster than releasing the GIL and taking it again.
 inline constexpr std::size_t worth_releasing = 4096;
 
-/// Runs `work` without the GIL where there is much to do. It must touch nothing of Python, nor what another thread may
+/// Runs `work` without the GIL if there is much to do. It must not touch Python, nor anything that another thread may
 /// reach.
 template <class Work>
 void without_gil(std::size_t integers, Work work) {
@@ -114,4 +114,4 @@ void without_gil(std::size_t integers, Work work) {
     work();
 }
 
-}  // namespace floptally::detail::python
+}  // namespace floptally::python

@@ -17,18 +17,19 @@
 /// @file
 /// An assignment of samples to ranks, and the loads that it gives them.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// An assignment of samples to ranks, with the loads of each rank.
 struct assignment {
-    std::vector<std::uint32_t> rank_of{};   ///< the rank of each sample
-    std::vector<std::uint32_t> samples{};   ///< those of rank 0, then those of rank 1, …; ascending within a rank
-    std::vector<std::size_t> boundaries{};  ///< the place in `samples` where those of each rank begin, and its end
-    std::vector<uint128> loads{};           ///< rank by rank, the loads of a rank side by side; in units of 2^exponent
-    std::size_t loads_per_rank = 1;
-    int exponent = 0;  ///< 0 unless costs were fractions
-    /// True where `partition` knows that no assignment of its mode has a smaller largest load, since that is the lower
-    /// bound or all were tried. Always false with several loads.
+    std::vector<std::uint32_t> rank_of{};  ///< rank of each sample
+    std::vector<std::uint32_t> samples{};  ///< samples of rank 0, then those of rank 1, …; ascending within a rank
+    /// Index in `samples` where each rank's samples begin; the last entry is their end.
+    std::vector<std::size_t> boundaries{};
+    std::vector<uint128> loads{};    ///< the loads of rank 0, then those of rank 1, …; in units of 2^exponent
+    std::size_t loads_per_rank = 1;  ///< number of loads of each rank, such as 2 for vision and language
+    int exponent = 0;                ///< `loads` are in units of 2^exponent; 0 unless costs were fractions
+    /// True where `partition` knows that no assignment of its mode has a smaller largest load: the load is at the lower
+    /// bound, or all assignments were tried. Always false with several loads.
     bool is_optimum = false;
 
     [[nodiscard]] std::size_t ranks() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
@@ -49,8 +50,8 @@ namespace detail {
 }
 
 [[nodiscard]] inline assignment assign(const whole_costs& costs, std::size_t loads, std::vector<std::uint32_t> rank_of,
-                                       std::uint64_t given_ranks) {
-    const std::size_t ranks = checked_ranks(given_ranks);
+                                       std::uint64_t rank_count) {
+    const std::size_t ranks = checked_ranks(rank_count);
     const std::size_t count = samples_of(costs.values.size(), loads);
     if (rank_of.size() != count || count > std::numeric_limits<std::uint32_t>::max()) {
         refuse("rank_of", {"must be a rank for each of ", count, " samples, got ", rank_of.size()});
@@ -82,7 +83,7 @@ namespace detail {
     return result;
 }
 
-/// The rank of each sample where samples are cut in their order into `ranks` pieces, as even as they can be.
+/// Returns the rank of each sample where samples are cut in their order into `ranks` pieces, as even as possible.
 [[nodiscard]] inline std::vector<std::uint32_t> contiguous_ranks(std::size_t samples, std::uint32_t ranks) {
     std::vector<std::uint32_t> rank_of(samples);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -96,7 +97,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// The assignment that a caller's own `rank_of` makes. `costs` has `loads` numbers for each sample, side by side.
+/// Returns the assignment with the caller's own `rank_of`. `costs` has `loads` adjacent numbers for each sample.
 template <detail::cost_range Costs>
 [[nodiscard]] assignment assigned(const Costs& costs, const std::vector<std::uint32_t>& rank_of, std::uint64_t ranks,
                                   std::size_t loads = 1) {
@@ -104,7 +105,8 @@ template <detail::cost_range Costs>
                           ranks);
 }
 
-/// The assignment of samples in their order, before balancing. Where ranks do not divide them, counts differ by one.
+/// Returns the assignment that cuts the samples in their order, as before balancing. Where ranks do not divide the
+/// number of samples, the numbers of samples of two ranks differ by at most one.
 template <detail::cost_range Costs>
 [[nodiscard]] assignment contiguous(const Costs& costs, std::uint64_t ranks, std::size_t loads = 1) {
     const std::size_t samples = detail::samples_of(std::span{costs}.size(), loads);

@@ -18,40 +18,40 @@
 /// @file
 /// The spread of loads over ranks, and a comparison of two assignments.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// The spread of one load over ranks. Every number is finite.
 struct load_spread {
     uint128 largest = 0;
     uint128 smallest = 0;
-    imbalance max_over_mean{};  ///< exact; 1 where no rank has any
-    std::optional<double>
-        max_over_min{};         ///< none where one rank has none of the load and another some; 1 where all have none
-    double range_over_max = 0;  ///< (max − min) ÷ max; 0 where no rank has any
+    imbalance max_over_mean{};             ///< max ÷ mean, exact; 1 where all ranks have 0
+    std::optional<double> max_over_min{};  ///< max ÷ min; absent where only some ranks have 0; 1 where all ranks have 0
+    double range_over_max = 0;             ///< (max − min) ÷ max; 0 where all ranks have 0
 };
 
 /// A comparison of two assignments of the same samples.
 struct balance_report {
-    std::vector<load_spread> before{};  ///< a spread for each load
-    std::vector<load_spread> after{};
+    std::vector<load_spread> before{};  ///< spread of each load in the first assignment
+    std::vector<load_spread> after{};   ///< spread of each load in the second assignment
     std::size_t samples = 0;
-    std::size_t moved = 0;  ///< samples on another rank than before
-    /// Time before ÷ time after, if a rank's time is its load and all ranks wait for the slowest after each load:
-    /// Σ max before ÷ Σ max after. Several loads must be in one unit. 1 where there is no load at all.
+    std::size_t moved = 0;  ///< number of samples that are on another rank than before
+    /// Time before ÷ time after: Σ max before ÷ Σ max after, summed over the loads. It assumes that a rank's time is
+    /// its load and that all ranks wait for the slowest after each load. Several loads must have the same unit. 1 where
+    /// all loads are 0.
     double predicted_speedup = 1;
 };
 
-/// The spread of each load of an assignment.
+/// Returns the spread of each load of an assignment.
 [[nodiscard]] inline std::vector<load_spread> spreads_of(const assignment& samples) {
     std::vector<load_spread> spreads;
     for (std::size_t load = 0; load < samples.loads_per_rank && samples.ranks() != 0; ++load) {
         load_spread spread{.largest = samples.loads[load], .smallest = samples.loads[load]};
         uint128 sum = 0;
         for (std::size_t rank = 0; rank < samples.ranks(); ++rank) {
-            const uint128 own = samples.loads[rank * samples.loads_per_rank + load];
-            spread.largest = std::max(spread.largest, own);
-            spread.smallest = std::min(spread.smallest, own);
-            sum = (flops{sum} + flops{own}).value();
+            const uint128 rank_load = samples.loads[rank * samples.loads_per_rank + load];
+            spread.largest = std::max(spread.largest, rank_load);
+            spread.smallest = std::min(spread.smallest, rank_load);
+            sum = (flops{sum} + flops{rank_load}).value();
         }
         spread.max_over_mean = imbalance_of(spread.largest, sum, samples.ranks());
         const auto largest = static_cast<double>(spread.largest);
@@ -67,7 +67,7 @@ struct balance_report {
     return spreads;
 }
 
-/// The largest max ÷ mean of all loads; 1 where there is none.
+/// Returns the max ÷ mean of the load for which it is largest; 1 without loads.
 [[nodiscard]] inline double max_over_mean(std::span<const load_spread> loads) {
     double worst = 1;
     for (const load_spread& load : loads) {
@@ -76,11 +76,11 @@ struct balance_report {
     return worst;
 }
 
-/// The comparison of two assignments of the same samples.
+/// Returns the comparison of two assignments of the same samples.
 [[nodiscard]] inline balance_report balance_report_of(const assignment& before, const assignment& after) {
     if (before.rank_of.size() != after.rank_of.size() || before.loads_per_rank != after.loads_per_rank ||
         before.exponent != after.exponent) {
-        throw error("before", "must be an assignment of the same samples");
+        throw error("before", "must be an assignment of the same samples with the same loads");
     }
     balance_report report{.before = spreads_of(before), .after = spreads_of(after), .samples = after.rank_of.size()};
     for (std::size_t sample = 0; sample < report.samples; ++sample) {
@@ -99,7 +99,7 @@ struct balance_report {
     return report;
 }
 
-/// The comparison of an assignment with `contiguous`, the samples in their order.
+/// Returns the comparison of an assignment with `contiguous`, which cuts the samples in their order.
 template <detail::cost_range Costs>
 [[nodiscard]] balance_report balance_report_of(const Costs& costs, const assignment& after) {
     return balance_report_of(contiguous(costs, after.ranks(), after.loads_per_rank), after);

@@ -13,19 +13,20 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The groups of a batch whose modules have different data-parallel sizes.
+/// Groups of samples for a model whose modules have different data-parallel sizes.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The groups of a batch whose modules have different data-parallel sizes (a vision tower on 6 replicas, its language
-/// model on 4). There are as many as the least common multiple of the sizes, so that each replica of each module owns
-/// equally many adjacent groups: samples balanced over the groups are balanced over the replicas of each module.
+/// Groups of a batch's samples for a model whose modules have different data-parallel sizes (a vision tower on 6
+/// replicas, its language model on 4). The number of groups is the least common multiple of the sizes, so that each
+/// replica of each module owns equally many adjacent groups. Samples balanced over the groups are balanced over the
+/// replicas of each module.
 class canonical_groups {
   public:
     /// Groups for these data-parallel sizes, one for each module.
     explicit canonical_groups(std::vector<std::uint64_t> dp_sizes) : dp_sizes_(std::move(dp_sizes)) {
         if (dp_sizes_.empty()) {
-            throw error("dp_sizes", "must be of at least one module");
+            throw error("dp_sizes", "must have the size of at least one module, got none");
         }
         for (std::size_t module = 0; module < dp_sizes_.size(); ++module) {
             const std::uint64_t dp = dp_sizes_[module];
@@ -35,30 +36,30 @@ class canonical_groups {
     }
 
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    [[nodiscard]] std::size_t num_modules() const { return dp_sizes_.size(); }
 
     [[nodiscard]] std::uint64_t groups_per_rank(std::size_t module) const { return size_ / dp_size(module); }
 
-    /// The groups that replica `dp_rank` of a module owns.
+    /// Returns the groups that replica `dp_rank` of a module owns.
     [[nodiscard]] index_range groups_of(std::size_t module, std::uint64_t dp_rank) const {
         require_below(dp_size(module), "dp size", dp_rank, "dp_rank");
-        const std::uint64_t each = groups_per_rank(module);
-        return {dp_rank * each, (dp_rank + 1) * each};
+        const std::uint64_t per_rank = groups_per_rank(module);
+        return {dp_rank * per_rank, (dp_rank + 1) * per_rank};
     }
 
-    /// The replica of a module that owns a group.
+    /// Returns the replica of a module that owns a group.
     [[nodiscard]] std::uint64_t rank_of(std::size_t module, std::uint64_t group) const {
         require_below(size_, "canonical groups", group, "group");
         return group / groups_per_rank(module);
     }
 
-    /// The replica of a module that owns the group of each sample: the owners of an exchange, or its destinations.
-    template <detail::integer_range Groups>
+    /// Returns, for the group of each sample, the replica of a module that owns it. Pass the result to `exchange_plan`
+    /// as owners or as destinations.
+    template <integer_range Groups>
     [[nodiscard]] std::vector<std::uint64_t> ranks_of(std::size_t module, const Groups& groups) const {
-        const std::uint64_t each = groups_per_rank(module);
+        const std::uint64_t per_rank = groups_per_rank(module);
         std::vector<std::uint64_t> ranks = detail::nonnegative_below(size_, "canonical groups", groups, "groups");
         for (std::uint64_t& rank : ranks) {
-            rank /= each;
+            rank /= per_rank;
         }
         return ranks;
     }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -14,43 +16,45 @@
 
 #include <floptally/batch/integer_view.hpp>
 #include <floptally/integer/checked.hpp>
+#include <floptally/parallel/rank_agreement.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The plan of bytes when samples of different sizes move between ranks. Every rank computes the same plan from the
-/// same numbers, so nothing is negotiated; `mpi.hpp` and `nccl.hpp` carry it out.
+/// A plan of which bytes move when samples of different sizes move between ranks. Every rank computes the same plan
+/// from the same numbers, so that ranks need not communicate for it. `mpi.hpp` and `nccl.hpp` carry it out.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The alignment of samples in a message, in bytes: as much as any element of a tensor needs.
+/// The alignment of samples in a message, in bytes. It suffices for any element type of a tensor.
 inline constexpr std::uint64_t exchange_alignment = 8;
 
-/// The most bytes that MPI_Alltoallv, which takes ints, can count in units of `exchange_alignment`: 16 GiB − 8.
+/// The most bytes that MPI_Alltoallv can count in units of `exchange_alignment`, because it takes ints: 16 GiB − 8.
 inline constexpr std::uint64_t max_mpi_bytes = exchange_alignment * std::numeric_limits<std::int32_t>::max();
 
-/// The layout of a rank's sending or receiving buffer: samples by the rank on the other side, then by index. Offsets,
-/// sizes, counts and displacements are bytes.
+/// The layout of a rank's sending or receiving buffer. Samples are ordered by the rank that they go to or come from,
+/// then by index. Offsets, sizes, counts and displacements are bytes.
 struct exchange_buffer {
     std::vector<std::uint64_t> samples;        ///< indices of samples, in the order of the buffer
-    std::vector<std::uint64_t> offsets;        ///< begin of each of `samples`
+    std::vector<std::uint64_t> offsets;        ///< where each of `samples` begins in the buffer
     std::vector<std::uint64_t> sizes;          ///< size of each of `samples`, without padding
-    std::vector<std::uint64_t> counts;         ///< bytes to or from each rank
-    std::vector<std::uint64_t> displacements;  ///< begin of the message to or from each rank
+    std::vector<std::uint64_t> counts;         ///< number of bytes to or from each rank
+    std::vector<std::uint64_t> displacements;  ///< where the message to or from each rank begins in the buffer
 
     [[nodiscard]] std::uint64_t bytes() const { return counts.empty() ? 0 : displacements.back() + counts.back(); }
 
-    /// The bytes of `samples[place]` within the bytes of the buffer.
+    /// Returns the bytes of `samples[index]` within the bytes of the buffer.
     template <class Byte>
-    [[nodiscard]] std::span<Byte> sample(std::span<Byte> buffer, std::size_t place) const {
-        return buffer.subspan(offsets.at(place), sizes.at(place));
+    [[nodiscard]] std::span<Byte> sample(std::span<Byte> buffer, std::size_t index) const {
+        return buffer.subspan(offsets.at(index), sizes.at(index));
     }
 
     [[nodiscard]] friend bool operator==(const exchange_buffer&, const exchange_buffer&) = default;
 };
 
-/// One rank's side of an exchange.
+/// The part of an exchange that one rank sends and receives.
 struct rank_exchange {
     std::uint64_t rank = 0;
     exchange_buffer send;
@@ -62,19 +66,20 @@ struct rank_exchange {
 /// The options of an exchange.
 struct exchange_options {
     std::uint64_t bytes_per_element = 1;
-    /// Microbatches whose samples are dealt together. Above 1 a destination is microbatch · ranks + rank.
+    /// The number of microbatches whose samples are assigned together. Above 1 a destination is microbatch · ranks +
+    /// rank.
     std::uint64_t window = 1;
-    /// The most bytes of one buffer. Each rank checks the buffers of all, so that all ranks throw or none: one alone
-    /// would leave the others waiting.
+    /// The most bytes of one buffer. Each rank checks the buffers of all ranks, so that all ranks throw or none does. A
+    /// rank that threw alone would leave the others waiting.
     std::uint64_t max_buffer_bytes = max_mpi_bytes;
 };
 
-/// The plan that moves samples from the ranks that have them to those that need them: one exchange for each microbatch
-/// of a window.
+/// The plan that moves samples from the ranks that have them to the ranks that need them. It has one exchange for each
+/// microbatch of a window (`exchange_options::window`).
 class exchange_plan {
   public:
     /// A plan from each sample's owning rank, its destination and its number of elements.
-    template <detail::integer_range Owners, detail::integer_range Destinations, detail::integer_range Sizes>
+    template <integer_range Owners, integer_range Destinations, integer_range Sizes>
     exchange_plan(const Owners& owners, const Destinations& destinations, const Sizes& sizes, std::uint64_t ranks,
                   const exchange_options& options = {})
         : ranks_(ranks), window_(options.window) {
@@ -82,7 +87,7 @@ class exchange_plan {
         require_positive(options.window, "window");
         const std::uint64_t slots = checked(ranks, "window") * options.window;
         if (slots > std::numeric_limits<std::int32_t>::max()) {
-            detail::refuse("ranks", {"times window must be at most 2147483647, got ", slots});
+            detail::refuse("ranks", {"ranks x window must be at most 2147483647, got ", slots});
         }
         owners_ = detail::nonnegative_below(ranks, "ranks", owners, "owners");
         destinations_ =
@@ -98,10 +103,9 @@ class exchange_plan {
 
     [[nodiscard]] std::uint64_t ranks() const { return ranks_; }
     [[nodiscard]] std::uint64_t window() const { return window_; }
-    [[nodiscard]] std::size_t num_samples() const { return owners_.size(); }
 
     [[nodiscard]] const std::vector<std::uint64_t>& owners() const { return owners_; }
-    /// The destination of each sample: microbatch · ranks + rank.
+    /// Returns the destination of each sample: microbatch · ranks + rank.
     [[nodiscard]] std::vector<std::uint64_t> destinations() const {
         std::vector<std::uint64_t> slots = destinations_;
         for (std::uint64_t microbatch = 0; microbatch < window_; ++microbatch) {
@@ -111,23 +115,23 @@ class exchange_plan {
         }
         return slots;
     }
-    /// Bytes of each sample, without padding.
+    /// The number of bytes of each sample, without padding.
     [[nodiscard]] const std::vector<std::uint64_t>& sizes() const { return bytes_; }
 
-    /// The samples of a microbatch, on all ranks.
+    /// The indices of a microbatch's samples, on all ranks.
     [[nodiscard]] const std::vector<std::uint64_t>& samples_of(std::uint64_t microbatch) const {
         require_below(window_, "window", microbatch, "microbatch");
         return microbatches_[microbatch];
     }
 
-    /// The buffers that a rank sends and receives in a microbatch.
+    /// Returns the buffers that a rank sends and receives in a microbatch.
     [[nodiscard]] rank_exchange for_rank(std::uint64_t rank, std::uint64_t microbatch = 0) const {
         require_below(ranks_, "ranks", rank, "rank");
         const std::vector<std::uint64_t>& samples = samples_of(microbatch);
         return {rank, buffer(samples, rank, owners_, destinations_), buffer(samples, rank, destinations_, owners_)};
     }
 
-    /// The plan of the way back: each sample returns to its owner, in its microbatch. It sends the buffers that this
+    /// Returns the plan that sends each sample back to its owner, in its microbatch. It sends the buffers that this
     /// plan receives.
     [[nodiscard]] exchange_plan inverse() const {
         exchange_plan back = *this;
@@ -135,8 +139,9 @@ class exchange_plan {
         return back;
     }
 
-    /// The plan of another payload of these samples: token ids beside pixels, results instead of inputs.
-    template <detail::integer_range Sizes>
+    /// Returns the plan that moves other data of these samples: token ids in addition to pixels, or results instead of
+    /// inputs.
+    template <integer_range Sizes>
     [[nodiscard]] exchange_plan with_sizes(const Sizes& sizes, std::uint64_t bytes_per_element = 1,
                                            std::uint64_t max_buffer_bytes = max_mpi_bytes) const {
         exchange_plan other = *this;
@@ -156,7 +161,9 @@ class exchange_plan {
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         constexpr std::uint64_t most =
             std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
-        const bool own_limit = max_buffer_bytes < most;  // else the most that still rounds up to a multiple of 8
+        // Without a lower limit by the caller, the limit is `most`: above it, rounding up to a multiple of 8 would not
+        // fit 64 bits.
+        const bool own_limit = max_buffer_bytes < most;
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;
             bytes_[i] =
@@ -182,66 +189,67 @@ class exchange_plan {
             if (bytes > max_buffer_bytes) {
                 throw overflow("sizes", detail::text_of({"rank ", own[sample], " ", verb,
                                                          " more than max_buffer_bytes = ", max_buffer_bytes,
-                                                         " in microbatch ", microbatch, ": ", bytes}));
+                                                         " in microbatch ", microbatch, ": ", bytes,
+                                                         "; use smaller microbatches or raise the limit"}));
             }
         }
     }
 
-    /// The buffer of the samples whose rank in `own` is `rank`, by their rank in `other`.
+    /// Returns the buffer of the samples that `own` assigns to `rank`, ordered by their rank in `other`.
     [[nodiscard]] exchange_buffer buffer(const std::vector<std::uint64_t>& samples, std::uint64_t rank,
                                          const std::vector<std::uint64_t>& own,
                                          const std::vector<std::uint64_t>& other) const {
-        exchange_buffer made;
-        std::copy_if(samples.begin(), samples.end(), std::back_inserter(made.samples),
+        exchange_buffer result;
+        std::copy_if(samples.begin(), samples.end(), std::back_inserter(result.samples),
                      [&](std::uint64_t sample) { return own[sample] == rank; });
-        std::stable_sort(made.samples.begin(), made.samples.end(),
+        std::stable_sort(result.samples.begin(), result.samples.end(),
                          [&](std::uint64_t a, std::uint64_t b) { return other[a] < other[b]; });
-        made.counts.resize(ranks_);
+        result.counts.resize(ranks_);
         std::uint64_t end = 0;
-        for (const std::uint64_t sample : made.samples) {
-            made.offsets.push_back(end);
-            made.sizes.push_back(bytes_[sample]);
-            made.counts[other[sample]] += padded(bytes_[sample]);
+        for (const std::uint64_t sample : result.samples) {
+            result.offsets.push_back(end);
+            result.sizes.push_back(bytes_[sample]);
+            result.counts[other[sample]] += padded(bytes_[sample]);
             end += padded(bytes_[sample]);
         }
         end = 0;
-        for (const std::uint64_t count : made.counts) {
-            made.displacements.push_back(end);
+        for (const std::uint64_t count : result.counts) {
+            result.displacements.push_back(end);
             end += count;
         }
-        return made;
+        return result;
     }
 
     std::uint64_t ranks_;
     std::uint64_t window_;
     std::vector<std::uint64_t> owners_;
-    std::vector<std::uint64_t> destinations_;               ///< ranks, without the microbatch
-    std::vector<std::uint64_t> bytes_;                      ///< of each sample
-    std::vector<std::vector<std::uint64_t>> microbatches_;  ///< samples of each microbatch, ascending
+    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample, without the microbatch
+    std::vector<std::uint64_t> bytes_;                      ///< bytes of each sample
+    std::vector<std::vector<std::uint64_t>> microbatches_;  ///< indices of the samples of each microbatch, ascending
 };
 
-/// The bytes of a sending buffer. `bytes_of(sample)` is the sample's bytes, a vector or a span. Padding is 0, so that
-/// equal samples make equal messages.
+/// Returns the content of a sending buffer. `bytes_of(sample)` returns the sample's bytes, as a vector or a span.
+/// Padding is 0, so that equal samples make equal messages.
 template <class BytesOf>
-[[nodiscard]] std::vector<std::byte> filled(const exchange_buffer& send, BytesOf bytes_of) {
+[[nodiscard]] std::vector<std::byte> filled_buffer(const exchange_buffer& send, BytesOf bytes_of) {
     std::vector<std::byte> buffer(send.bytes());
-    for (std::size_t place = 0; place < send.samples.size(); ++place) {
-        const auto& sample = bytes_of(send.samples[place]);
+    for (std::size_t index = 0; index < send.samples.size(); ++index) {
+        const auto& sample = bytes_of(send.samples[index]);
         const std::span<const std::byte> bytes{sample};
-        require_as_many(send.sizes[place], "planned", bytes.size(), indexed("bytes", send.samples[place]));
-        std::copy(bytes.begin(), bytes.end(), buffer.begin() + static_cast<std::ptrdiff_t>(send.offsets[place]));
+        require_as_many(send.sizes[index], "planned", bytes.size(), indexed("bytes", send.samples[index]));
+        std::copy(bytes.begin(), bytes.end(), buffer.begin() + static_cast<std::ptrdiff_t>(send.offsets[index]));
     }
     return buffer;
 }
 
-/// Throws where an exchange is not that of rank `rank` of `ranks`, or where a buffer is null, has another size or does
+/// Throws where `exchange` is not that of rank `rank` of `ranks`, or where a buffer is null, has a wrong size or does
 /// not begin at a multiple of `exchange_alignment`.
-inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::uint64_t ranks,
+inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, std::uint64_t ranks,
                              std::span<const std::byte> send, std::span<const std::byte> receive) {
-    if (how.rank != rank) {
-        detail::refuse("rank", {"must be that of this process, ", rank, ", got an exchange of ", how.rank});
+    if (exchange.rank != rank) {
+        detail::refuse("rank", {"must be the rank of this process, ", rank, ", got an exchange of ", exchange.rank});
     }
-    require_as_many(ranks, "ranks of the communicator", how.send.counts.size(), "ranks");
+    require_as_many(ranks, "ranks of the communicator", exchange.send.counts.size(), "ranks");
     const auto require_buffer = [](const exchange_buffer& planned, std::span<const std::byte> bytes,
                                    std::string_view field) {
         if (bytes.size() != planned.bytes()) {
@@ -254,11 +262,11 @@ inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::
             throw error(field, "must begin at a multiple of 8 bytes");
         }
     };
-    require_buffer(how.send, send, "send");
-    require_buffer(how.receive, receive, "receive");
+    require_buffer(exchange.send, send, "send");
+    require_buffer(exchange.receive, receive, "receive");
 }
 
-/// Bytes as counts for MPI_Alltoallv, in units of `exchange_alignment`.
+/// Returns numbers of bytes as counts for MPI_Alltoallv, in units of `exchange_alignment`.
 [[nodiscard]] inline std::vector<int> mpi_counts(std::span<const std::uint64_t> bytes, std::string_view field) {
     std::vector<int> counts;
     counts.reserve(bytes.size());
@@ -270,6 +278,73 @@ inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::
         counts.push_back(static_cast<int>(bytes[i] / exchange_alignment));
     }
     return counts;
+}
+
+// Collective checks before an exchange: all ranks have the same plan, and each rank can take part.
+
+namespace detail {
+
+/// Six hashes of a plan. They differ between ranks that made their plans from different numbers.
+class exchange_schema {
+  public:
+    explicit exchange_schema(const exchange_plan& plan)
+        : hashes_{(schema_hash() << plan.ranks()).value(),
+                  (schema_hash() << plan.window()).value(),
+                  hash_of(plan.owners()),
+                  hash_of(plan.destinations()),
+                  hash_of(plan.sizes()),
+                  (schema_hash() << version).value()} {}
+
+    [[nodiscard]] std::array<std::uint64_t, 12> message() const { return agreement_message(hashes_); }
+
+    static void require_agreement(const std::array<std::uint64_t, 12>& maxima) {
+        detail::require_agreement<6>(maxima, {"ranks", "window", "owners", "destinations", "sizes", "version"},
+                                     "so nothing was sent");
+    }
+
+  private:
+    [[nodiscard]] static std::uint64_t hash_of(const std::vector<std::uint64_t>& values) {
+        schema_hash hash;
+        hash << std::uint64_t{values.size()};
+        for (const std::uint64_t value : values) {
+            hash << value;
+        }
+        return hash.value();
+    }
+
+    std::array<std::uint64_t, 6> hashes_;
+};
+
+}  // namespace detail
+
+/// Throws on every rank where ranks have different plans. Their exchange would hang or deliver wrong bytes. It takes
+/// one MAX all-reduce of twelve integers over the ranks of the plan.
+template <integer_reducer Reducer>
+void require_same_plan(const exchange_plan& plan, Reducer& everyone) {
+    detail::agree(detail::exchange_schema(plan), everyone);
+}
+
+/// Runs `prepare`, which may fail on one rank alone (buffers of a wrong size, no memory). If it throws on one rank,
+/// every rank throws, so that no rank begins an exchange in which another is missing. The failed rank throws its own
+/// error, the others an error that names the rank. It takes one MAX all-reduce of one integer after `prepare`.
+/// `mpi.hpp` and `nccl.hpp` call it before each exchange. Call it yourself around the allocation of buffers.
+template <integer_reducer Reducer, class Prepare>
+void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
+    std::exception_ptr own_error;
+    try {
+        prepare();
+    } catch (...) {
+        own_error = std::current_exception();
+    }
+    std::uint64_t failed = own_error ? rank + 1 : 0;  // if several ranks failed, the error names the last one
+    everyone.max(std::span<std::uint64_t>(&failed, 1));
+    if (own_error) {
+        std::rethrow_exception(own_error);
+    }
+    if (failed != 0) {
+        detail::refuse("exchange",
+                       {"rank ", failed - 1, " cannot take part, so nothing was sent; its own error says why"});
+    }
 }
 
 }  // namespace floptally

@@ -18,67 +18,57 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The FLOPs of each sample, as one cost or as several loads.
+/// The FLOPs of each sample, as one cost or as several loads (such as vision and language).
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The load that components count to, and the weight of one of their FLOPs.
+/// The load to which the FLOPs of some components are added, and the weight of each of these FLOPs.
 struct component_load {
-    component_name components =
-        "*";                   ///< "vision.*", patterns as in a `weight_setting`; the last load that matches decides
-    std::size_t load = 0;      ///< 0, 1, …
-    std::uint64_t weight = 1;  ///< in proportion to 1 ÷ efficiency: 3 beside 2 takes 1.5 times as long
+    /// The components, as a pattern of a `weight_setting`, such as "vision.*". If several patterns match a component,
+    /// the last one holds.
+    component_name components = "*";
+    std::size_t load = 0;  ///< index of the load, from 0
+    /// Weight of a FLOP, proportional to 1 ÷ efficiency: with 3 a FLOP takes 1.5 times as long as with 2.
+    std::uint64_t weight = 1;
 };
 
-/// A tally for each sequence, for samples without images and sound.
-template <detail::integer_range Lengths>
-[[nodiscard]] std::vector<tally> sample_tallies(const flop_counter& model, const Lengths& lengths) {
-    std::vector<tally> samples;
-    const std::span all{lengths};
-    const detail::given_lengths<typename decltype(all)::value_type> given{all.data(), "lengths"};
-    samples.reserve(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        samples.emplace_back(model.masks()).add(sequence{.length = given.checked(i)});
-    }
-    return samples;
-}
-
-/// FLOPs of each sample. They add up to the total of the batch exactly.
+/// Returns the FLOPs of each sample. They add up to the total of the batch exactly.
 [[nodiscard]] inline std::vector<flops> sample_costs(const flop_counter& model, std::span<const tally> samples,
                                                      view seen = view::useful) {
     std::vector<flops> costs;
     costs.reserve(samples.size());
     for (const tally& sample : samples) {
-        costs.push_back(model.total(sample, seen));
+        costs.push_back(model.total_flops(sample, seen));
     }
     return costs;
 }
 
-/// FLOPs of each sequence, from its length.
-template <detail::integer_range Lengths>
+/// Returns the FLOPs of each sequence, from its length.
+template <integer_range Lengths>
 [[nodiscard]] std::vector<flops> sample_costs(const flop_counter& model, const Lengths& lengths,
                                               view seen = view::useful) {
     std::vector<flops> costs;
-    const std::span all{lengths};
-    const detail::given_lengths<typename decltype(all)::value_type> given{all.data(), "lengths"};
-    costs.reserve(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        costs.push_back(model.total(sequence{.length = given.checked(i)}, seen));
+    const std::span sample_lengths{lengths};
+    const detail::plain_lengths<typename decltype(sample_lengths)::value_type> length_view{sample_lengths.data(),
+                                                                                           "lengths"};
+    costs.reserve(sample_lengths.size());
+    for (std::size_t i = 0; i < sample_lengths.size(); ++i) {
+        costs.push_back(model.total_flops(sequence{.length = length_view.checked(i)}, seen));
     }
     return costs;
 }
 
-/// The number of loads that components count to: one more than the largest index.
+/// Returns the number of loads: one more than the largest index in `by_component`.
 [[nodiscard]] inline std::size_t loads_of(std::span<const component_load> by_component) {
     std::size_t loads = 0;
-    for (const component_load& known : by_component) {
-        loads = std::max(loads, known.load + 1);
+    for (const component_load& candidate : by_component) {
+        loads = std::max(loads, candidate.load + 1);
     }
     return loads;
 }
 
-/// Weighted FLOPs of each sample by the loads of components: `loads_of(by_component)` numbers for each sample, side by
-/// side. A component that none matches is an error.
+/// Returns the weighted FLOPs of each sample for each load: `loads_of(by_component)` adjacent numbers for each sample.
+/// Throws where no pattern matches a component.
 [[nodiscard]] inline std::vector<flops> sample_loads(const flop_counter& model, std::span<const tally> samples,
                                                      std::span<const component_load> by_component,
                                                      view seen = view::useful) {
@@ -87,14 +77,15 @@ template <detail::integer_range Lengths>
     for (std::size_t sample = 0; sample < samples.size(); ++sample) {
         const breakdown work = model.evaluate(samples[sample]);
         for (const component_flops& component : work.components()) {
-            const component_load* decides = nullptr;
-            for (const component_load& known : by_component) {
-                decides = matches(known.components.view(), component.name.view()) ? &known : decides;
+            const component_load* match = nullptr;
+            for (const component_load& candidate : by_component) {
+                match = matches(candidate.components.view(), component.name.view()) ? &candidate : match;
             }
-            if (decides == nullptr) {
-                detail::refuse("loads", {"none matches \"", component.name.view(), "\""});
+            if (match == nullptr) {
+                detail::refuse("loads", {"must match every component, none matches \"", component.name.view(),
+                                         "\"; \"*\" matches all"});
             }
-            sums[sample * loads + decides->load] += decides->weight * component.total(seen);
+            sums[sample * loads + match->load] += match->weight * component.total(seen);
         }
     }
     return sums;

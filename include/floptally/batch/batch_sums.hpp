@@ -12,30 +12,31 @@
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// A tally, and sums over the slots of its sequences beside it.
+/// A tally together with further sums over the slots of its sequences.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// A tally, and sums over the slots of its sequences beside it. A batch that one of them refuses is in none. A sequence
-/// adds `count(slot, i)` to the i-th sum, and so does a run of passes where `count` takes one.
+/// A tally together with further sums over the slots of its sequences. `count(slot, i)` is the amount that the slot of
+/// a sequence adds to the i-th sum. A run of decoding passes is added at once if `count` accepts a `pass_run`. An error
+/// leaves the tally and all sums unchanged.
 class batch_sums {
   public:
-    /// Sums of nothing yet; the error of a sum that overflows names `field`.
+    /// Starts with empty sums. If a sum overflows, the error's field is `field`.
     batch_sums(const mask_set& masks, const char* field) : batch_(masks), field_(field) {}
 
     void resize(std::size_t count) { sums_.resize(count); }
 
-    /// Adds a batch, and the slots of its sequences to the sums.
+    /// Adds a batch to the tally, and the slots of its sequences to the further sums.
     template <batch_source Source, class Count>
     void add(const Source& source, const Count& count) {
         batch_sums more = *this;
         more.batch_.add(source);
-        if constexpr (requires(const Count& of) {
-                          of(pass_run{}, 0);
+        if constexpr (requires(const Count& counts) {
+                          counts(pass_run{}, 0);
                           source.each_run([](const pass_run&) {});
                       }) {
             source.each_run([&](const pass_run& run) { more.grow(run, count); });
@@ -44,7 +45,7 @@ class batch_sums {
         }
         *this = std::move(more);
     }
-    /// Adds a batch that was counted before, and those of its slots that matter to the sums.
+    /// Adds the tally of a batch that was counted before, and these slots to the further sums.
     template <class Count>
     void add_counted(const tally& counted, std::span<const sequence> slots, const Count& count) {
         batch_sums more = *this;

@@ -6,49 +6,48 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include <floptally/batch/length_sums.hpp>
-#include <floptally/batch/sample_checks.hpp>
+#include <floptally/batch/source.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/rules/sparse_masks.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Requests that are prefilled and decoded with a cache, as sources: the passes of each, summed in closed form.
-/// Enumerated pass by pass in tests/batch/decoding.test.cpp.
+/// Batch sources of inference requests that are prefilled and decoded with a key-value cache. Their passes are
+/// summed in closed form. tests/batch/decoding.test.cpp compares the sums with an enumeration of all passes.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A request: the prompt is prefilled, and so many tokens are generated, one a pass. The last pass of the prompt gives
-/// the first of them, and the last one is never read: `generated` tokens are generated − 1 passes after the prompt's.
+/// An inference request: a prompt to prefill, and the number of tokens to generate, one in each pass. The last pass of
+/// the prompt gives the first generated token, and the last generated token is never read. So `generated` tokens take
+/// `generated` − 1 passes after the prompt.
 struct request {
     std::uint32_t prompt = 0;
     std::uint32_t generated = 0;
-    /// Tokens at the beginning of the prompt whose keys and values are there already, as a prefix that requests share.
+    /// The number of tokens at the start of the prompt that are already in the cache, such as a shared prefix.
     std::uint32_t cached = 0;
 
     [[nodiscard]] friend constexpr bool operator==(const request&, const request&) = default;
 };
 
-/// Passes of `tokens` new tokens each, `passes` of them, the first after `past` cached tokens and each after those of
-/// the one before.
+/// A run of `passes` consecutive forward passes of `tokens` new tokens each. The first pass follows `past` cached
+/// tokens.
 struct pass_run {
     std::uint32_t past = 0;
     std::uint32_t tokens = 0;
     std::uint32_t passes = 0;
 
-    /// The n-th pass, from 0.
+    /// Returns the n-th pass, counted from 0.
     [[nodiscard]] constexpr sequence pass(std::uint32_t n) const {
         return {.length = tokens, .past = past + n * tokens};
     }
-    /// All its tokens as one pass.
+    /// Returns all tokens of the run as one pass.
     [[nodiscard]] constexpr sequence whole() const { return {.length = tokens * passes, .past = past}; }
-    /// The run without its first passes.
+    /// Returns the run without its first `first` passes.
     [[nodiscard]] constexpr pass_run after(std::uint32_t first) const {
         return {past + first * tokens, tokens, passes - first};
     }
@@ -57,56 +56,50 @@ struct pass_run {
     [[nodiscard]] friend constexpr bool operator==(const pass_run&, const pass_run&) = default;
 };
 
-/// A prompt in one pass.
+/// The value of `prefill_chunk` that prefills a prompt in one pass.
 inline constexpr std::uint32_t whole_prompt = 0xFFFF'FFFFU;
 
-/// Calls `visit(run)` for the runs of a request, at most three: chunks of the prompt, what is left of it, decoding.
+/// Calls `visit(run)` for the runs of a request, at most three: whole chunks of the prompt, the rest of the prompt, and
+/// decoding.
 template <class Visit>
-constexpr void for_each_run(const request& of, std::uint32_t prefill_chunk, Visit visit) {
-    const std::uint32_t computed = of.prompt - of.cached;
+constexpr void for_each_run(const request& request, std::uint32_t prefill_chunk, Visit visit) {
+    const std::uint32_t computed = request.prompt - request.cached;
     const std::uint32_t chunks = computed / prefill_chunk;
     const std::uint32_t left = computed % prefill_chunk;
     if (chunks != 0) {
-        visit(pass_run{of.cached, prefill_chunk, chunks});
+        visit(pass_run{request.cached, prefill_chunk, chunks});
     }
     if (left != 0) {
-        visit(pass_run{of.prompt - left, left, 1});
+        visit(pass_run{request.prompt - left, left, 1});
     }
-    if (of.generated > 1) {
-        visit(pass_run{of.prompt, 1, of.generated - 1});
+    if (request.generated > 1) {
+        visit(pass_run{request.prompt, 1, request.generated - 1});
     }
 }
 
 namespace detail {
 
-/// Throws for a request that no engine can run.
-constexpr void check_request(const request& of, std::string_view field, std::size_t at) {
-    if (of.prompt == 0) {
-        throw error(indexed(field, at), "must have a prompt of at least 1 token");
+/// Throws `error` for a request that no inference engine can run. `at` is the request's index.
+constexpr void check_request(const request& request, std::size_t at) {
+    if (request.prompt == 0) {
+        throw error(indexed("requests", at), "must have a prompt of at least 1 token");
     }
-    if (of.cached >= of.prompt) {
-        refuse(indexed(field, at), {"must compute at least the last token of its prompt: ", of.cached,
-                                    " cached tokens of a prompt of ", of.prompt});
+    if (request.cached >= request.prompt) {
+        refuse(indexed("requests", at), {"must compute at least the last token of its prompt: ", request.cached,
+                                         " cached tokens of a prompt of ", request.prompt});
     }
-    const std::uint64_t length = std::uint64_t{of.prompt} + of.generated;
+    const std::uint64_t length = std::uint64_t{request.prompt} + request.generated;
     if (length > max_sequence_length) {
-        refuse(indexed(field, at), {"prompt + generated must be at most ", max_sequence_length, ", got ", length});
+        refuse(indexed("requests", at), {"prompt + generated must be at most ", max_sequence_length, ", got ", length});
     }
 }
 
-/// True for a rule whose queries count by their positions alone, so that a sequence counts the same however it is cut
-/// into passes.
-[[nodiscard]] constexpr bool counts_by_position(const rule& which) {
-    return which.shape() == pair_shape::causal || which.is<mask_rules::compressed_keys>() ||
-           which.is<mask_rules::best_compressed_keys>();
-}
-
-/// The sum of a rule of text over the passes of a run.
-[[nodiscard]] constexpr std::uint64_t sum_over(const rule& which, const pass_run& run) {
+/// Returns the sum of a statistic of text over the passes of a run.
+[[nodiscard]] constexpr std::uint64_t sum_over(const statistic& which, const pass_run& run) {
     if (which.in() != modality::text || which.is_measured()) {
         return 0;
     }
-    if (counts_by_position(which) || run.passes == 1) {
+    if (which.counts_by_position() || run.passes == 1) {
         return which(run.whole());
     }
     checked sum(0, "pairs");
@@ -116,21 +109,21 @@ constexpr void check_request(const request& of, std::string_view field, std::siz
     return sum;
 }
 
-/// Adds the passes of a run.
-constexpr void add_run(const pass_run& run, const mask_set& of, past_sums& sums) {
+/// Adds the passes of a run to `sums`.
+constexpr void add_run(const pass_run& run, const mask_set& masks, past_sums& sums) {
     const std::uint64_t n = run.tokens;
     const std::uint64_t passes = run.passes;
     sums.squares = checked(sums.squares, "squares") + checked(n * n, "squares") * passes;
-    // n·past of each pass, whose past grows by n.
+    // Σ n·past over the passes. The number of cached tokens grows by n with each pass.
     sums.cached = checked(sums.cached, "cached") + n * (run.past * passes + n * (passes * (passes - 1) / 2));
     sums.tokens += n * passes;
     sums.count += passes;
-    for (std::size_t m = 0; m < of.size(); ++m) {
-        sums.add(m, of[m], sum_over(of[m], run));
+    for (std::size_t m = 0; m < masks.size(); ++m) {
+        sums.add(m, masks[m], sum_over(masks[m], run));
     }
 }
 
-/// A source of what derives from it and has `each_run(visit)`: runs of passes, each pass as one sequence.
+/// The base of batch sources that have `each_run(visit)`. Each pass of their runs counts as one sequence.
 template <class Source>
 class sums_of_runs {
   public:
@@ -145,18 +138,19 @@ class sums_of_runs {
             }
         });
     }
-    template <class Commit>
-    constexpr void sum(const sum_space& space, Commit commit) const {
-        require_modality(space.masks(), modality::text, "requests");
+    template <class Accumulators>
+    constexpr void add_to(Accumulators& accumulators) const {
+        const sum_space space = accumulators.space();
+        space.masks().require(modality::text, "requests");
         past_sums sums(space.sums(view::useful));
         static_cast<const Source&>(*this).each_run([&](const pass_run& run) { add_run(run, space.masks(), sums); });
-        commit(sums, sums);
+        accumulators.commit(sums, sums);
     }
 };
 
 }  // namespace detail
 
-/// A source (source.hpp): runs of passes, which are valid.
+/// A batch source: runs of forward passes. Each pass is one sequence. Does not check the runs.
 class pass_runs : public detail::sums_of_runs<pass_runs> {
   public:
     constexpr explicit pass_runs(std::span<const pass_run> runs) : runs_(runs) {}
@@ -172,25 +166,24 @@ class pass_runs : public detail::sums_of_runs<pass_runs> {
     std::span<const pass_run> runs_;
 };
 
-/// A source: the passes of requests. Their prompts are prefilled in chunks of `prefill_chunk` tokens, or whole.
-/// `statistic::count` is the number of passes, each of which computes the logits of its last token
-/// (`logit_tokens::last`), as vLLM does for chunks too.
+/// A batch source: the passes of requests. Prompts are prefilled in chunks of `prefill_chunk` tokens, or whole.
+/// `accumulator::count` is the number of passes. Each pass computes the logits of its last token
+/// (`logit_tokens::last`), also for chunks, as in vLLM.
 class request_passes : public detail::sums_of_runs<request_passes> {
   public:
-    constexpr explicit request_passes(std::span<const request> requests, std::uint32_t prefill_chunk = whole_prompt,
-                                      std::string_view field = "requests")
+    constexpr explicit request_passes(std::span<const request> requests, std::uint32_t prefill_chunk = whole_prompt)
         : requests_(requests), chunk_(prefill_chunk) {
         require_positive(prefill_chunk, "prefill_chunk");
         for (std::size_t i = 0; i < requests.size(); ++i) {
-            detail::check_request(requests[i], field, i);
+            detail::check_request(requests[i], i);
         }
     }
 
     /// Calls `visit(run)` for each run of passes, request by request.
     template <class Visit>
     constexpr void each_run(Visit visit) const {
-        for (const request& one : requests_) {
-            for_each_run(one, chunk_, visit);
+        for (const request& request : requests_) {
+            for_each_run(request, chunk_, visit);
         }
     }
 
@@ -199,7 +192,8 @@ class request_passes : public detail::sums_of_runs<request_passes> {
     std::uint32_t chunk_;
 };
 
-/// One step of speculative decoding: so many tokens were drafted, and the target model accepted the first of them.
+/// One step of speculative decoding: the number of drafted tokens, and how many of them the target model accepted.
+/// Accepted tokens are the first tokens of the draft.
 struct speculation {
     std::uint32_t drafted = 0;
     std::uint32_t accepted = 0;
@@ -207,59 +201,35 @@ struct speculation {
     [[nodiscard]] friend constexpr bool operator==(const speculation&, const speculation&) = default;
 };
 
-/// The tokens of speculative steps: three counts that are never one. A step generates its accepted tokens and one more,
-/// which the target model samples itself.
-struct speculation_counts {
-    std::uint64_t drafted = 0;   ///< by the draft model
-    std::uint64_t verified = 0;  ///< passed through the target model: the drafted ones and the last sampled one
-    std::uint64_t accepted = 0;
-    std::uint64_t generated = 0;
-
-    [[nodiscard]] friend constexpr bool operator==(const speculation_counts&, const speculation_counts&) = default;
-};
-
-/// The counts of these steps.
-[[nodiscard]] constexpr speculation_counts counts_of(std::span<const speculation> steps) {
-    speculation_counts sum;
-    for (const speculation& step : steps) {
-        sum.drafted += step.drafted;
-        sum.verified += std::uint64_t{step.drafted} + 1;
-        sum.accepted += step.accepted;
-        sum.generated += std::uint64_t{step.accepted} + 1;
-    }
-    return sum;
-}
-
-/// The models of speculative decoding.
+/// The model of speculative decoding whose passes are counted.
 enum class speculating : std::uint8_t {
-    target,  ///< verifies all drafted tokens of a step in one pass
-    draft    ///< drafts them one by one, after what it has not read yet
+    target,  ///< the large model: it verifies all drafted tokens of a step in one pass
+    draft    ///< the small model: it reads the tokens that are new to it, then drafts tokens one by one
 };
 
-/// A source: the passes of a request that is decoded speculatively, after its prompt was prefilled (`request_passes`
-/// with one generated token). Slots are the tokens that a pass runs; those of rejected tokens are padding: useful FLOPs
-/// are of accepted tokens, executed ones of all.
+/// A batch source: the passes of a request that is decoded speculatively, after its prompt was prefilled. Count the
+/// prefill with `request_passes`, as a request with one generated token. Slots are the tokens that a pass runs.
+/// Rejected tokens are padding: accepted tokens count as useful, all tokens as padded.
 ///
-/// The target reads the last sampled token and the drafted ones. The draft reads first what it has not read of the
-/// request (the last sampled token; before it the last drafted one where all were accepted), and then each token that
-/// it drafted but the last, one a pass.
+/// The target reads the last sampled token and the drafted tokens. The draft first reads the tokens it has not read:
+/// the last sampled token, and before it the last drafted token if all were accepted. Then it reads each drafted token
+/// except the last, one per pass.
 class speculative_passes {
   public:
     using sample = sequence;
 
     constexpr speculative_passes(std::uint32_t prompt, std::span<const speculation> steps,
-                                 speculating model = speculating::target, std::string_view field = "steps")
+                                 speculating model = speculating::target)
         : prompt_(prompt), steps_(steps), model_(model) {
         require_positive(prompt, "prompt");
         std::uint64_t end = prompt;
         for (std::size_t i = 0; i < steps.size(); ++i) {
             if (steps[i].accepted > steps[i].drafted) {
-                detail::refuse(
-                    detail::text_of({indexed(field, i)}),
-                    {steps[i].accepted, " accepted tokens are more than the ", steps[i].drafted, " drafted"});
+                detail::refuse(indexed("steps", i), {"accepted tokens must be at most the ", steps[i].drafted,
+                                                     " drafted, got ", steps[i].accepted});
             }
             if (end + steps[i].drafted + 1 > max_sequence_length) {
-                detail::refuse(indexed(field, i), {"ends above ", max_sequence_length, " tokens"});
+                detail::refuse(indexed("steps", i), {"must end at or below ", max_sequence_length, " tokens"});
             }
             end += std::uint64_t{steps[i].accepted} + 1;
         }
@@ -267,8 +237,8 @@ class speculative_passes {
 
     template <class Visit>
     constexpr void each(Visit visit) const {
-        std::uint32_t past = prompt_;  // tokens of the request that the target has read
-        std::uint32_t read = prompt_;  // and the draft
+        std::uint32_t past = prompt_;  // number of the request's tokens that the target has read
+        std::uint32_t read = prompt_;  // number of the request's tokens that the draft has read
         for (const speculation& step : steps_) {
             if (model_ == speculating::target) {
                 visit(sequence{.length = step.accepted + 1, .past = past},

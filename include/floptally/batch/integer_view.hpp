@@ -14,20 +14,22 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A caller's integers: of a width that is known at run time only, and as 64 bits without a sign.
+/// Views and copies of a caller's integers: `integer_view` has a width known only at run time, `nonnegative` converts
+/// to unsigned 64 bits.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A view of integers whose type is known at run time only, as that of a Python array: any type that a tally takes.
+/// A view of integers whose type is known only at run time, such as a Python array. It holds any type that a tally
+/// accepts.
 class integer_view {
   public:
     constexpr integer_view() = default;
 
-    template <detail::integer_range Range>
+    template <integer_range Range>
     constexpr integer_view(const Range& range)  // NOLINT(google-explicit-constructor): a view of a range
         : numbers_(std::span{range}) {}
 
-    /// Calls `with` with the span of integers.
+    /// Calls `with(span)` with the span of integers.
     template <class With>
     constexpr decltype(auto) visit(With with) const {
         return std::visit(with, numbers_);
@@ -45,24 +47,25 @@ class integer_view {
 
 }  // namespace floptally
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// Integers of any width that a caller has, signed or not, as 64 bits without a sign. A negative one is an error.
+/// Converts a caller's integers to unsigned 64 bits. Throws `error` for a negative integer.
 template <integer_range Integers>
 [[nodiscard]] std::vector<std::uint64_t> nonnegative(const Integers& integers, std::string_view field) {
-    const std::span given{integers};
+    const std::span numbers{integers};
     std::vector<std::uint64_t> values;
-    values.reserve(given.size());
-    for (std::size_t i = 0; i < given.size(); ++i) {
-        if (std::cmp_less(given[i], 0)) {
-            throw error(indexed(field, i), "must be at least 0, got " + std::to_string(given[i]));
+    values.reserve(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (std::cmp_less(numbers[i], 0)) {
+            throw error(indexed(field, i), "must be at least 0, got " + std::to_string(numbers[i]));
         }
-        values.push_back(static_cast<std::uint64_t>(given[i]));
+        values.push_back(static_cast<std::uint64_t>(numbers[i]));
     }
     return values;
 }
 
-/// Such integers, each of which must be below `bound`, which the error calls `bound_name`.
+/// Converts a caller's integers to unsigned 64 bits. Throws `error` for a negative integer and for one that is not
+/// below `bound`. The error calls the bound `bound_name`.
 template <integer_range Integers>
 [[nodiscard]] std::vector<std::uint64_t> nonnegative_below(std::uint64_t bound, std::string_view bound_name,
                                                            const Integers& integers, std::string_view field) {

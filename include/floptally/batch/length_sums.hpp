@@ -10,27 +10,28 @@
 #include <type_traits>
 #include <utility>
 
-#include <floptally/batch/detail/given_lengths.hpp>
-#include <floptally/batch/length_refusals.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/rules/length_block.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Sums over many lengths, as a tally adds them. Two forms give equal sums and equal errors:
+/// Lists of lengths and of boundaries, their errors, and the sums over them that a tally adds. Two forms of the sum
+/// give equal results and equal errors:
 ///
-/// - the plain form, which is the definition: each rule of each sequence, checked. It is for constant evaluation, and
-///   every error comes from it;
-/// - the block form: see length_block.hpp. It takes a block of lengths only where one OR over them proves that nothing
-///   is wrong and nothing overflows. Any other block goes to the plain form, and so does a batch of which a user's rule
-///   throws in a block.
+/// - The plain form is the definition: it adds each statistic of each sequence with checks. Constant evaluation uses
+///   the plain form, and it throws every error.
+/// - The block form adds up to 512 lengths at once (`length_block`). One OR over the lengths proves that all are valid
+///   and that no sum of the block overflows. If not, or if a statistic throws, the plain form adds the lengths instead.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3 {
+
+/// A signed or unsigned integer of 32 or 64 bits.
+template <class T>
+concept integer = std::integral<T> && sizeof(T) >= 4 && sizeof(T) <= 8;
 
 /// A contiguous range of 32- or 64-bit integers: std::vector, std::array, std::span, a C array.
 template <class Range>
@@ -39,18 +40,147 @@ concept integer_range = requires(const Range& range) {
 }
 &&integer<typename decltype(std::span{std::declval<const Range&>()})::value_type>;
 
-/// The type of the integers of such a range.
+/// The type of the integers of an `integer_range`.
 template <integer_range Range>
 using element_of = typename decltype(std::span{std::declval<const Range&>()})::value_type;
 
-/// Sums over the lengths of a call, for a tally without masks.
+}  // namespace floptally
+
+namespace floptally::inline v0_3::detail {
+
+/// Throws the error of length i: it is negative or above 2^32 − 1.
+template <integer T>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_length(std::string_view field, std::size_t i, T length) {
+    const std::string bound = std::cmp_less(length, 0) ? "at least 0" : "at most 4294967295";
+    refuse(indexed(field, i), {"must be ", bound, ", got ", length});
+}
+
+/// Throws the error of boundary i: it is negative, below the previous boundary, or more than 2^32 − 1 above the
+/// previous one.
+template <integer T>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_boundary(std::string_view field, std::size_t i, T before,
+                                                            T boundary) {
+    std::string bound = text_of({"at most 4294967295 above the boundary before it, ", before});
+    if (std::cmp_less(boundary, 0)) {
+        bound = "at least 0";
+    } else if (boundary < before) {
+        bound = text_of({"at least the boundary before it, ", before});
+    }
+    refuse(indexed(field, i), {"must be ", bound, ", got ", boundary});
+}
+
+/// Throws `error` if the first boundary is not 0.
+template <integer T>
+constexpr void require_start(std::string_view field, T boundary) {
+    if (boundary != 0) {
+        refuse(indexed(field, 0), {"must be 0, got ", boundary});
+    }
+}
+
+/// Throws `error` if the slot between boundaries i and i + 1 is shorter than its sequence.
+constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t slot,
+                            std::string_view slots_field = "cu_seqlens_padded") {
+    if (slot < length) {
+        refuse(indexed(slots_field, i + 1),
+               {"leaves a slot of ", slot, " tokens for a sequence of ", length, ": a slot must hold its sequence"});
+    }
+}
+
+/// Throws `error` if a row is longer than a sequence may be.
+constexpr void require_row_length(std::uint64_t row_length) {
+    if (row_length > max_sequence_length) {
+        refuse("row_length", {"must be at most ", max_sequence_length, ", got ", row_length});
+    }
+}
+
+/// Throws `error` if length i is longer than its row.
+constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64_t length, std::uint64_t row_length) {
+    if (length > row_length) {
+        refuse(indexed(field, i), {"must be at most the row_length, ", row_length, ", got ", length});
+    }
+}
+
+/// Throws the error of two lists of boundaries with sizes that do not match.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_boundary_count(std::string_view field, std::size_t has,
+                                                                         std::string_view other,
+                                                                         std::size_t other_has) {
+    refuse(field, {"must have as many boundaries as ", other, ", ", other_has, ", got ", has});
+}
+
+/// Throws the error of a number of real sequences that is negative or above the number of sequences.
+template <integer T>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_real_sequences(T num_real_seqs, std::uint64_t sequences) {
+    const std::string bound = std::cmp_greater(num_real_seqs, sequences)
+                                  ? text_of({"at most the ", sequences, " sequences of cu_seqlens"})
+                                  : "at least 0";
+    refuse("num_real_seqs", {"must be ", bound, ", got ", num_real_seqs});
+}
+
+/// A list of lengths in memory. Every list of lengths has
+/// - `checked(i)`: length i; throws `error` if it is invalid;
+/// - `unchecked(i)`: length i modulo the width of T, for a vectorized loop;
+/// - `unwrapped(first, n)`: true where n unchecked lengths with a sum below 2^31 are the true lengths;
+/// - `total(first, n, added)`: the sum of n lengths. A list that does not know the sum returns `added`, the sum of the
+///   unchecked lengths.
+template <integer T>
+struct plain_lengths {
+    const T* lengths;
+    const char* field;
+
+    [[nodiscard]] constexpr std::uint32_t checked(std::size_t i) const {
+        if (std::cmp_less(lengths[i], 0) || std::cmp_greater(lengths[i], max_sequence_length)) {
+            refuse_length(field, i, lengths[i]);
+        }
+        return static_cast<std::uint32_t>(lengths[i]);
+    }
+
+    [[nodiscard]] std::make_unsigned_t<T> unchecked(std::size_t i) const {
+        return static_cast<std::make_unsigned_t<T>>(lengths[i]);
+    }
+
+    [[nodiscard]] bool unwrapped(std::size_t, std::size_t) const { return true; }
+
+    [[nodiscard]] std::uint64_t total(std::size_t, std::size_t, std::uint32_t added) const { return added; }
+};
+
+/// A list of lengths that are the differences of boundaries. The first boundary is 0.
+template <integer T>
+struct boundary_lengths {
+    const T* boundaries;
+    const char* field;
+
+    [[nodiscard]] constexpr std::uint32_t checked(std::size_t i) const {
+        if (boundaries[i + 1] < boundaries[i] ||
+            std::cmp_greater(boundaries[i + 1] - boundaries[i], max_sequence_length)) {
+            refuse_boundary(field, i + 1, boundaries[i], boundaries[i + 1]);
+        }
+        return static_cast<std::uint32_t>(boundaries[i + 1] - boundaries[i]);
+    }
+
+    [[nodiscard]] std::make_unsigned_t<T> unchecked(std::size_t i) const {
+        using bits_type = std::make_unsigned_t<T>;
+        return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
+    }
+
+    /// Returns true if no difference of boundaries wraps. A wrapped difference lowers the boundaries by at least 2^32,
+    /// which is more than the other lengths can add.
+    [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
+        return boundaries[first] <= boundaries[first + n];
+    }
+
+    [[nodiscard]] std::uint64_t total(std::size_t first, std::size_t n, std::uint32_t /*added*/) const {
+        return static_cast<std::uint64_t>(boundaries[first + n] - boundaries[first]);
+    }
+};
+
+/// The sums over the lengths that one call adds, for a tally without masks.
 struct fixed_sums {
-    std::uint64_t count = 0;  ///< lengths above 0
+    std::uint64_t count = 0;  ///< number of lengths above 0
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
 
-    /// Adds one length. Only the sum of squares can be the first to overflow in what the library counts: a length L
-    /// adds at most L² tokens, and at most L² pairs under any of its masks.
+    /// Adds one length. For the library's masks the sum of squares overflows first: a length L adds at most L² tokens
+    /// and at most L² pairs.
     constexpr void add(std::uint32_t length) {
         squares = checked(squares, "squares") + std::uint64_t{length} * length;
         tokens += length;
@@ -60,44 +190,38 @@ struct fixed_sums {
     [[nodiscard]] friend constexpr bool operator==(const fixed_sums&, const fixed_sums&) = default;
 };
 
-/// The amount that a block of sequences, which are all of the text, adds to the word of a rule.
-template <class N>
-[[nodiscard]] std::uint64_t sum_over(const rule& which, const length_block<N>& block) {
-    return which.in() == modality::text ? which.over(block) : 0;
-}
-
-/// Sums over the lengths of a call, with those of the masks in memory of the caller: one integer for each mask.
+/// The sums over the lengths that one call adds, including the pairs of each mask. The caller owns the memory: one
+/// integer for each mask.
 struct borrowed_sums : fixed_sums {
     using fixed_sums::add;
 
     std::uint64_t* pairs;
     std::size_t masks;
 
-    constexpr borrowed_sums(const mask_set& of, std::uint64_t* memory) : pairs(memory), masks(of.size()) {
+    constexpr borrowed_sums(const mask_set& for_masks, std::uint64_t* memory) : pairs(memory), masks(for_masks.size()) {
         for (std::size_t m = 0; m < masks; ++m) {
             pairs[m] = 0;
         }
     }
-    /// Sums over one length.
-    constexpr borrowed_sums(const mask_set& of, std::uint64_t* memory, std::uint32_t length)
-        : pairs(memory), masks(of.size()) {
+    /// Computes the sums over one length.
+    constexpr borrowed_sums(const mask_set& for_masks, std::uint64_t* memory, std::uint32_t length)
+        : pairs(memory), masks(for_masks.size()) {
         add(length);
         for (std::size_t m = 0; m < masks; ++m) {
-            pairs[m] = of[m].of_length(length);
+            pairs[m] = for_masks[m].of_length(length);
         }
     }
-    /// Sums over one block.
-    template <class N>
-    borrowed_sums(const mask_set& of, std::uint64_t* memory, const length_block<N>& block)
-        : fixed_sums{block.count, block.tokens, block.squares}, pairs(memory), masks(of.size()) {
+    /// Computes the sums over one block.
+    borrowed_sums(const mask_set& for_masks, std::uint64_t* memory, const length_block& block)
+        : fixed_sums{block.count, block.tokens, block.squares}, pairs(memory), masks(for_masks.size()) {
         for (std::size_t m = 0; m < masks; ++m) {
-            pairs[m] = sum_over(of[m], block);
+            pairs[m] = for_masks[m].over(block);
         }
     }
 
-    /// Adds to the sum of mask `m`. No sum of the library's masks can wrap before that of squares; a user's rule may be
-    /// larger.
-    constexpr void add(std::size_t m, const rule& which, std::uint64_t amount) {
+    /// Adds to the sum of mask `m`. Throws `overflow`; only a user's statistic can overflow before the sum of squares
+    /// does.
+    constexpr void add(std::size_t m, const statistic& which, std::uint64_t amount) {
         pairs[m] += amount;
         if (pairs[m] < amount) {
             throw overflow(which.name(), "the sum does not fit 64 bits");
@@ -105,22 +229,21 @@ struct borrowed_sums : fixed_sums {
     }
 };
 
-/// Such sums over sequences with a past.
+/// The sums over sequences with a past.
 struct past_sums : borrowed_sums {
     std::uint64_t cached = 0;
 
-    constexpr explicit past_sums(const borrowed_sums& none) : borrowed_sums(none) {}
+    constexpr explicit past_sums(const borrowed_sums& sums) : borrowed_sums(sums) {}
 };
 
-/// The memory in which the sums of a batch are made: the receiver's, for both views, one integer for each of these
-/// masks.
+/// The masks of a tally, and the tally's memory for the sum of each mask in each view (one integer each).
 class sum_space {
   public:
     constexpr sum_space(const mask_set& masks, std::uint64_t* useful, std::uint64_t* padded)
         : masks_(&masks), memory_{useful, padded} {}
 
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
-    /// Sums of nothing yet, or those of one length or one block.
+    /// Returns sums that start at 0, or at the sums of one length or of one block.
     template <class... Unit>
     [[nodiscard]] constexpr borrowed_sums sums(view seen, const Unit&... unit) const {
         return {*masks_, memory_[static_cast<std::size_t>(seen)], unit...};
@@ -131,7 +254,7 @@ class sum_space {
     std::uint64_t* memory_[2];
 };
 
-/// Adds lengths first … last − 1, one by one.
+/// Adds the lengths first … last − 1 to the sums, one by one (the plain form).
 template <class List>
 constexpr void add_plainly(const List& list, std::size_t first, std::size_t last, const mask_set& masks,
                            borrowed_sums& sums) {
@@ -146,48 +269,68 @@ constexpr void add_plainly(const List& list, std::size_t first, std::size_t last
     static_cast<fixed_sums&>(sums) = fixed;
 }
 
-/// Adds a block; false where it must go to the plain form, and nothing is added. Inlined by force in the one loop that
-/// calls it, since compilers would not.
-template <class N, class List>
-[[nodiscard, gnu::always_inline]] inline bool add_block(const List& list, std::size_t first, std::size_t n,
-                                                        const mask_set& masks, borrowed_sums& sums) {
-    length_block<N> block;
-    if (!block.load(list, first, n) || sums.squares + block.squares < sums.squares) {
+/// Fills a block with the lengths first … first + n − 1. Returns false if a length is too long for a block or the list
+/// refuses one. Compilers vectorize the loop with SSE2: g++ from -O3, clang from -O2.
+template <class List>
+[[nodiscard, gnu::always_inline]] inline bool fill(length_block& block, const List& list, std::size_t first,
+                                                   std::size_t n) {
+    std::uint32_t* const __restrict lengths = block.lengths;  // the list does not overlap the block
+    decltype(list.unchecked(0)) bits = 0;
+    std::uint32_t empty = 0;
+    std::uint32_t tokens = 0;
+    std::uint64_t squares = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto length = list.unchecked(first + i);
+        const auto narrow = static_cast<std::uint32_t>(length);
+        bits |= length;
+        empty += narrow == 0 ? 1U : 0U;
+        tokens += narrow;
+        squares += std::uint64_t{narrow} * narrow;
+        lengths[i] = narrow;
+    }
+    if (bits > length_block::longest || !list.unwrapped(first, n)) {
         return false;
     }
-    sums.count += block.count;
-    sums.tokens += block.tokens;
-    sums.squares += block.squares;
-    for (std::size_t m = 0; m < masks.size(); ++m) {
-        sums.add(m, masks[m], sum_over(masks[m], block));
-    }
+    block.size = n;
+    block.count = n - empty;
+    block.tokens = list.total(first, n, tokens);
+    block.squares = squares;
     return true;
 }
 
+/// Adds n lengths in blocks. Lengths that a block cannot hold are added one by one (the plain form).
 template <class List>
 [[gnu::noinline]] void add_blocks(const List& list, std::size_t n, const mask_set& masks, borrowed_sums& sums) {
-    for (std::size_t first = 0; first < n; first += block_size) {
-        const std::size_t size = smaller(n - first, block_size);
-        if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
-            !add_block<std::int32_t>(list, first, size, masks, sums)) {
+    length_block block;
+    for (std::size_t first = 0; first < n; first += length_block::most) {
+        const std::size_t size = smaller(n - first, length_block::most);
+        if (!fill(block, list, first, size) || sums.squares + block.squares < sums.squares) {
             add_plainly(list, first, first + size, masks, sums);
+            continue;
+        }
+        sums.count += block.count;
+        sums.tokens += block.tokens;
+        sums.squares += block.squares;
+        for (std::size_t m = 0; m < masks.size(); ++m) {
+            sums.add(m, masks[m], masks[m].over(block));
         }
     }
 }
 
-/// The sums of the first `n` lengths. One block, which most batches are, is summed in memory that nothing clears first.
+/// Returns the sums of the first `n` lengths. Most batches are one block. The sums of the first block are written
+/// without clearing the memory first.
 template <class List>
 [[nodiscard]] constexpr borrowed_sums sums_of(const List& list, std::size_t n, const sum_space& space, view seen) {
     if (!std::is_constant_evaluated()) {
         try {
-            length_block<std::int16_t> block;
-            if (n <= block_size && block.load(list, 0, n)) {
+            length_block block;
+            if (n <= length_block::most && fill(block, list, 0, n)) {
                 return space.sums(seen, block);
             }
             borrowed_sums sums = space.sums(seen);
             add_blocks(list, n, space.masks(), sums);
             return sums;
-        } catch (const error&) {  // which the plain form says in its words: a user's rule that overflows or refuses
+        } catch (const error&) {  // a user's statistic threw; the plain form below throws the exact error
         }
     }
     borrowed_sums sums = space.sums(seen);
@@ -195,30 +338,31 @@ template <class List>
     return sums;
 }
 
-/// The number of lengths below which a sum one by one is faster, where there are no masks.
+/// The number of lengths below which adding them one by one is faster, in a tally without masks.
 inline constexpr std::size_t short_input = 8;
 
-/// Gives `commit` the sums of `n` lengths, which all fill their slots, for both views. Few lengths without masks are
-/// summed in registers.
-template <class List, class Commit>
-constexpr void commit_sums(const List& list, std::size_t n, const sum_space& space, Commit commit) {
+/// Adds the sums of `n` lengths that fill their slots to both views of a tally's accumulators. For few lengths without
+/// masks the sums stay in registers.
+template <class List, class Accumulators>
+[[gnu::always_inline]] constexpr void add_filled(List list, std::size_t n, Accumulators& accumulators) {
+    const sum_space space = accumulators.space();
     if (n < short_input && space.masks().empty()) {
         fixed_sums sums;
         for (std::size_t i = 0; i < n; ++i) {
             sums.add(list.checked(i));
         }
-        commit(sums, sums);
+        accumulators.commit(sums, sums);
         return;
     }
     const borrowed_sums sums =
         n == 1 ? space.sums(view::useful, list.checked(0)) : sums_of(list, n, space, view::useful);
-    commit(sums, sums);
+    accumulators.commit(sums, sums);
 }
 
-/// The lengths between `n` boundaries. A first boundary other than 0 is an error.
+/// Returns the lengths between `n` boundaries. Throws `error` unless the first boundary is 0.
 template <integer T>
 [[nodiscard, gnu::always_inline]] constexpr boundary_lengths<T> between(const T* boundaries, std::size_t n,
-                                                                        std::string_view field) {
+                                                                        const char* field) {
     if (n == 0) {
         refuse(field, {"needs at least one boundary"});
     }
@@ -228,7 +372,7 @@ template <integer T>
     return {boundaries, field};
 }
 
-/// Throws where lengths first … last − 1 could not be added to `sums`, and adds nothing.
+/// Throws the error that adding the lengths first … last − 1 to `sums` would throw. Adds nothing.
 template <class List>
 constexpr void check_more(const List& list, std::size_t first, std::size_t last, const fixed_sums& sums) {
     fixed_sums more = sums;
@@ -237,7 +381,7 @@ constexpr void check_more(const List& list, std::size_t first, std::size_t last,
     }
 }
 
-/// Throws where one of the first `sequences` slots is shorter than its sequence.
+/// Throws `error` if one of the first `sequences` slots is shorter than its sequence.
 template <integer T, integer S>
 constexpr void require_room(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t sequences,
                             std::string_view slots_field) {

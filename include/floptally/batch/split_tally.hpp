@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <floptally/batch/adds_batches.hpp>
-#include <floptally/batch/sample_checks.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/batch/tally_words.hpp>
+#include <floptally/batch/tally_accumulators.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// Real sequences and mock sequences in tallies of their own, which show the cost of padding.
+/// Counts real and mock sequences in separate tallies, to show the cost of padding.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A batch in two tallies, so that padding inside slots and sequences that are nothing but padding (a mock sequence,
-/// the dummy tail of a pack) are told apart: `real()` has the sequences with a real token, in their slots; `mock()` the
-/// rest, all of it padding. Their sum is the tally of the batch.
+/// A batch in two tallies, to separate padding inside slots from sequences that are only padding (a mock sequence, the
+/// dummy tail of a pack). `real()` has the sequences with a real token and their slots. `mock()` has all other slots.
+/// The sum of `real()` and `mock()` is the tally of the batch.
 class split_tally : public adds_batches<split_tally> {
-  private:  // first, for clang, as in a tally
+  private:
+    // Private members come first: clang evaluates a template in a constant expression only after its definition.
     template <batch_sample Sample>
     constexpr void add_sample(const Sample& real, const Sample& slot) {
         (detail::is_mock(real) ? mock_ : real_).add(real, slot);
@@ -28,15 +28,15 @@ class split_tally : public adds_batches<split_tally> {
   public:
     constexpr split_tally() = default;
 
-    /// Counts nothing yet; both tallies keep the pairs of these masks.
+    /// Starts with empty tallies that count the pairs of these masks.
     constexpr explicit split_tally(const mask_set& masks) : real_(masks), mock_(masks) {}
 
-    /// Takes a tally of each kind. Different masks are an error.
+    /// Takes the tallies of real and of mock sequences. Throws `error` for different masks.
     constexpr split_tally(const tally& real, const tally& mock) : real_(real), mock_(mock) {
-        static_cast<void>(total());  // they can be added
+        static_cast<void>(total());  // throws for different masks
     }
 
-    /// Adds a source, or one sample and its slot, as `tally::add` does. The short calls are those of `adds_batches`.
+    /// Adds a source, or one sample and its slot, like `tally::add`. `adds_batches` has the short calls.
     template <batch_source Source>
     constexpr void add(const Source& source) {
         split_tally sum = *this;
@@ -55,7 +55,7 @@ class split_tally : public adds_batches<split_tally> {
         add_sample(real, real);
     }
 
-    /// Adds both tallies of another of the same masks.
+    /// Adds both tallies of another split tally with the same masks.
     constexpr split_tally& operator+=(const split_tally& other) {
         split_tally sum = *this;
         sum.real_ += other.real_;
@@ -63,20 +63,20 @@ class split_tally : public adds_batches<split_tally> {
         return *this = sum;
     }
 
-    /// Sets both tallies to 0.
+    /// Sets the tallies of real and of mock sequences to 0.
     constexpr void clear() {
         real_.clear();
         mock_.clear();
     }
 
-    /// The masks that both tallies were built with.
+    /// Returns the masks that the tallies were built with.
     [[nodiscard]] constexpr const mask_set& masks() const { return real_.masks(); }
 
-    /// Sequences with a real token: useful, and padded to their slots.
+    /// Returns the tally of sequences with a real token: useful counts the tokens, padded their slots.
     [[nodiscard]] constexpr const tally& real() const { return real_; }
-    /// Slots without a real token: padded only.
+    /// Returns the tally of slots without a real token. They count only as padded.
     [[nodiscard]] constexpr const tally& mock() const { return mock_; }
-    /// The tally of the batch: the sum of both.
+    /// Returns the tally of the batch: the sum of `real()` and `mock()`.
     [[nodiscard]] constexpr tally total() const {
         tally sum = real_;
         return sum += mock_;

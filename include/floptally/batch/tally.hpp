@@ -6,50 +6,53 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/batch/adds_batches.hpp>
-#include <floptally/batch/context_share.hpp>
+#include <floptally/batch/context_shard.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/length_sums.hpp>
-#include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/source.hpp>
-#include <floptally/batch/tally_words.hpp>
+#include <floptally/batch/tally_accumulators.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/measured.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/rules/sequence_checks.hpp>
-#include <floptally/rules/statistic.hpp>
-#include <floptally/rules/statistic_rule.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/sequence_checks.hpp>
+#include <floptally/statistics/statistic.hpp>
+#include <floptally/statistics/statistic_type.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
 /// The tally of a batch: exact sums over its samples.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Exact sums over the samples of a batch: a row of 64-bit integer statistics.
+namespace detail {
+
+/// Throws `error` for the executed view. A tally has only useful and padded amounts: recompute repeats work, not
+/// samples.
+constexpr void require_amounts(view seen) {
+    if (seen == view::executed) {
+        throw error("view", "must be useful or padded: a tally has no executed amounts, only FLOPs have");
+    }
+}
+
+}  // namespace detail
+
+/// Exact sums over the samples of a batch, in 64-bit integer accumulators.
 ///
-/// It knows no hidden size, so it adds up over microbatches, ranks and time in any order, bit for bit. Build it with
-/// the masks of the model (`tally{model.masks()}`); masks that follow from the fixed statistics need no word. Its
-/// memory is allocated when it is made, not when it is added to. An error leaves the tally as it was. A tally that was
-/// moved from can be assigned to, and nothing else.
+/// A tally knows no hidden size. It can be summed over microbatches, ranks and time in any order, bit for bit. Build it
+/// with the masks of the model: `tally{model.masks()}`. Masks that are polynomials of the fixed accumulators need no
+/// accumulator of their own. Only construction allocates memory; adding does not. An error leaves the tally unchanged.
+/// A moved-from tally can only be assigned to.
 class tally : public adds_batches<tally> {
-  private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
-    template <std::derived_from<detail::fixed_sums> Sums>
-    [[nodiscard]] static constexpr const Sums& amounts_of(view /*seen*/, const Sums& sums) {
-        return sums;
-    }
-    template <batch_sample Sample>
-    [[nodiscard]] constexpr auto amounts_of(view seen, const equal_samples<Sample>& samples) {
-        return words_.amounts_of(seen, samples.one(), samples.times());
-    }
-
+  private:
+    // Private members come first: clang evaluates a template in a constant expression only after its definition.
     template <batch_sample Sample>
     constexpr void check(const Sample& real, const Sample& slot) const {
         detail::check_sample(real, masks());
-        if (&real != &slot) {  // what fills its slot is handed in twice
+        if (&real != &slot) {  // a sample that fills its slot is passed as `real` and as `slot`
             detail::check_sample(slot, masks());
             detail::require_room(real, slot);
         }
@@ -57,135 +60,150 @@ class tally : public adds_batches<tally> {
     template <batch_sample Sample>
     constexpr void add_sample(const Sample& real, const Sample& slot) {
         check(real, slot);
-        const auto useful = words_.amounts_of(view::useful, real);
-        words_.commit(useful, &real == &slot ? useful : words_.amounts_of(view::padded, slot));
+        const auto useful = accumulators_.amounts_of(view::useful, real);
+        accumulators_.commit(useful, &real == &slot ? useful : accumulators_.amounts_of(view::padded, slot));
     }
 
   public:
-    static constexpr std::size_t fixed_words = detail::tally_words::fixed;  ///< fixed statistics of one tower
+    static constexpr std::size_t fixed_accumulators =
+        detail::tally_accumulators::fixed;  ///< number of fixed accumulators of one modality
 
     constexpr tally() : tally(mask_set{}) {}
 
-    /// Counts nothing yet; it keeps the pairs of these masks.
-    constexpr explicit tally(const mask_set& masks) : words_(masks) {}
+    /// Starts at 0. The tally counts the pairs of these masks.
+    constexpr explicit tally(const mask_set& masks) : accumulators_(masks) {}
 
-    /// Adds a batch in any format (batch/source.hpp). The short calls, `add_lengths`, `add_cu_seqlens`, …, are those of
-    /// `adds_batches`.
+    /// Adds a batch in any format (`batch_source`). `adds_batches` has the short calls `add_lengths`,
+    /// `add_cu_seqlens`, …
     template <batch_source Source>
     constexpr void add(const Source& source) {
-        if constexpr (summed_source<Source>) {
-            source.sum(words_.space(), [this](const auto& useful, const auto& padded) {
-                words_.commit(amounts_of(view::useful, useful), amounts_of(view::padded, padded));
-            });
-        } else {
-            words_.begin();
-            source.each([this](const auto& real, const auto& slot) {
-                check(real, slot);
-                words_.gather(real, slot);
-            });
-            words_.commit();
-        }
+        accumulators_.begin();
+        source.each([this](const auto& real, const auto& slot) {
+            check(real, slot);
+            accumulators_.gather(real, slot);
+        });
+        accumulators_.commit();
+    }
+    /// Adds a source that computes its own sums (`add_to`). Always inlined, since for few lengths the calls would take
+    /// longer than the sums.
+    template <summed_source Source>
+    [[gnu::always_inline]] constexpr void add(const Source& source) {
+        source.add_to(accumulators_);
     }
 
-    /// A compile error that says why a class is no batch.
+    /// Fails to compile with a message that says what the class lacks as a batch source.
     template <detail::fails_as_source T>
     constexpr void add(const T& /*no_source*/) {
         detail::say_what_a_batch_lacks<T>();
     }
 
-    /// Adds equal samples that fill their slots.
-    template <batch_sample Sample>
-    constexpr void add(const equal_samples<Sample>& samples) {
-        detail::check_sample(samples.one(), masks());
-        const auto amounts = amounts_of(view::useful, samples);
-        words_.commit(amounts, amounts);
-    }
-
     /// Adds one sequence that fills its slot.
     constexpr void add(const sequence& real) { add_sample(real, real); }
 
-    /// Adds one sequence and the slot that it is padded to; {} for `real` is a mock sequence.
+    /// Adds one sequence and the slot that it is padded to. Pass {} as `real` for a mock sequence.
     constexpr void add(const sequence& real, const sequence& slot) { add_sample(real, slot); }
 
-    /// Adds one image or clip, t frames of h·w patches, to the vision tower, or one clip of sound to the audio tower.
-    template <tower_sample Sample>  // so that braces stay a sequence, here and below
+    /// Adds one image or video clip (t frames of h·w patches) to the vision tower, or one audio clip to the audio
+    /// tower.
+    template <tower_sample Sample>  // a template, since an argument in braces must mean a sequence and not an image
     constexpr void add(const Sample& real) {
         add_sample(real, real);
     }
 
-    /// Adds such a sample and the slot that it is padded to; {} for `real` is all padding.
+    /// Adds a sample of a tower and the slot that it is padded to. Pass {} as `real` if the slot is only padding.
     template <tower_sample Sample>
     constexpr void add(const Sample& real, const Sample& slot) {
         add_sample(real, slot);
     }
 
-    /// Adds visits of tokens to experts, summed over all MoE layers, as a router counted them: for a `moe` that has
-    /// `routed_is_measured`. `padded` are those that kernels ran, capacity slots included.
-    constexpr void add_routed(std::uint64_t useful, std::uint64_t padded) {
-        if (padded < useful) {
-            throw error("routed", std::to_string(padded) + " padded visits are fewer than " + std::to_string(useful));
+    /// Adds the visits of tokens to experts that a router counted, summed over all MoE layers. Use it for a `moe` with
+    /// `routed_is_measured`. `visits.padded` are the visits that kernels ran, including capacity slots.
+    constexpr void add_routed(const useful_and_padded& visits) {
+        if (visits.padded < visits.useful) {
+            throw error("routed", std::to_string(visits.padded) + " padded visits are fewer than " +
+                                      std::to_string(visits.useful) + " useful: padded visits include the useful ones");
         }
-        words_.commit(words_.amounts_of(view::useful, statistic::routed, useful),
-                      words_.amounts_of(view::padded, statistic::routed, padded));
+        accumulators_.commit(accumulators_.amounts_of(view::useful, accumulator::routed, visits.useful),
+                             accumulators_.amounts_of(view::padded, accumulator::routed, visits.padded));
     }
 
-    /// Adds to a named word that the caller measured (`measured(name)`), which this tally was built with: useful, and
-    /// padded.
-    constexpr void add_measured(std::string_view name, std::uint64_t useful, std::uint64_t padded) {
-        const rule word = measured(name);
-        if (word.is_polynomial()) {
-            add_routed(useful, padded);
+    /// Adds to the named accumulator of a measured statistic (`measured(name)`). Throws `error` if the tally was not
+    /// built with this accumulator.
+    constexpr void add_measured(std::string_view name, const useful_and_padded& amount) {
+        const statistic accumulator = measured(name);
+        if (accumulator.is_polynomial()) {
+            add_routed(amount);
             return;
         }
-        if (padded < useful) {
-            throw error(name, std::to_string(padded) + " padded are fewer than " + std::to_string(useful));
+        if (amount.padded < amount.useful) {
+            throw error(name, std::to_string(amount.padded) + " padded are fewer than " +
+                                  std::to_string(amount.useful) + " useful: the padded amount includes the useful one");
         }
-        std::size_t index = masks().find(word);
-        for (const modality in : {modality::vision, modality::audio}) {  // of a tower: its word is as unique
-            index = index == masks().size() ? masks().find(word.in(in)) : index;
+        std::size_t index = masks().find(accumulator);
+        for (const modality in :
+             {modality::vision, modality::audio}) {  // the name of a measured statistic belongs to one modality
+            index = index == masks().size() ? masks().find(accumulator.in(in)) : index;
         }
         if (index == masks().size()) {
-            throw error(name, "this tally has no such word: build it with masks() that have measured(\"" +
+            throw error(name, "this tally has no such accumulator: build it with masks() that have measured(\"" +
                                   std::string(name) + "\")");
         }
-        const std::size_t at = detail::tally_words::before_masks(masks()) + index;
-        words_.commit(words_.amounts_of_word(view::useful, at, useful),
-                      words_.amounts_of_word(view::padded, at, padded));
+        const std::size_t at = detail::tally_accumulators::before_masks(masks()) + index;
+        accumulators_.commit(accumulators_.amounts_of_accumulator(view::useful, at, amount.useful),
+                             accumulators_.amounts_of_accumulator(view::padded, at, amount.padded));
+        measured_ |= bit_of(index);
     }
+
+    /// True if an amount of a measured statistic was added, also an amount of 0.
+    [[nodiscard]] constexpr bool has_measured(const statistic& measured) const {
+        const std::size_t index = masks().find(measured);
+        return index != masks().size() && measured.is_measured() && (measured_ & bit_of(index)) != 0;
+    }
+    /// Says that an amount of a measured statistic was added, also an amount of 0. Whoever computes accumulators
+    /// elsewhere, by a sum over ranks or from a file, calls it, since accumulators do not tell an amount of 0 from no
+    /// amount. Has no effect for a statistic that this tally does not count.
+    constexpr void mark_measured(const statistic& measured) {
+        const std::size_t index = masks().find(measured);
+        measured_ |= index != masks().size() && measured.is_measured() ? bit_of(index) : 0;
+    }
+    /// Takes over which amounts were added to a tally of the same masks.
+    constexpr void mark_measured(const tally& mine) { measured_ |= mine.measured_; }
 
     /// Adds another tally of the same masks in the same order.
     constexpr tally& operator+=(const tally& other) {
         if (!(masks() == other.masks())) {
-            throw error("masks", "two tallies of different masks cannot be added");
+            throw error("masks", "two tallies of different masks cannot be added: build both with the same masks");
         }
-        words_.commit(other.words_.amounts_of(view::useful), other.words_.amounts_of(view::padded));
-        share_ += other.share_;
+        accumulators_.commit(other.accumulators_.amounts_of(view::useful),
+                             other.accumulators_.amounts_of(view::padded));
+        shard_ += other.shard_;
         added_up_ += other.added_up_;
+        measured_ |= other.measured_;
         return *this;
     }
 
-    /// One of the fixed statistics of a tower; pairs are asked for by their mask.
-    [[nodiscard]] constexpr std::uint64_t get(view seen, statistic what, modality in = modality::text) const {
+    /// Returns a fixed accumulator of a modality. Throws `error` for `accumulator::pairs`: use `pairs(view, mask)`.
+    [[nodiscard]] constexpr std::uint64_t get(view seen, accumulator which, modality in = modality::text) const {
         detail::require_amounts(seen);
-        if (what == statistic::pairs) {
+        if (which == accumulator::pairs) {
             throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
         }
         return in != modality::text && !masks().has_towers()
                    ? 0
-                   : words_[words_.offset(seen) + detail::tally_words::index_of(in, what)];
+                   : accumulators_[accumulators_.offset(seen) + detail::tally_accumulators::index_of(in, which)];
     }
 
-    /// The sum of a rule; for a mask, Σ attended pairs. A rule that neither follows from the moments nor is one that
-    /// this tally was built with is an error.
-    [[nodiscard]] constexpr std::uint64_t pairs(view seen, const rule& which) const {
+    /// Returns the sum of a statistic; for a mask, Σ attended pairs. Throws `error` for a statistic that is not a sum
+    /// of moments if this tally was built without its accumulator.
+    [[nodiscard]] constexpr std::uint64_t pairs(view seen, const statistic& which) const {
         detail::require_amounts(seen);
-        const auto moment = [&](statistic what) { return uint128{get(seen, what, which.in())}; };
+        const auto moment = [&](accumulator kind) { return uint128{get(seen, kind, which.in())}; };
         if (const moment_form form = which.moments(); form.exists) {
             const uint128 halves =
-                form.half_squares * moment(statistic::squares) + form.half_tokens * moment(statistic::tokens);
-            const uint128 sum = halves / 2 + form.cached * moment(statistic::cached) +
-                                form.crossed * moment(statistic::crossed) + form.count * moment(statistic::count) +
-                                form.routed * moment(statistic::routed) + form.keys * moment(statistic::keys);
+                form.half_squares * moment(accumulator::squares) + form.half_tokens * moment(accumulator::tokens);
+            const uint128 sum = halves / 2 + form.cached * moment(accumulator::cached) +
+                                form.crossed * moment(accumulator::crossed) + form.count * moment(accumulator::count) +
+                                form.routed * moment(accumulator::routed) + form.keys * moment(accumulator::keys);
             if ((sum >> 64) != 0) {
                 throw overflow("pairs", to_string(sum) + " does not fit 64 bits");
             }
@@ -196,64 +214,87 @@ class tally : public adds_batches<tally> {
             throw error("masks", "this tally keeps no pairs of " + which.name() +
                                      ": build it with the masks() of the cost that is evaluated");
         }
-        return words_[words_.offset(seen) + detail::tally_words::before_masks(masks()) + index];
+        return accumulators_[accumulators_.offset(seen) + detail::tally_accumulators::before_masks(masks()) + index];
     }
 
-    /// The masks that have a word of their own.
-    [[nodiscard]] constexpr const mask_set& masks() const { return words_.masks(); }
+    /// Returns the masks and other statistics with an accumulator of their own.
+    [[nodiscard]] constexpr const mask_set& masks() const { return accumulators_.masks(); }
 
-    /// All words, useful then padded, each the fixed statistics (of every tower) and one for each of `masks()`: the
-    /// input of a SUM all-reduce.
-    [[nodiscard]] constexpr detail::array_view<std::uint64_t> words() const {
-        return {words_.data(), 2 * words_.stride()};
+    /// Returns all accumulators, first useful, then padded: the input of a SUM all-reduce. Each view has the fixed
+    /// accumulators (of every tower) and then one for each mask of `masks()`.
+    [[nodiscard]] constexpr array_view<std::uint64_t> accumulators() const {
+        return {accumulators_.data(), 2 * accumulators_.stride()};
     }
 
-    /// The first of `words()`.
-    [[nodiscard]] constexpr const std::uint64_t* data() const { return words_.data(); }
+    /// A pointer to the first of `accumulators()`.
+    [[nodiscard]] constexpr const std::uint64_t* data() const { return accumulators_.data(); }
 
-    /// The tally whose `words()` were summed elsewhere.
-    [[nodiscard]] static constexpr tally from_words(const mask_set& masks,
-                                                    const detail::array_view<std::uint64_t>& words) {
+    /// Returns a tally with these accumulators, such as the result of an all-reduce. None of its measured statistics is
+    /// marked as added: see `with_accumulators` and `mark_measured`.
+    [[nodiscard]] static constexpr tally from_accumulators(const mask_set& masks,
+                                                           const array_view<std::uint64_t>& accumulators) {
         tally sum{masks};
-        if (words.size() != 2 * sum.words_.stride()) {
-            throw error("words", "must be " + std::to_string(2 * sum.words_.stride()) + " for these masks, got " +
-                                     std::to_string(words.size()));
+        if (accumulators.size() != 2 * sum.accumulators_.stride()) {
+            throw error("accumulators", "must be " + std::to_string(2 * sum.accumulators_.stride()) +
+                                            " for these masks, got " + std::to_string(accumulators.size()));
         }
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            sum.words_[i] = words[i];
+        for (std::size_t i = 0; i < accumulators.size(); ++i) {
+            sum.accumulators_[i] = accumulators[i];
         }
         return sum;
     }
 
-    /// Marks the tally's text as one rank's share of context parallelism, which a reduction then compares with the
-    /// scope. A rank that adds only its own slices should mark its tally. The mark is no part of the words, and not
-    /// compared by ==.
-    constexpr void mark_share(const context_share& held) { share_ = held; }
-    /// The mark of `mark_share`.
-    [[nodiscard]] constexpr const context_share& share_of_context() const { return share_; }
-
-    /// Marks the ranks over which the tally was added up, as every sum over ranks does with its result: a reduction
-    /// that would add those up again is an error. The mark goes with the tally into sums, is no part of the words, and
-    /// not compared by ==. A caller who adds up in two levels, by two layouts whose axes have one name, marks the tally
-    /// with `{}` between them.
-    constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
-    /// The mark of `mark_added_up`, which sums keep.
-    [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
-
-    /// Sets all words to 0 and removes the marks, in the memory that it has.
-    constexpr void clear() {
-        words_.clear();
-        share_ = {};
-        added_up_ = {};
+    /// Returns a tally with these accumulators, and with the masks and the measured statistics of this one. Use it
+    /// where the accumulators are a sum or another function of this tally's.
+    [[nodiscard]] constexpr tally with_accumulators(const array_view<std::uint64_t>& accumulators) const {
+        tally sum = from_accumulators(masks(), accumulators);
+        sum.measured_ = measured_;
+        return sum;
     }
 
-    /// True for equal masks and equal words; marks are not compared.
-    [[nodiscard]] friend constexpr bool operator==(const tally& a, const tally& b) { return a.words_ == b.words_; }
+    /// Marks the tally's text sequences as the context-parallel shard of one rank. A reduction compares the mark with
+    /// the scope. A rank that adds only its own slices of sequences should mark its tally. The mark is not part of the
+    /// accumulators, and == does not compare it.
+    constexpr void mark_shard(const cp_rank& held) { shard_ = context_shard(held); }
+    /// The mark of `mark_shard`.
+    [[nodiscard]] constexpr const context_shard& shard_of_context() const { return shard_; }
+
+    /// Marks the axes over which the tally was summed. Every sum over ranks marks its result. A reduction over the same
+    /// axis again throws `error`. Sums of tallies keep the mark. The mark is not part of the accumulators, and == does
+    /// not compare it. If you sum in two levels, by two layouts whose axes have the same name, mark the tally with `{}`
+    /// in between.
+    constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
+    /// The mark of `mark_added_up`.
+    [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
+
+    /// Sets all accumulators to 0 and removes the marks. Keeps the memory.
+    constexpr void clear() {
+        accumulators_.clear();
+        shard_ = {};
+        added_up_ = {};
+        measured_ = 0;
+    }
+
+    /// True for equal masks and equal accumulators. Does not compare marks.
+    [[nodiscard]] friend constexpr bool operator==(const tally& a, const tally& b) {
+        return a.accumulators_ == b.accumulators_;
+    }
 
   private:
-    detail::tally_words words_;
-    context_share share_{};
+    /// The bit of the measured statistic masks()[index] in `measured_`. Statistics after the 64th have none. Their
+    /// amounts of 0 are errors.
+    [[nodiscard]] constexpr std::uint64_t bit_of(std::size_t index) const {
+        std::size_t before = 0;
+        for (std::size_t i = 0; i < index; ++i) {
+            before += masks()[i].is_measured() ? 1U : 0U;
+        }
+        return before < 64 ? std::uint64_t{1} << before : 0;
+    }
+
+    detail::tally_accumulators accumulators_;
+    context_shard shard_{};
     added_up added_up_{};
+    std::uint64_t measured_ = 0;  ///< the measured statistics that were added, since an amount of 0 leaves no trace
 };
 
 }  // namespace floptally

@@ -9,20 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/length_sums.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/sequence.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Trees of token runs with shared prefixes, as a source.
+/// A batch source of token trees with shared prefixes.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Throws for a parent that is no node before its child: an index of no node, a node in a cycle, or a later node.
+/// Throws the error of a parent that is not an earlier node: an index out of range, a cycle, or a later node.
 template <class Parent>
 [[noreturn]] inline void refuse_parent(std::span<const Parent> parents, std::size_t node) {
     const std::string field = indexed("parents", node);
@@ -46,15 +45,15 @@ template <class Parent>
 
 }  // namespace detail
 
-/// A source (source.hpp): a tree of token runs, shared prefixes stored once. Node i holds `lengths[i]` tokens after
-/// those of its ancestors. A parent stands before its children; −1 is a root, and there may be several. In training it
-/// holds the rollouts of a prompt. A chain is one sequence cut into pieces, and counts the same tokens and pairs as the
-/// whole.
+/// A batch source: a tree of token runs that stores shared prefixes once, such as the rollouts of one prompt. Node i
+/// holds `lengths[i]` tokens after those of its ancestors. `parents[i]` is the index of its parent, which must be
+/// smaller than i, or −1 for a root. There may be several roots. A chain of nodes counts the same tokens and pairs as
+/// one sequence.
 ///
-/// Each token sees its ancestors and what its mask shows of its own path: a node is a sequence with
-/// `past` = the tokens of all its ancestors, so tokens = Σ n and, causal, pairs = Σ (n·depth + n(n+1)/2).
-/// `statistic::count` is the number of nodes, since a node is what is added. Adding it takes a word of memory for each.
-template <std::signed_integral P, detail::integer T>
+/// A token attends to the tokens on its path from the root, as the mask allows. A node counts as a sequence whose
+/// `past` is the number of tokens of all its ancestors. So tokens = Σ n and, for a causal mask, pairs = Σ (n·depth +
+/// n(n+1)/2). `accumulator::count` is the number of nodes. Adding a tree allocates one integer for each node.
+template <std::signed_integral P, integer T>
 class tree_nodes {
   public:
     using sample = sequence;
@@ -65,7 +64,7 @@ class tree_nodes {
 
     template <class Visit>
     void each(Visit visit) const {
-        const detail::given_lengths<T> checked{lengths_.data(), "lengths"};
+        const detail::plain_lengths<T> checked{lengths_.data(), "lengths"};
         std::vector<std::uint64_t> ends(lengths_.size());  // tokens from the root to the end of each node
         for (std::size_t node = 0; node < lengths_.size(); ++node) {
             std::uint64_t depth = 0;
@@ -90,13 +89,12 @@ class tree_nodes {
     std::span<const T> lengths_;
 };
 
-template <detail::integer_range Parents, detail::integer_range Lengths>
-tree_nodes(const Parents& parents, const Lengths& lengths)
-    -> tree_nodes<detail::element_of<Parents>, detail::element_of<Lengths>>;
+template <integer_range Parents, integer_range Lengths>
+tree_nodes(const Parents& parents, const Lengths& lengths) -> tree_nodes<element_of<Parents>, element_of<Lengths>>;
 
-/// Adds a tree to a tally, or to whatever takes a source of sequences.
-template <class Receiver, detail::integer_range Parents, detail::integer_range Lengths>
-requires std::signed_integral<detail::element_of<Parents>>
+/// Adds a tree to a tally, or to another receiver of sequences.
+template <class Receiver, integer_range Parents, integer_range Lengths>
+requires std::signed_integral<element_of<Parents>>
 inline void add_tree(Receiver& batch, const Parents& parents, const Lengths& lengths) {
     batch.add(tree_nodes(parents, lengths));
 }

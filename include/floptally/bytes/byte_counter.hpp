@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/batch/adds_batches.hpp>
 #include <floptally/batch/batch_sums.hpp>
+#include <floptally/batch/decoding.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/bytes/detail/element_rows.hpp>
+#include <floptally/bytes/detail/element_entries.hpp>
 #include <floptally/bytes/detail/expert_layers.hpp>
-#include <floptally/bytes/detail/past_keys.hpp>
-#include <floptally/bytes/detail/traffic_rows.hpp>
+#include <floptally/bytes/detail/traffic_entries.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/count/logits.hpp>
 #include <floptally/count/plan_walk.hpp>
@@ -26,73 +26,170 @@
 #include <floptally/descriptors/parts_of.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/seen_keys.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Weights, gradients, activations and cached keys of a batch in bytes, from a model's parts.
+/// Counts the bytes of weights, gradients, activations and cached keys that a batch moves, from a model's parts.
 
-namespace floptally {
+namespace floptally::inline v0_3::detail {
 
-/// Bytes that a batch moves between memory and units, under a model of integers:
+/// Returns the number of past keys that the new tokens of a sequence see. If the mask depends on the data, it returns
+/// the largest possible number.
+[[nodiscard]] constexpr std::uint64_t past_keys(const statistic& attends, const sequence& s) {
+    if (s.past == 0 || s.length == 0 || attends.reads_other_side() || attends.is_of_other_side()) {
+        return 0;
+    }
+    std::uint64_t past = s.past;
+    if (attends.is<mask_statistics::compressed_keys>()) {
+        past /= static_cast<std::uint64_t>(attends.as<mask_statistics::compressed_keys>().ratio);
+    }
+    if (!attends.says_which_keys()) {
+        return std::min(past, attends.pairs(s));
+    }
+    seen_keys keys;
+    attends.add_keys(s, s.past, std::uint64_t{s.past} + s.length, keys);
+    return keys.before(past);
+}
+
+/// The number of past keys that a run of passes sees. Each pass has one new token, and the first pass has a past.
+/// `exists` is false for masks without a closed form.
+struct decoded_keys {
+    bool exists = false;
+    std::uint64_t keys = 0;
+};
+[[nodiscard]] constexpr decoded_keys decoded_past_keys(const statistic& attends, const pass_run& run) {
+    const sequence all = run.whole();
+    // Masks where the data choose the keys: a query sees at most the past keys among them. These are all attended
+    // pairs, less the query's own key as long as it sees every key.
+    const auto chosen = [&](std::uint64_t seeing_all) -> decoded_keys {
+        const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{all.past} + all.length, seeing_all);
+        return {true, attends.pairs(all) - (end > all.past ? end - all.past : 0)};
+    };
+    const auto product = [](std::int32_t a, std::int64_t b) { return static_cast<std::uint64_t>(a * b); };
+    if (attends.is<mask_statistics::top_k>()) {
+        return chosen(product(attends.as<mask_statistics::top_k>().keys, 1));
+    }
+    if (attends.is<mask_statistics::best_blocks>()) {
+        const auto best = attends.as<mask_statistics::best_blocks>();
+        return chosen(product(best.block, best.blocks));
+    }
+    if (attends.is<mask_statistics::best_pools>()) {
+        const auto best = attends.as<mask_statistics::best_pools>();
+        return chosen(product(best.pool, std::int64_t{best.pools} + 1) - 1);
+    }
+    if (attends.is<mask_statistics::best_compressed_keys>()) {
+        return {true, attends.pairs(all)};
+    }
+    // A query sees whole blocks of the past: those that the previous token saw.
+    if (attends.is<mask_statistics::compressed_keys>()) {
+        return {true, attends.pairs({.length = all.length, .past = all.past - 1})};
+    }
+    if (attends.is<mask_statistics::chunked>() ||
+        (attends.is<mask_statistics::band>() && attends.as<mask_statistics::band>().right == 0)) {
+        return {true, attends.pairs(all) - all.length};  // all pairs except those of a token with itself
+    }
+    return {};
+}
+
+/// Returns the number of past keys that the passes of a run see, summed over the passes.
+[[nodiscard]] constexpr std::uint64_t past_keys(const statistic& attends, const pass_run& run) {
+    const pass_run later = run.past == 0 ? run.after(1) : run;
+    if (run.tokens == 1 && later.passes != 0) {
+        if (const decoded_keys all = decoded_past_keys(attends, later); all.exists) {
+            return all.keys;
+        }
+    }
+    checked sum(0, "past");
+    for (std::uint32_t n = 0; n < run.passes; ++n) {
+        sum += past_keys(attends, run.pass(n));
+    }
+    return sum;
+}
+
+/// Returns the number of past keys that a sequence or a run of passes sees under mask `i`. For the index after the last
+/// mask it returns the number of passes with a past (0 or 1 for a sequence).
+struct cached_sums {
+    const mask_set& masks;
+
+    std::uint64_t operator()(const sequence& s, std::size_t i) const {
+        return i < masks.size() ? past_keys(masks[i], s) : s.past != 0 && s.length != 0 ? 1 : 0;
+    }
+    std::uint64_t operator()(const pass_run& run, std::size_t i) const {
+        return i < masks.size() ? past_keys(masks[i], run) : run.passes - (run.past == 0 ? 1U : 0U);
+    }
+};
+
+}  // namespace floptally::detail
+
+namespace floptally::inline v0_3 {
+
+/// Counts the bytes that a batch moves between a device's memory and its compute units. The counts are integers under
+/// this model:
 ///
-/// - Each product reads its operands once and writes its result once. Gate and up read the same input, each for itself.
-/// - Element-wise work is fused into the products beside it: norms, activations, rotary embeddings, softmax and loss
-///   move nothing but their weights. A look-up reads a row of its table for each token and writes it.
-/// - Attention is one fused kernel, whatever the plan says: it reads q, k and v and writes its output, scores stay on
-///   chip; its backward moves twice that. Keys and values are as many as their own heads.
-/// - Weights are read once for each of `batches` (microbatches of all replicas) in each pass, of experts at most as
-///   many as tokens visit; a gradient of each weight is written as often.
-/// - The cache is read by new tokens once for each sequence, the keys of its past that they see. A recurrent state is
-///   read and written once for each sequence that has a past, and else stays on chip.
-/// - An adapter (LoRA) is two products beside its own: A reads X and writes a value as wide as its rank, B reads that
-///   and writes a summand of Y.
+/// - A product reads each operand once and writes its result once. Gate and up each read their common input.
+/// - Element-wise work is fused into adjacent products: norms, activations, rotary embeddings, softmax and loss move
+///   only their weights. A look-up reads an entry of its table for each token and writes it.
+/// - Attention is one fused kernel under every plan. It reads q, k and v and writes its output; scores stay on chip.
+///   Its backward moves twice that. Keys and values count with their own number of heads.
+/// - Weights are read once in each pass of each of the `batches` (microbatches of all replicas). At most as many
+///   experts are read as tokens visit. The gradient of each weight is written as often.
+/// - The new tokens of a sequence read the cache once: the keys of the past that they see. A recurrent state is read
+///   and written once for each sequence with a past; otherwise it stays on chip.
+/// - An adapter (LoRA) is two more products: A reads X and writes a value as wide as the adapter's rank. B reads that
+///   value and writes a summand of Y.
 ///
-/// Optimizers, the short convolutions' past and collectives are not in it. Slots count as
-/// they are processed, padding and recompute included. It takes a batch as a tally does.
+/// Not counted: optimizers, collectives, and the past of short convolutions. Slots count as they are processed, padding
+/// and recompute included. Add batches as to a tally.
 class byte_counter : public adds_batches<byte_counter> {
   public:
-    /// Bytes of a model's parts under a plan. `batches`: microbatches of all replicas, each of which reads the weights.
+    /// Counts a model's parts under a plan. `batches` is the number of microbatches of all replicas; each reads the
+    /// weights. Throws `error` for 0 batches, for bits outside 1 to 64, and for adapters of experts with measured
+    /// visits.
     explicit byte_counter(std::span<const model_part> parts, const training_plan& plan = {},
                           const element_bits& bits = {}, std::uint64_t batches = 1)
         : byte_counter(parts, cost{}, plan, bits, batches) {}
 
-    /// Bytes of a model with a cost and its parts as members: a `model_config`. Its tally keeps what the cost keeps.
+    /// Counts a model that has a cost and parts as members, such as a `model_config`. The tally has the accumulators
+    /// that this cost needs.
     template <model_record Model>
     explicit byte_counter(const Model& model, const training_plan& plan = {}, const element_bits& bits = {},
                           std::uint64_t batches = 1)
-        : byte_counter(detail::array_view<model_part>(model.parts), static_cast<const cost&>(model.cost), plan, bits,
-                       batches) {}
+        : byte_counter(array_view<model_part>(model.parts), static_cast<const cost&>(model.cost), plan, bits, batches) {
+    }
 
-    /// As `tally::add`; a batch that is refused adds nothing.
+    /// Adds a batch, as `tally::add` does. A batch that throws adds nothing.
     template <batch_source Source>
     void add(const Source& source) {
         seen_.add(source, detail::cached_sums{masks_});
     }
-    /// Adds a batch that was counted before, in a tally of the same masks. `cached`: those of its sequences with a
-    /// past.
+    /// Adds a tally with the same masks. `cached` lists its sequences that have a past.
     void add_counted(const tally& counted, std::span<const sequence> cached = {}) {
         seen_.add_counted(counted, cached, detail::cached_sums{masks_});
     }
-    /// As `tally::add_measured`.
-    void add_measured(std::string_view word, std::uint64_t useful, std::uint64_t padded) {
-        seen_.batch().add_measured(word, useful, padded);
+    /// Adds a measured number, as `tally::add_measured` does.
+    void add_measured(std::string_view name, const useful_and_padded& amount) {
+        seen_.batch().add_measured(name, amount);
     }
 
-    /// As `tally::add_routed`.
-    void add_routed(std::uint64_t useful, std::uint64_t padded) { seen_.batch().add_routed(useful, padded); }
+    /// Adds routed tokens, as `tally::add_routed` does.
+    void add_routed(const useful_and_padded& visits) { seen_.batch().add_routed(visits); }
 
-    /// Adds distinct experts whose weights were read, over all layers and batches, as a router's choices tell. Without
-    /// them weights of experts are an upper bound: as many as tokens visit, or all.
+    /// Adds the measured number of distinct experts whose weights were read, summed over all layers and batches.
+    /// Without it the bytes of experts' weights are an upper bound: as many experts as tokens visit, or all.
     void add_distinct_experts(std::uint64_t count) {
         distinct_experts_ = checked(distinct_experts_.value_or(0), "distinct_experts") + count;
     }
 
-    /// Says that each of `batches` has as many tokens, as steps that decode the same requests have: where that is one,
-    /// it is known which experts' weights are read once.
+    /// Declares that each of the `batches` has the same number of tokens, as in steps that decode the same requests. If
+    /// each batch has one token, the number of experts that are read is then known.
     void mark_alike() { alike_ = true; }
 
     /// Adds another batch of the same model.
@@ -103,43 +200,45 @@ class byte_counter : public adds_batches<byte_counter> {
         }
         return *this;
     }
-    /// Counts nothing again.
+    /// Removes every batch.
     void clear() {
         seen_.clear();
         distinct_experts_.reset();
     }
 
-    /// The batch as it was added.
+    /// Returns the tally of the added batches.
     [[nodiscard]] const tally& total() const { return seen_.batch(); }
-    /// The masks of that tally.
+    /// Returns the masks of the tally of the added batches.
     [[nodiscard]] const mask_set& masks() const { return seen_.batch().masks(); }
 
-    /// The bytes of what was added.
+    /// Returns the bytes of all added batches. Throws `error` if the number of distinct experts
+    /// (`add_distinct_experts`) is impossible for this model and batch.
     [[nodiscard]] step_bytes count() const {
         const std::span<const std::uint64_t> past = seen_.sums();
-        const detail::traffic_rows rows(whole_, seen_.batch(), batches_, alike_,
-                                        {masks_, past.first(masks_.size()), past.back()});
+        const detail::traffic_entries entries(whole_, seen_.batch(), batches_, alike_,
+                                              {masks_, past.first(masks_.size()), past.back()});
         const detail::expert_layers experts(parts_);
         if (distinct_experts_) {
-            experts.require_possible(*distinct_experts_, seen_.batch().get(view::padded, statistic::tokens), batches_);
+            experts.require_possible(*distinct_experts_, seen_.batch().get(view::padded, accumulator::tokens),
+                                     batches_);
         }
-        constexpr std::size_t expert = byte_kind_count;  // the lists after those of the kinds
+        constexpr std::size_t expert = byte_kind_count;  // index of the first list after those of the byte kinds
         std::vector<model_part> moved[expert + 4];
         step_bytes result;
         for (const model_part& part : parts_) {
-            model_part blank = part;  // with what flows where, which decides about gradients
-            blank.cost = part.cost.with_rows(detail::blank_of);
+            model_part blank = part;  // keeps `flow`, since it decides which gradients the plan computes
+            blank.cost = part.cost.with_entries(detail::blank_of);
             for (auto& parts : moved) {
                 parts.push_back(blank);
             }
             if (!part.elsewhere) {
-                rows.put_weights(part.cost,
-                                 {moved[0].back().cost, moved[1].back().cost, moved[expert].back().cost,
-                                  moved[expert + 1].back().cost, moved[expert + 2].back().cost},
-                                 distinct_experts_.has_value(), result.read_at_most);
-                rows.put_activations(part.cost, moved[2].back().cost, result.unsaid, result.at_most);
-                rows.put_adapters(part.cost, moved[2].back().cost, moved[expert + 3].back().cost);
-                rows.put_cache(part.cost, moved[3].back().cost, result.read_at_most);
+                entries.put_weights(part.cost,
+                                    {moved[0].back().cost, moved[1].back().cost, moved[expert].back().cost,
+                                     moved[expert + 1].back().cost, moved[expert + 2].back().cost},
+                                    distinct_experts_.has_value(), result.read_at_most);
+                entries.put_activations(part.cost, moved[2].back().cost, result.unsaid, result.at_most);
+                entries.put_adapters(part.cost, moved[2].back().cost, moved[expert + 3].back().cost);
+                entries.put_cache(part.cost, moved[3].back().cost, result.read_at_most);
             }
         }
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
@@ -164,7 +263,7 @@ class byte_counter : public adds_batches<byte_counter> {
     }
 
   private:
-    byte_counter(const detail::array_view<model_part>& parts, const cost& whole, const training_plan& plan,
+    byte_counter(const array_view<model_part>& parts, const cost& whole, const training_plan& plan,
                  const element_bits& bits, std::uint64_t batches)
         : parts_(parts.begin(), parts.end()),
           whole_(with_masks_of(with_logits(cost_of(parts), plan.logits), whole)),
@@ -173,54 +272,57 @@ class byte_counter : public adds_batches<byte_counter> {
           batches_(batches),
           seen_(whole_.masks(), "past") {
         require_positive(batches, "batches");
-        if (parts.empty() && !whole.rows().empty()) {
-            throw error("parts", "are missing: what flows where is said by a model's parts");
+        if (parts.empty() && !whole.entries().empty()) {
+            throw error("parts", "are missing: give the model's parts, which say what each matrix reads and writes");
         }
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
-            const std::uint64_t given = bits.of(static_cast<byte_kind>(kind));
-            if (given == 0 || given > 64) {
+            const std::uint64_t kind_bits = bits.of(static_cast<byte_kind>(kind));
+            if (kind_bits == 0 || kind_bits > 64) {
                 detail::refuse(detail::text_of({name(static_cast<byte_kind>(kind)), "_bits"}),
-                               {"must be from 1 to 64, got ", given});
+                               {"must be from 1 to 64, got ", kind_bits});
             }
         }
         const detail::weight_states states(plan_);
         for (model_part& part : parts_) {
             part.cost = with_logits(part.cost, plan.logits);
-            for (const cost_row& row : part.cost.rows()) {
-                if (row.what == statistic::routed && states.state_of(part, part.first_layer, row).adapts(row)) {
-                    throw error("plan", "bytes of adapters beside experts of measured visits are not counted");
+            for (const cost_entry& entry : part.cost.entries()) {
+                if (entry.what == accumulator::routed && states.state_of(part, part.first_layer, entry).adapts(entry)) {
+                    throw error("plan",
+                                "has adapters on experts whose visits are measured, whose bytes cannot be counted: "
+                                "leave these adapters out");
                 }
-                if (detail::traffic_rows::has_cache(row)) {
-                    masks_.find_or_add(part.cost.masks()[row.mask], "masks");
+                if (detail::traffic_entries::has_cache(entry)) {
+                    masks_.find_or_add(part.cost.masks()[entry.mask], "masks");
                 }
             }
         }
         seen_.resize(masks_.size() + 1);
     }
 
-    /// The cost with its masks in the order of the whole model's, so that the tallies of both are alike.
+    /// Returns the cost of the parts with its masks in the order of the whole model's masks, so that both use the same
+    /// tally.
     static cost with_masks_of(const cost& parts, const cost& whole) {
         cost sum;
-        for (const rule& units : whole.masks()) {
-            sum.keep(units);
+        for (const statistic& mask : whole.masks()) {
+            sum.keep(mask);
         }
         return sum += parts;
     }
 
     void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into, const training_plan& plan,
-                 const detail::layer_share& of = {}) const {
+                 const detail::layer_share& share = {}) const {
         const cost blank;
         const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan);
         std::vector<flops> sums(walk.components.size() * 4);
-        for (const detail::planned_row& planned : walk.rows) {
-            if (planned.row.what != statistic::count && planned.row.what != statistic::routed) {
-                continue;  // of an adapter beside a row without elements
+        for (const detail::planned_entry& planned : walk.entries) {
+            if (planned.entry.what != accumulator::count && planned.entry.what != accumulator::routed) {
+                continue;  // an entry that the plan added for an adapter: it counts no elements here
             }
-            const bool of_table = meaning_of(planned.row.kind).operands == term_operands::table;
+            const bool of_table = meaning_of(planned.entry.kind).operands == term_operands::table;
             const bool of_gradient = kind == byte_kind::gradients;
             const bool of_weights = kind == byte_kind::weights;
             const auto add = [&](phase during, std::uint64_t times) {
-                sums[planned.component * 4 + static_cast<std::size_t>(during)] += times * flops{planned.row.padded};
+                sums[planned.component * 4 + static_cast<std::size_t>(during)] += times * flops{planned.entry.padded};
             };
             if (!of_gradient) {
                 add(phase::forward, std::uint64_t{planned.run.forward} + planned.run.executed_more[0]);
@@ -235,8 +337,8 @@ class byte_counter : public adds_batches<byte_counter> {
         }
         for (std::size_t i = 0; i < walk.components.size(); ++i) {
             for (std::size_t during = 0; during < 4; ++during) {
-                const uint128 bits = (bits_.of(kind) * (of.times * sums[i * 4 + during])).value();
-                const uint128 unit = uint128{8} * of.layers;
+                const uint128 bits = (bits_.of(kind) * (share.times * sums[i * 4 + during])).value();
+                const uint128 unit = uint128{8} * share.layers;
                 if (bits != 0) {
                     component_of(into, walk.components[i]).bytes[during][static_cast<std::size_t>(kind)] +=
                         bits / unit + (bits % unit != 0 ? 1 : 0);
@@ -261,7 +363,7 @@ class byte_counter : public adds_batches<byte_counter> {
     element_bits bits_;
     std::uint64_t batches_;
     bool alike_ = false;
-    mask_set masks_;  ///< of what is cached
+    mask_set masks_;  ///< masks under which cached keys are counted
     detail::batch_sums seen_;
     std::optional<std::uint64_t> distinct_experts_{};
 };

@@ -13,29 +13,30 @@
 #include <floptally/count/breakdown.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/step_account.hpp>
+#include <floptally/step/time_breakdown.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Bytes beside the FLOPs of the same batch, as a table too, and the time that they need as an account has it.
+/// Bytes and FLOPs of one batch as a report and a table. Also the part of a step's time that memory bandwidth causes.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Bytes beside the FLOPs of the same batch, with what they were counted by.
+/// Bytes and FLOPs of one batch, with the settings that they were counted with.
 struct byte_report {
     std::string model_type{};
     breakdown work{};
     step_bytes moved{};
     element_bits bits{};
-    std::uint64_t batches = 1;                        ///< each of which reads the weights
-    std::optional<double> memory_tbps{};              ///< of one GPU
-    std::optional<std::uint64_t> distinct_experts{};  ///< whose weights were read, where that was measured
-    std::optional<bandwidth_utilization> mbu{};       ///< of a decode step that was measured
+    std::uint64_t batches = 1;            ///< number of microbatches; each reads the weights once
+    std::optional<double> memory_tbps{};  ///< memory bandwidth of one GPU, 10^12 bytes a second
+    /// Measured number of distinct experts whose weights were read, summed over layers and batches.
+    std::optional<std::uint64_t> distinct_experts{};
+    std::optional<bandwidth_utilization> mbu{};  ///< model bandwidth utilization (MBU) of a measured decode step
 
-    /// Executed FLOPs of a component; 0 of one that has none.
+    /// Returns the executed FLOPs of a component; 0 if it has none.
     [[nodiscard]] flops executed(std::string_view component) const {
         flops sum;
         for (const component_flops& part : work.components()) {
@@ -43,7 +44,7 @@ struct byte_report {
         }
         return sum;
     }
-    /// Executed FLOPs of all components that move bytes.
+    /// Returns the executed FLOPs of all components that move bytes.
     [[nodiscard]] flops executed() const {
         flops sum;
         for (const component_bytes& component : moved.components) {
@@ -55,7 +56,7 @@ struct byte_report {
 
 namespace detail {
 
-/// "a, b, c"
+/// Joins names: "a, b, c".
 [[nodiscard]] inline std::string listed(const std::vector<std::string>& names) {
     std::string list;
     for (const std::string& name : names) {
@@ -64,8 +65,8 @@ namespace detail {
     return list;
 }
 
-/// A row of bytes: FLOPs, bytes of each kind and of all, and the FLOPs of a byte. `Moved` is a component or all of
-/// them.
+/// Returns a table row: FLOPs, bytes of each kind, the sum of these bytes, and FLOPs per byte. `moved` has the bytes of
+/// one component or of all components.
 template <class Moved>
 [[nodiscard]] table_row byte_row(std::string_view name, flops work, const Moved& moved) {
     const auto cell = [](uint128 count) {
@@ -82,52 +83,53 @@ template <class Moved>
 
 }  // namespace detail
 
-/// The table of a byte report: a row for each component that moves bytes, their sum, and what it rests on as notes.
-[[nodiscard]] inline table table_of(const byte_report& made) {
+/// Returns the table of a byte report: a row for each component that moves bytes, and their sum. Its notes say what the
+/// numbers assume.
+[[nodiscard]] inline table table_of(const byte_report& report) {
     table_section section{.columns = {{"", cell_side::left, 24}, {"FLOPs", cell_side::right, 12}}};
     for (const std::string_view head :
          {name(byte_kind::weights), name(byte_kind::gradients), name(byte_kind::activations), name(byte_kind::cache),
           std::string_view("bytes"), std::string_view("FLOPs/byte")}) {
         section.columns.push_back({std::string(head), cell_side::right, 13});
     }
-    for (const component_bytes& component : made.moved.components) {
+    for (const component_bytes& component : report.moved.components) {
         const std::string_view name = component.name.view();
-        section.rows.push_back(detail::byte_row(name, made.executed(name), component));
+        section.rows.push_back(detail::byte_row(name, report.executed(name), component));
     }
-    section.rows.push_back(detail::byte_row("total", made.executed(), made.moved));
+    section.rows.push_back(detail::byte_row("total", report.executed(), report.moved));
     std::vector<std::string> notes = {
-        detail::text_of({"executed FLOPs; weights of ", made.bits.weights, " bits read ", made.batches, " time",
-                         made.batches == 1 ? "" : "s", " a pass; attention and element-wise work are fused"})};
-    if (!made.moved.unsaid.empty()) {
-        notes.push_back("activations are not said, and not counted, of: " + detail::listed(made.moved.unsaid));
+        detail::text_of({"executed FLOPs; weights of ", report.bits.weights, " bits read ", report.batches, " time",
+                         report.batches == 1 ? "" : "s", " a pass; attention and element-wise work are fused"})};
+    if (!report.moved.unsaid.empty()) {
+        notes.push_back("activations of unknown width are not counted: " + detail::listed(report.moved.unsaid));
     }
-    if (!made.moved.at_most.empty()) {
-        notes.push_back("at most so many bytes are moved of: " + detail::listed(made.moved.at_most));
+    if (!report.moved.at_most.empty()) {
+        notes.push_back("bytes are an upper bound for: " + detail::listed(report.moved.at_most));
     }
-    if (made.distinct_experts) {
+    if (report.distinct_experts) {
         notes.push_back(detail::text_of(
-            {"weights of ", *made.distinct_experts, " distinct experts, over all layers and batches, as measured"}));
+            {"weights of ", *report.distinct_experts, " distinct experts, over all layers and batches, as measured"}));
     }
-    if (made.mbu) {
-        notes.push_back(detail::text_of({"MBU ", to_string(*made.mbu),
+    if (report.mbu) {
+        notes.push_back(detail::text_of({"MBU ", to_string(*report.mbu),
                                          ": weights and cache, of what the memory could "
                                          "move"}));
-        if (made.mbu->uniform) {
+        if (report.mbu->uniform) {
             notes.push_back(
-                detail::text_of({"MBU ", detail::fixed_decimal(100 * *made.mbu->uniform, 2),
+                detail::text_of({"MBU ", detail::fixed_decimal(100 * *report.mbu->uniform, 2),
                                  " %, uniform estimate: if each token chose its experts uniformly; give the "
                                  "measured distinct experts for the MBU itself"}));
         }
-        if (const std::string doubt = doubt_of(*made.mbu); !doubt.empty()) {
+        if (const std::string doubt = doubt_of(*report.mbu); !doubt.empty()) {
             notes.push_back(doubt);
         }
     }
-    return {.title = made.model_type, .sections = {std::move(section)}, .notes = std::move(notes)};
+    return {.title = report.model_type, .sections = {std::move(section)}, .notes = std::move(notes)};
 }
 
-/// The table of a byte report as aligned text, its notes below.
-[[nodiscard]] inline std::string to_table(const byte_report& made) {
-    const table shown = table_of(made);
+/// Formats the table of a byte report as aligned text, followed by its notes.
+[[nodiscard]] inline std::string to_table(const byte_report& report) {
+    const table shown = table_of(report);
     std::string text = to_text(shown);
     for (const std::string& note : shown.notes) {
         detail::append(text, {note, "\n"});
@@ -135,9 +137,9 @@ template <class Moved>
     return text;
 }
 
-/// The table of a byte report in Markdown, its notes as a list below.
-[[nodiscard]] inline std::string to_markdown(const byte_report& made) {
-    const table shown = table_of(made);
+/// Formats the table of a byte report in Markdown, followed by its notes as a list.
+[[nodiscard]] inline std::string to_markdown(const byte_report& report) {
+    const table shown = table_of(report);
     std::string text = to_markdown(shown);
     for (const std::string& note : shown.notes) {
         detail::append(text, {&note == shown.notes.data() ? "\n* " : "* ", note, "\n"});
@@ -145,9 +147,10 @@ template <class Moved>
     return text;
 }
 
-/// The time that the bytes of a step need at the bandwidth of one GPU's memory beyond its FLOPs, as an account has it.
-/// `batches` are the microbatches that read the weights; where nobody said how many, `is_said` is false. Where the time
-/// of element-wise kernels is known, theirs is not in it a second time (`of_products`).
+/// Returns the time that a step's bytes need beyond its FLOPs, at the bandwidth of one GPU's memory (`memory_tbps`,
+/// 10^12 bytes a second). `batches` is the number of microbatches that read the weights. Set `is_said` to false if you
+/// do not know this number. Set `of_products` if the time of element-wise kernels is measured, so that it does not
+/// count twice.
 [[nodiscard]] inline time_at_memory memory_time(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                 double memory_tbps, std::uint64_t batches, bool is_said = true,
                                                 bool of_products = false) {
@@ -156,9 +159,9 @@ template <class Moved>
             .assumed = detail::text_of(
                 {"what bytes need at ", detail::shortest_decimal(memory_tbps),
                  " TB/s beyond their FLOPs; weights read ", batches, batches == 1 ? " time a pass" : " times a pass",
-                 is_said ? "" : ", since the number of microbatches is not known: at least",
-                 is_partial ? "; without " : "", detail::listed(moved.unsaid),
-                 moved.read_at_most.empty() ? "" : "; at most those of ", detail::listed(moved.read_at_most)})};
+                 is_said ? "" : " or more: the number of microbatches is unknown", is_partial ? "; without " : "",
+                 detail::listed(moved.unsaid), moved.read_at_most.empty() ? "" : "; at most those of ",
+                 detail::listed(moved.read_at_most)})};
 }
 
 }  // namespace floptally

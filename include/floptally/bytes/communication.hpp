@@ -20,81 +20,92 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Bytes that one rank sends to others in a step, by component, group and collective, and the time that they need.
+/// Bytes that one rank sends to other ranks in a step, by component, group and collective, and the time to send them.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The ways in which the ranks of a group exchange a tensor.
+/// Collective operations in which the ranks of a group exchange a tensor.
 enum class collective : std::uint8_t {
-    all_reduce,      ///< each has a summand and gets the sum
-    all_gather,      ///< each has a part and gets the whole
-    reduce_scatter,  ///< each has a summand and gets a part of the sum
-    all_to_all,      ///< each has a part for each other
-    send             ///< to one other rank
+    all_reduce,      ///< each rank has a summand and gets the whole sum
+    all_gather,      ///< each rank has a part of a tensor and gets the whole tensor
+    reduce_scatter,  ///< each rank has a summand and gets its part of the sum
+    all_to_all,      ///< each rank has a different part for each other rank
+    send             ///< a rank sends a tensor to one other rank
 };
 /// The number of collectives.
 inline constexpr std::size_t collective_count = 5;
 
-/// The name of a collective: "all-reduce", …
-[[nodiscard]] constexpr std::string_view name_of(collective how) {
+/// Returns the name of a collective: "all-reduce", …
+[[nodiscard]] constexpr std::string_view name_of(collective operation) {
     constexpr std::array<std::string_view, collective_count> names{"all-reduce", "all-gather", "reduce-scatter",
                                                                    "all-to-all", "send"};
-    return names[static_cast<std::size_t>(how)];
+    return names[static_cast<std::size_t>(operation)];
 }
 
-/// The ways in which ranks of context parallelism attend to keys of others. As Transformer Engine does it.
+/// Methods of context parallelism by which a rank attends to the keys of other ranks, as Transformer Engine implements
+/// them.
 enum class context_exchange : std::uint8_t {
-    ring,        ///< keys and values go round; in the backward once more, and their gradients back
-    all_gather,  ///< keys and values are gathered, in the backward once more, and their gradients scattered
-    ulysses      ///< queries, keys, values and the output change from shares of tokens to shares of heads and back
+    ring,        ///< keys and values pass around the ring; they do so again in the backward, with their gradients
+    all_gather,  ///< keys and values are gathered, and again in the backward; their gradients are reduce-scattered
+    ulysses      ///< queries, keys, values and the output switch between shards of tokens and shards of heads
 };
-/// Names of the values of `context_exchange`, in their order.
+/// Names of the values of `context_exchange`, in the same order.
 inline constexpr const char* context_exchange_names[] = {"ring", "all_gather", "ulysses"};
 
-/// Elements that each of `ranks` sends, and receives, of a tensor of so many elements: the operand of an all-reduce or
-/// a reduce-scatter, the result of an all-gather, a rank's own part of an all-to-all, what a send sends. A ring passes
-/// chunks of equal size: n - 1 of them for an all-gather or a reduce-scatter, twice as many for an all-reduce. A tensor
-/// that the ranks do not divide is padded to a multiple, as frameworks do.
-[[nodiscard]] constexpr uint128 sent_elements(collective how, std::uint64_t ranks, uint128 elements) {
+/// Returns the elements that each of `ranks` sends (and receives) for a tensor.
+///
+/// `elements` is the size of an all-reduce's or reduce-scatter's input, of an all-gather's result, of all that one
+/// rank holds for an all-to-all, or of a sent tensor. A ring passes chunks of equal size: n - 1 chunks for an
+/// all-gather or a reduce-scatter, twice as many for an all-reduce. A tensor is padded to a multiple of the ranks, as
+/// frameworks do.
+[[nodiscard]] constexpr uint128 sent_elements(collective operation, std::uint64_t ranks, uint128 elements) {
     require_positive(ranks, "ranks");
     if (ranks == 1) {
         return 0;
     }
     const uint128 chunk = elements / ranks + (elements % ranks != 0 ? 1 : 0);
-    return how == collective::send ? elements : (how == collective::all_reduce ? 2 : 1) * (ranks - 1) * chunk;
+    return operation == collective::send ? elements
+                                         : (operation == collective::all_reduce ? 2 : 1) * (ranks - 1) * chunk;
 }
 
 /// Bytes that one rank sends for one component, phase, group and collective.
 struct communicated_bytes {
     component_name component;
-    parallel_axis over = parallel_axis::tp;  ///< whose group exchanges; gradients of dp x cp go over dp
-    collective how = collective::all_reduce;
-    phase during = phase::forward;  ///< weights' gradients, and weights after a step: `backward_weights`
-    std::uint64_t ranks = 1;        ///< of the group
-    uint128 bytes = 0;              ///< that the rank sends, and as many that it receives
-    /// Where `bytes` is an upper bound: what it sends where each token chooses its experts uniformly, an estimate.
+    parallel_axis over = parallel_axis::tp;  ///< the group that exchanges; gradients over dp x cp are listed as dp
+    collective operation = collective::all_reduce;
+    /// The phase of the exchange; `backward_weights` for gradients of weights, and for weights gathered after a step.
+    phase during = phase::forward;
+    std::uint64_t ranks = 1;  ///< number of ranks in the group
+    uint128 bytes = 0;        ///< bytes that the rank sends; it receives as many
+    /// An estimate of `bytes` that assumes that tokens choose experts uniformly. Set only if `bytes` is an upper bound.
     std::optional<uint128> uniform{};
+    /// The part of `expected()` that goes to other nodes, as an average over the ranks of a ring. Empty if the number
+    /// of GPUs on a node is unknown.
+    std::optional<uint128> between_nodes{};
 
-    /// The bytes, or the estimate in place of a bound.
+    /// Returns the estimate if `bytes` is an upper bound, otherwise `bytes`.
     [[nodiscard]] constexpr uint128 expected() const { return uniform.value_or(bytes); }
 };
 
 /// Bytes that one rank sends in a step.
 struct communication {
-    std::vector<communicated_bytes> rows{};
-    /// Components that exchange something which their rows do not say: it is missing here.
+    std::vector<communicated_bytes> entries{};
+    /// Components that exchange tensors of unknown size. Their bytes are missing in `entries`.
     std::vector<std::string> unsaid{};
 
-    /// Bytes of one group, of all.
+    /// Returns the bytes that the rank sends over one group, such as tp.
     [[nodiscard]] uint128 total(parallel_axis over) const {
-        return sum([over](const communicated_bytes& row) { return row.over == over; });
+        return sum([over](const communicated_bytes& entry) { return entry.over == over; });
     }
+    /// Returns the bytes of one component.
     [[nodiscard]] uint128 total(std::string_view component) const {
-        return sum([component](const communicated_bytes& row) { return row.component.view() == component; });
+        return sum([component](const communicated_bytes& entry) { return entry.component.view() == component; });
     }
-    [[nodiscard]] uint128 total(parallel_axis over, collective how) const {
-        return sum([=](const communicated_bytes& row) { return row.over == over && row.how == how; });
+    /// Returns the bytes of one kind of collective over one group.
+    [[nodiscard]] uint128 total(parallel_axis over, collective operation) const {
+        return sum([=](const communicated_bytes& entry) { return entry.over == over && entry.operation == operation; });
     }
+    /// Returns the bytes of all entries.
     [[nodiscard]] uint128 total() const {
         return sum([](const communicated_bytes&) { return true; });
     }
@@ -103,60 +114,90 @@ struct communication {
     template <class Belongs>
     [[nodiscard]] uint128 sum(Belongs belongs) const {
         uint128 all = 0;
-        for (const communicated_bytes& row : rows) {
-            all += belongs(row) ? row.bytes : uint128{0};
+        for (const communicated_bytes& entry : entries) {
+            all += belongs(entry) ? entry.bytes : uint128{0};
         }
         return all;
     }
 };
 
-/// Gigabytes (10⁹ bytes) that one rank sends in a second over a group: what nccl-tests call the bus bandwidth. A group
-/// without one has no time.
+/// The bandwidth of each group in gigabytes (10⁹ bytes) a second that one rank sends: the "bus bandwidth" of
+/// nccl-tests. Bytes of a group without a bandwidth take the bandwidths of links within and between nodes. Without
+/// these, no time is computed.
 struct group_bandwidths {
     std::array<std::optional<double>, parallel_axis_count> gbps{};
+    std::optional<double> within_nodes{};
+    std::optional<double> between_nodes{};
+    std::uint64_t gpus_per_node = 0;  ///< consecutive ranks on one node, such as 8 or 72; 0: unknown
 
-    /// These and that of one more group.
+    /// Returns a copy with the bandwidth of one more group. Throws `error` unless it is finite and positive.
     [[nodiscard]] group_bandwidths with(parallel_axis over, double gigabytes_per_second) const {
         detail::require_finite_positive(gigabytes_per_second, detail::text_of({"bandwidth_", name_of(over)}).c_str());
         group_bandwidths all = *this;
         all.gbps[static_cast<std::size_t>(over)] = gigabytes_per_second;
         return all;
     }
-    /// The bandwidth of a group. Gradients of experts go where those of other weights go, unless that is said.
+    /// Throws `error` unless bandwidths within and between nodes are given together, with the size of a node.
+    void require_nodes() const {
+        if (within_nodes.has_value() != between_nodes.has_value()) {
+            throw error("network_gbps", "must give both within and between, or neither");
+        }
+        if (within_nodes && gpus_per_node == 0) {
+            throw error("gpus_per_node", "is missing: bandwidths within and between nodes need it");
+        }
+    }
+
+    /// Returns the bandwidth of a group. expert_dp and dp_replicate default to the bandwidth of dp, etp to that of tp.
     [[nodiscard]] std::optional<double> of(parallel_axis over) const {
         const std::optional<double>& own = gbps[static_cast<std::size_t>(over)];
-        return own || over != parallel_axis::expert_dp ? own : gbps[static_cast<std::size_t>(parallel_axis::dp)];
+        const bool is_of_data = over == parallel_axis::expert_dp || over == parallel_axis::dp_replicate;
+        return own                          ? own
+               : is_of_data                 ? gbps[static_cast<std::size_t>(parallel_axis::dp)]
+               : over == parallel_axis::etp ? gbps[static_cast<std::size_t>(parallel_axis::tp)]
+                                            : std::nullopt;
     }
 };
 
-/// The time of one group's bytes.
+/// The time that one rank needs to send the bytes of one group.
 struct communication_time {
     parallel_axis over = parallel_axis::tp;
-    uint128 bytes = 0;                ///< that a rank sends; of a bound the estimate
-    std::optional<double> seconds{};  ///< none where no bandwidth is given
-    bool is_estimate = false;         ///< tokens are taken to choose experts uniformly
+    uint128 bytes = 0;                       ///< bytes that a rank sends; an estimate if only an upper bound is known
+    std::optional<double> seconds{};         ///< time in seconds; empty if the group has no bandwidth
+    bool is_estimate = false;                ///< true: the bytes assume that tokens choose experts uniformly
+    std::optional<uint128> between_nodes{};  ///< the part of `bytes` that goes to other nodes
 };
 
-/// The time that each group's bytes need where nothing else runs and every rank sends and receives at once, at the
-/// bandwidth that it is given, latency left out: a lower bound of a run that does not overlap them. Groups that
-/// exchange nothing are not listed.
+/// Returns the time that each group's bytes need at its bandwidth. It assumes that nothing else runs, that every rank
+/// sends and receives at the same time, and that latency is 0. So the time is a lower bound for a run without overlap.
+/// Links within and between nodes work at the same time, so the slower of the two counts. Groups without bytes are left
+/// out.
 [[nodiscard]] inline std::vector<communication_time> communication_times(const communication& sent,
                                                                          const group_bandwidths& bandwidths) {
     std::vector<communication_time> times;
     for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
         communication_time group{.over = static_cast<parallel_axis>(axis)};
-        for (const communicated_bytes& row : sent.rows) {
-            if (row.over == group.over) {
-                group.bytes += row.expected();
-                group.is_estimate = group.is_estimate || row.uniform;
+        for (const communicated_bytes& entry : sent.entries) {
+            if (entry.over == group.over) {
+                group.bytes += entry.expected();
+                group.is_estimate = group.is_estimate || entry.uniform;
+                if (entry.between_nodes) {
+                    group.between_nodes = group.between_nodes.value_or(0) + *entry.between_nodes;
+                }
             }
         }
         if (group.bytes == 0) {
             continue;
         }
+        const auto seconds_for = [](uint128 bytes, double gbps) { return to_double(flops{bytes}) / 1e9 / gbps; };
         if (const std::optional<double> gbps = bandwidths.of(group.over)) {
             detail::require_finite_positive(*gbps, detail::text_of({"bandwidth_", name_of(group.over)}).c_str());
-            group.seconds = to_double(flops{group.bytes}) / 1e9 / *gbps;
+            group.seconds = seconds_for(group.bytes, *gbps);
+        } else if (bandwidths.within_nodes && bandwidths.between_nodes && group.between_nodes) {
+            detail::require_finite_positive(*bandwidths.within_nodes, "bandwidth_within");
+            detail::require_finite_positive(*bandwidths.between_nodes, "bandwidth_between");
+            const double within = seconds_for(group.bytes - *group.between_nodes, *bandwidths.within_nodes);
+            const double between = seconds_for(*group.between_nodes, *bandwidths.between_nodes);
+            group.seconds = within > between ? within : between;
         }
         times.push_back(group);
     }

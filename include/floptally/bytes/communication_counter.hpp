@@ -5,18 +5,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/bytes/communication.hpp>
 #include <floptally/bytes/detail/batch_units.hpp>
-#include <floptally/bytes/detail/exchange_rows.hpp>
-#include <floptally/bytes/detail/tensor_exchanges.hpp>
+#include <floptally/bytes/detail/exchange_entries.hpp>
+#include <floptally/bytes/detail/moved_elements.hpp>
+#include <floptally/bytes/detail/tensor_flow.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/count/logits.hpp>
 #include <floptally/count/plan_walk.hpp>
 #include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
+#include <floptally/descriptors/sharding.hpp>
+#include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/rank_work.hpp>
@@ -24,117 +30,468 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The bytes that one rank sends in a step, from a model's parts, a plan, a layout and the rank's tally.
+/// Counts the bytes that one rank sends in a step, from a model's parts, a plan, a layout and the rank's tally.
 
-namespace floptally {
+namespace floptally::inline v0_3::detail {
 
-/// How ranks exchange what they share.
-struct communication_options {
-    rank_options ranks{};                   ///< how the model is cut, sequence parallelism too
-    zero_stage sharded = zero_stage::none;  ///< what ranks of data parallelism split
+// Finds the exchanges of tensor, expert and context parallelism in a part of a model. They follow from how its entries
+// are sharded and from the values that the entries read and write.
+
+/// The sizes of a rank's groups that exchange activations, and how they exchange them.
+struct activation_groups {
+    const parallel_layout& layout;
+    std::uint64_t gpus_per_node = 0;
+    std::uint64_t tp = 1;
+    std::uint64_t ep = 1;
+    std::uint64_t etp = 1;
+    std::uint64_t cp = 1;
+    bool sequence_parallel = false;
     context_exchange context = context_exchange::ring;
-    std::uint64_t microbatches = 1;  ///< of the step that the rank runs
-    std::uint64_t token_ranks = 1;   ///< that share the tally's tokens: those of cp where it has whole sequences
-    /// Bits of an element: of activations, of gradients as they are added up over ranks, of weights as they are
-    /// gathered.
+    std::uint64_t bits = 16;
+};
+
+/// Adds the exchanges of a part of a model to the exchanges of a rank.
+class part_exchanges {
+  public:
+    part_exchanges(const activation_groups& groups, const weight_states& states, const batch_units& units,
+                   exchange_entries& to, std::vector<std::string>& unsaid)
+        : groups_(groups), states_(states), units_(units), to_(to), unsaid_(unsaid) {}
+
+    void put(const model_part& part, std::size_t index) {
+        part_ = &part;
+        index_ = index;
+        if (groups_.tp > 1) {
+            put_tensor_parallel();
+        }
+        if (groups_.ep > 1 || groups_.etp > 1) {
+            put_experts();
+        }
+        if (groups_.cp > 1 && part.in() == modality::text) {
+            put_context_parallel();
+        }
+    }
+
+  private:
+    using moment = exchange_moment;
+
+    [[nodiscard]] const cost& entries() const { return part_->cost; }
+
+    void put_entry(const cost_entry& like, parallel_axis over, std::uint64_t ranks, collective operation, moment when,
+                   std::uint64_t count, std::uint64_t of_adapter = 0) {
+        to_.put(index_, entries(), like,
+                {.over = over,
+                 .operation = operation,
+                 .ranks = ranks,
+                 .when = when,
+                 .bits = groups_.bits,
+                 .between = between_nodes(over, operation)},
+                count, of_adapter);
+    }
+    [[nodiscard]] node_share between_nodes(parallel_axis over, collective operation, bool keeps_own = false) const {
+        const rank_group group = groups_.layout.group(over);
+        return operation == collective::all_to_all
+                   ? all_to_all_between_nodes(group, groups_.layout.rank(), groups_.gpus_per_node, keeps_own)
+                   : ring_between_nodes(group, groups_.gpus_per_node);
+    }
+    void put_tp(const cost_entry& like, collective operation, moment when, std::uint64_t count,
+                std::uint64_t of_adapter = 0) {
+        put_entry(like, parallel_axis::tp, groups_.tp, operation, when, count, of_adapter);
+    }
+
+    void note_unsaid(const cost_entry& entry) {
+        const std::string name(entries().components()[entry.component].view());
+        if (std::find(unsaid_.begin(), unsaid_.end(), name) == unsaid_.end()) {
+            unsaid_.push_back(name);
+        }
+    }
+
+    [[nodiscard]] bool trains(const cost_entry& entry) const {
+        for (std::uint64_t n = 0; n < part_->repeat; ++n) {
+            const std::uint64_t layer = part_->first_layer == no_layer ? no_layer : part_->first_layer + n;
+            if (states_.trains(*part_, layer, entry)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void put_tensor_parallel() {
+        const tensor_flow flow(entries());
+        const moved_elements moved(entries(), units_);
+        std::vector<const cost_entry*> entered;
+        for (const cost_entry& entry : entries().entries()) {
+            const bool is_table = meaning_of(entry.kind).operands == term_operands::table;
+            if (entry.padded == 0 || entry.sharding.by == sharding_kind::experts) {
+                continue;
+            }
+            if (is_table && entry.sharding.by == sharding_kind::vocabulary && entry.sharding.units != 0) {
+                end_shard(entry, entry.padded / 2 / entry.sharding.units * units_.of(entries(), entry),
+                          moment::backward_weights);
+            } else if (moved_elements::is_matrix(entry) && tensor_flow::is_split(entry)) {
+                const elements in = moved.read(entry);
+                const elements out = moved.written(entry);
+                if (entry.per_rank.in == 0 || !in || !out || entry.flow.reads == 0) {
+                    note_unsaid(entry);
+                } else if (flow.makes_summands(entry)) {
+                    end_shard(entry, *out, moment::backward);
+                } else {
+                    begin_shard(entry, entered, flow, *in);
+                }
+                if (entry.kind == term::lm_head && entry.sharding.by == sharding_kind::vocabulary) {
+                    put_loss(entry);
+                }
+                if (trains(entry) && !states_.is_trainable(*part_, part_->first_layer, entry)) {
+                    note_unsaid(entry);  // the exchanges of a sharded adapter are unknown
+                }
+            }
+        }
+    }
+
+    /// Adds the all-reduce of a row-split matrix's result. In the backward each rank has the whole gradient already.
+    /// With sequence parallelism the ranks all-gather that gradient.
+    void end_shard(const cost_entry& entry, std::uint64_t out, moment when) {
+        put_tp(entry, groups_.sequence_parallel ? collective::reduce_scatter : collective::all_reduce, moment::forward,
+               out);
+        if (groups_.sequence_parallel) {
+            put_tp(entry, collective::all_gather, when, out);
+        }
+    }
+
+    /// Adds the exchanges of a value that every rank reads whole: the sum of its gradients over ranks. With sequence
+    /// parallelism the value is gathered for the forward and again for the gradient of weights. Matrices of one
+    /// component that read the same value share these exchanges.
+    void begin_shard(const cost_entry& entry, std::vector<const cost_entry*>& entered, const tensor_flow& flow,
+                     std::uint64_t in) {
+        for (const cost_entry* const known : entered) {
+            const bool same = known->component == entry.component && known->flow.reads == entry.flow.reads &&
+                              known->weight != entry.weight && known->what == entry.what && known->in == entry.in;
+            if (same && flow.needed_whole(*known) == flow.needed_whole(entry)) {
+                return;
+            }
+        }
+        entered.push_back(&entry);
+        const std::uint64_t width = std::max(in, width_in_core(entry, flow));
+        put_tp(entry, groups_.sequence_parallel ? collective::reduce_scatter : collective::all_reduce,
+               moment::backward_data, width);
+        if (groups_.sequence_parallel) {
+            put_tp(entry, collective::all_gather, moment::forward, width);
+            const cost_entry* trained_reader = &entry;
+            for (const cost_entry& other : entries().entries()) {
+                const bool alike = other.component == entry.component && other.flow.reads == entry.flow.reads &&
+                                   moved_elements::is_matrix(other) && trains(other);
+                trained_reader = alike && !trains(*trained_reader) ? &other : trained_reader;
+            }
+            put_tp(*trained_reader, collective::all_gather, moment::backward_weights, in, in);
+        }
+    }
+
+    /// Returns the number of elements of a value that an attention core with shared heads also reads. For a latent
+    /// (MLA) these are the elements with positions, which the matrix does not read. Returns 0 if no core reads the
+    /// value.
+    [[nodiscard]] std::uint64_t width_in_core(const cost_entry& entry, const tensor_flow& flow) const {
+        const moved_elements moved(entries(), units_);
+        const value::set whole = flow.needed_whole(entry);
+        for (const cost_entry& core : entries().entries()) {
+            if (core.kind == term::scores && (flow.needed_whole(core) & whole & ~value::stream) != 0) {
+                for (const cost_entry& maker : entries().entries()) {
+                    if (moved_elements::is_matrix(maker) && (maker.flow.writes & whole) != 0) {
+                        return moved.written(maker).value_or(0);
+                    }
+                }
+            }
+        }
+        return 0;
+    }
+
+    /// Adds the exchange of a loss over a sharded vocabulary: for each token the largest logit, the label's logit and
+    /// the sum of exponentials, in 32 bits.
+    void put_loss(const cost_entry& head) {
+        to_.put(index_, entries(), head,
+                {.operation = collective::all_reduce,
+                 .ranks = groups_.tp,
+                 .when = moment::backward,
+                 .bits = 32,
+                 .between = between_nodes(parallel_axis::tp, collective::all_reduce)},
+                3 * checked(units_.of(entries(), head), "loss"));
+    }
+
+    /// Adds the copies of tokens that go to the ranks of their experts and come back. As an upper bound, all copies of
+    /// a rank's tokens leave it.
+    void put_experts() {
+        const moved_elements moved(entries(), units_);
+        const tensor_flow flow(entries());
+        std::vector<const cost_entry*> entered;
+        for (const cost_entry& entry : entries().entries()) {
+            if (entry.sharding.by != sharding_kind::experts || entry.padded == 0 || !moved_elements::is_matrix(entry)) {
+                continue;
+            }
+            const elements in = moved.read(entry);
+            const elements out = moved.written(entry);
+            if (entry.what == accumulator::routed || entry.per_rank.in == 0 || entry.flow.reads == 0 || !in || !out) {
+                note_unsaid(entry);
+                continue;
+            }
+            const bool ends = flow.makes_summands(entry);
+            const bool is_new = std::none_of(entered.begin(), entered.end(), [&](const cost_entry* known) {
+                return known->component == entry.component && known->flow.reads == entry.flow.reads;
+            });
+            if (!ends && is_new) {
+                entered.push_back(&entry);
+            }
+            if (ends || is_new) {
+                put_copies(entry, ends ? *out : *in, ends);
+            }
+        }
+    }
+
+    /// Adds the exchanges of `copies`, the copies of the tokens that all tp ranks share. Each rank sends its share to
+    /// the ranks of its experts. There the etp ranks of an expert gather the copies that all of them received.
+    void put_copies(const cost_entry& entry, std::uint64_t copies, bool ends) {
+        if (groups_.tp > 1 && !groups_.sequence_parallel) {
+            throw error(
+                "sequence_parallel",
+                "is off while tensor parallel ranks share experts, so that each would send every token: turn it on");
+        }
+        const std::uint64_t of_rank = copies / groups_.tp + (copies % groups_.tp != 0 ? 1 : 0);
+        if (groups_.ep > 1) {
+            const exchange kind{.over = parallel_axis::ep,
+                                .operation = collective::all_to_all,
+                                .ranks = groups_.ep,
+                                .when = moment::forward,
+                                .bits = groups_.bits,
+                                .is_bound = true,
+                                .between = between_nodes(parallel_axis::ep, collective::all_to_all, true)};
+            exchange back = kind;
+            back.when = ends ? moment::backward : moment::backward_data;
+            to_.put(index_, entries(), entry, kind, of_rank);
+            to_.put(index_, entries(), entry, back, of_rank);
+        }
+        if (groups_.etp > 1) {
+            const std::uint64_t gathered = checked(of_rank, "bytes") * groups_.etp;
+            const auto put_etp = [&](collective operation, moment when) {
+                put_entry(entry, parallel_axis::etp, groups_.etp, operation, when, gathered);
+            };
+            put_etp(ends ? collective::reduce_scatter : collective::all_gather, moment::forward);
+            put_etp(ends ? collective::all_gather : collective::reduce_scatter,
+                    ends ? moment::backward : moment::backward_data);
+        }
+    }
+
+    void put_context_parallel() {
+        const moved_elements moved(entries(), units_);
+        std::vector<std::uint32_t> done;
+        for (const cost_entry& entry : entries().entries()) {
+            if (entry.padded != 0 && moved_elements::is_state(entry)) {
+                // The bytes are unknown, because kernels differ in how they pass a state from one rank's tokens to the
+                // next.
+                note_unsaid(entry);
+            }
+            const bool is_new = std::find(done.begin(), done.end(), entry.component) == done.end();
+            if (entry.kind != term::scores || entry.padded == 0 || !is_new) {
+                continue;
+            }
+            done.push_back(entry.component);
+            const moved_elements::core core = moved.core_of(entry.component);
+            const elements keys = keys_of(moved, core, entry);
+            const elements both = moved.core_operands(core);
+            const elements result = moved.core_result(core);
+            if (core.over == nullptr || core.over->reads_other_side() || core.over->is_of_other_side() || !keys ||
+                !both || !result) {
+                note_unsaid(entry);
+                continue;
+            }
+            const std::uint64_t shares = shares_of_keys(entries(), entry, groups_.tp);
+            cost_entry kernel = entry;  // the kernel's backward runs if any operand needs a gradient
+            kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
+            put_core(kernel, *keys / shares, *both - *keys, *result);
+        }
+    }
+
+    void put_core(const cost_entry& kernel, std::uint64_t keys, std::uint64_t queries, std::uint64_t result) {
+        const std::uint64_t all = checked(keys, "bytes") * groups_.cp;
+        const auto put_cp = [&](collective operation, moment when, std::uint64_t count) {
+            put_entry(kernel, parallel_axis::cp, groups_.cp, operation, when, count);
+        };
+        switch (groups_.context) {
+            case context_exchange::ring:
+                put_cp(collective::send, moment::forward, all - keys);
+                put_cp(collective::send, moment::backward_data, 2 * checked(all - keys, "bytes"));
+                break;
+            case context_exchange::all_gather:
+                put_cp(collective::all_gather, moment::forward, all);
+                put_cp(collective::all_gather, moment::backward_data, all);
+                put_cp(collective::reduce_scatter, moment::backward_data, all);
+                break;
+            case context_exchange::ulysses:
+                const std::uint64_t own = checked(keys, "bytes") + (queries + result) / groups_.tp;
+                put_cp(collective::all_to_all, moment::forward, own);
+                put_cp(collective::all_to_all, moment::backward_data, own);
+                break;
+        }
+    }
+
+    /// Returns the elements of keys and values of the rank's own tokens. Queries are left out if one matrix makes
+    /// queries, keys and values.
+    [[nodiscard]] elements keys_of(const moved_elements& moved, const moved_elements::core& core,
+                                   const cost_entry& entry) const {
+        if (core.q != 0 && (core.k & core.q) == core.q) {
+            return checked(moved.cached_per_key(entry), "bytes") * units_.of(entries(), cost_entry{.in = entry.in});
+        }
+        return moved.core_keys(core);
+    }
+
+    const activation_groups& groups_;
+    const weight_states& states_;
+    const batch_units& units_;
+    exchange_entries& to_;
+    std::vector<std::string>& unsaid_;
+    const model_part* part_ = nullptr;
+    std::size_t index_ = 0;
+};
+
+}  // namespace floptally::detail
+
+namespace floptally::inline v0_3 {
+
+/// Options of how ranks exchange tensors.
+struct communication_options {
+    rank_options ranks{};                   ///< how the model is split over ranks, including sequence parallelism
+    zero_stage sharded = zero_stage::none;  ///< the states that data-parallel ranks shard (ZeRO)
+    context_exchange context = context_exchange::ring;
+    std::uint64_t microbatches = 1;  ///< microbatches that the rank runs in a step
+    /// Number of ranks that share the tally's tokens: cp if the tally has whole sequences, else 1.
+    std::uint64_t token_ranks = 1;
+    /// Bits of an element as it is sent, for activations, for gradients in their sum over ranks, and for gathered
+    /// weights.
     element_bits bits{};
+    /// Consecutive ranks on one node, such as 8 or 72, to split the bytes into those within and between nodes. 0:
+    /// unknown.
+    std::uint64_t gpus_per_node = 0;
 };
 
 namespace detail {
 
-/// Exchanges of weights and their gradients. `parts` are the rank's share.
+/// Adds the exchanges of weights and of their gradients over data-parallel ranks. `parts` are the rank's share of the
+/// model.
 inline void put_data_parallel(std::span<const model_part> parts, const parallel_layout& layout,
-                              const communication_options& how, exchange_rows& to) {
+                              const communication_options& options, exchange_entries& to) {
     const parallel_sizes& sizes = layout.sizes();
-    const bool each_microbatch = how.sharded >= zero_stage::gradients;
+    const bool each_microbatch = options.sharded >= zero_stage::gradients;
     const auto is_here = [](term kind) {
         return [kind](const model_part& part) {
-            return !part.elsewhere && std::any_of(part.cost.rows().begin(), part.cost.rows().end(),
-                                                  [kind](const cost_row& row) { return row.kind == kind; });
+            return !part.elsewhere && std::any_of(part.cost.entries().begin(), part.cost.entries().end(),
+                                                  [kind](const cost_entry& entry) { return entry.kind == kind; });
         };
     };
     const bool has_head = std::any_of(parts.begin(), parts.end(), is_here(term::lm_head));
     const bool has_table = std::any_of(parts.begin(), parts.end(), is_here(term::tied_embedding));
     const bool is_tied = std::any_of(parts.begin(), parts.end(), [](const model_part& part) {
-        return std::any_of(part.cost.rows().begin(), part.cost.rows().end(),
-                           [](const cost_row& row) { return row.kind == term::tied_embedding; });
+        return std::any_of(part.cost.entries().begin(), part.cost.entries().end(),
+                           [](const cost_entry& entry) { return entry.kind == term::tied_embedding; });
     });
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const cost& part = parts[i].cost;
-        for (const cost_row& row : parts[i].elsewhere
-                                       ? std::span<const cost_row>{}
-                                       : std::span<const cost_row>(part.rows().begin(), part.rows().end())) {
-            if (!has_weight(row.kind)) {
+        for (const cost_entry& entry :
+             parts[i].elsewhere ? std::span<const cost_entry>{}
+                                : std::span<const cost_entry>(part.entries().begin(), part.entries().end())) {
+            if (!has_weight(entry.kind)) {
                 continue;
             }
-            const bool of_experts = row.dealt.by == tensor_split::experts;
+            const bool of_experts = entry.sharding.by == sharding_kind::experts;
+            const bool is_split = options.sharded != zero_stage::none;
+            const rank_group all = of_experts ? layout.group(parallel_axis::expert_dp)
+                                              : layout.group(parallel_axis::dp | parallel_axis::cp);
+            const rank_group sharing = is_split ? layout.sharding_group(of_experts) : all;
+            const auto between = [&](const rank_group& group) {
+                return ring_between_nodes(group, options.gpus_per_node);
+            };
             exchange kind{.over = of_experts ? parallel_axis::expert_dp : parallel_axis::dp,
-                          .how = how.sharded == zero_stage::none ? collective::all_reduce : collective::reduce_scatter,
-                          .ranks = sizes.dp * sizes.cp / (of_experts ? sizes.ep : 1),
+                          .operation = is_split ? collective::reduce_scatter : collective::all_reduce,
+                          .ranks = sharing.size(),
                           .when = exchange_moment::backward_weights,
-                          .bits = how.bits.gradients,
-                          .times = each_microbatch ? how.microbatches : 1,
-                          .is_of_adapters = true};
-            // A tied table and the lm_head on another stage are copies, whose gradients these two stages add up.
-            const bool is_copy = row.kind == term::tied_embedding && !has_head;
-            const std::uint64_t stored = is_copy ? row.padded / 2 : row.parameters;
-            const std::uint64_t of_adapter = row.per_rank.parameters;
-            to.put(i, part, row, kind, stored, of_adapter);
-            if (is_copy || (row.kind == term::lm_head && is_tied && !has_table)) {
+                          .bits = options.bits.gradients,
+                          .times = each_microbatch ? options.microbatches : 1,
+                          .is_of_adapters = true,
+                          .between = between(sharing)};
+            // If the lm_head is on another stage, each stage has a copy of the tied table. The two stages add up their
+            // gradients.
+            const bool is_copy = entry.kind == term::tied_embedding && !has_head;
+            const std::uint64_t stored = is_copy ? entry.padded / 2 : entry.parameters;
+            const std::uint64_t of_adapter = entry.per_rank.parameters;
+            to.put(i, part, entry, kind, stored, of_adapter);
+            if (is_split && sizes.dp_replicate > 1) {
+                // The replicas add up their shards of the gradients.
+                exchange of_replicas = kind;
+                of_replicas.over = parallel_axis::dp_replicate;
+                of_replicas.operation = collective::all_reduce;
+                of_replicas.ranks = sizes.dp_replicate;
+                of_replicas.between = between(layout.replica_group(of_experts));
+                const auto shard = [&](std::uint64_t weights) {
+                    return weights / sharing.size() + (weights % sharing.size() != 0 ? 1 : 0);
+                };
+                to.put(i, part, entry, of_replicas, shard(stored), shard(of_adapter));
+            }
+            if (is_copy || (entry.kind == term::lm_head && is_tied && !has_table)) {
                 exchange of_copies = kind;
                 of_copies.over = parallel_axis::pp;
-                of_copies.how = collective::all_reduce;
+                of_copies.operation = collective::all_reduce;
                 of_copies.ranks = 2;
                 of_copies.times = 1;
-                to.put(i, part, row, of_copies, stored);
+                const rank_group stages = layout.group(parallel_axis::pp);
+                of_copies.between = message_between_nodes(stages[0], stages[stages.size() - 1], options.gpus_per_node);
+                to.put(i, part, entry, of_copies, stored);
             }
-            if (how.ranks.tensor.sequence_parallel && row.dealt.by == tensor_split::replicated) {
+            if (options.ranks.tensor.sequence_parallel && entry.sharding.by == sharding_kind::replicated) {
                 exchange of_tokens = kind;
                 of_tokens.over = parallel_axis::tp;
-                of_tokens.how = collective::all_reduce;
+                of_tokens.operation = collective::all_reduce;
                 of_tokens.ranks = sizes.tp;
                 of_tokens.times = 1;
-                to.put(i, part, row, of_tokens, stored, of_adapter);
+                of_tokens.between = between(layout.group(parallel_axis::tp));
+                to.put(i, part, entry, of_tokens, stored, of_adapter);
             }
-            kind.how = collective::all_gather;
-            kind.bits = how.bits.weights;
-            kind.times = how.sharded == zero_stage::weights ? how.microbatches : 1;
-            if (how.sharded == zero_stage::weights) {
+            kind.operation = collective::all_gather;
+            kind.bits = options.bits.weights;
+            kind.times = options.sharded == zero_stage::weights ? options.microbatches : 1;
+            if (options.sharded == zero_stage::weights) {
                 kind.when = exchange_moment::first_forward;
-                to.put(i, part, row, kind, stored, of_adapter);
+                to.put(i, part, entry, kind, stored, of_adapter);
                 kind.when = exchange_moment::backward;
-                to.put(i, part, row, kind, stored, of_adapter);
-            } else if (how.sharded != zero_stage::none) {
-                to.put(i, part, row, kind, stored, of_adapter);
+                to.put(i, part, entry, kind, stored, of_adapter);
+            } else if (is_split) {
+                to.put(i, part, entry, kind, stored, of_adapter);
             }
         }
     }
 }
 
-/// The width of the hidden states that enter a part, as its first matrix over them reads them, and that row; null where
-/// no row says it.
-[[nodiscard]] inline const cost_row* reader_of_stream(const cost& part, std::uint64_t& width) {
-    for (const cost_row& row : part.rows()) {
-        const bool reads = meaning_of(row.kind).operands == term_operands::matrix && row.flow.reads == value::stream;
-        if (reads && row.per_rank.padded_out != 0 && row.what == statistic::tokens) {
-            width = row.padded / row.per_rank.padded_out;
-            return &row;
+/// Returns the entry of a part's first matrix that reads the hidden states, and sets `width` to their width. Returns
+/// null if no entry has the width.
+[[nodiscard]] inline const cost_entry* reader_of_stream(const cost& part, std::uint64_t& width) {
+    for (const cost_entry& entry : part.entries()) {
+        const bool reads =
+            meaning_of(entry.kind).operands == term_operands::matrix && entry.flow.reads == value::stream;
+        if (reads && entry.per_rank.padded_out != 0 && entry.what == accumulator::tokens) {
+            width = entry.padded / entry.per_rank.padded_out;
+            return &entry;
         }
     }
     return nullptr;
 }
 
-/// Hidden states go from each chunk of layers to the next, and their gradients back. `parts` are cut for the pipeline
-/// and not for tensor parallelism.
+/// Adds the hidden states that each chunk of layers sends to the next, and the gradients that come back. `parts` are
+/// split over pipeline ranks, but not over tensor-parallel ranks.
 inline void put_pipeline(std::span<const model_part> parts, const parallel_layout& layout,
-                         const communication_options& how, const training_plan& plan, const batch_units& units,
+                         const communication_options& options, const training_plan& plan, const batch_units& units,
                          communication& into) {
-    const std::uint64_t tp = how.ranks.tensor.sequence_parallel ? layout.sizes().tp : 1;
-    std::vector<model_part> all;  // counted on whichever rank: gradients that a rank sends are of its first layer
+    const std::uint64_t tp = options.ranks.tensor.sequence_parallel ? layout.sizes().tp : 1;
+    // Parts of all ranks, because the gradients that a rank sends belong to its first layer.
+    std::vector<model_part> all;
     struct boundary {
         std::size_t first;
         std::size_t last;
-        bool is_before_others;  ///< the rank sends hidden states, else it sends their gradients
+        bool is_before_others;  ///< true: the rank sends hidden states; false: it sends their gradients
+        std::uint64_t times = 1;
     };
     std::vector<boundary> boundaries;
     const model_part* before = nullptr;
@@ -148,7 +505,7 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
         for (const bool is_first : {true, false}) {
             for (model_part part : run) {
                 part.elsewhere = false;
-                if (is_cut) {  // its first layer alone
+                if (is_cut) {  // keeps only the first layer of the part
                     part.first_layer += is_first ? 0 : 1;
                     part.repeat = is_first ? 1 : part.repeat - 1;
                 }
@@ -161,85 +518,125 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
             into.unsaid.emplace_back("cross_attention");
         }
     });
-    exchange_rows rows(all);
-    for (const boundary& here : boundaries) {
-        const cost_row* reader = nullptr;
-        for (std::size_t i = here.first; i < here.last && reader == nullptr; ++i) {
+    // A chunk without layers passes hidden states and gradients on, too. Layers alone do not show it.
+    const std::uint64_t own = layout.coordinate(parallel_axis::pp);
+    const std::uint64_t num_chunks = layout.sizes().pp * layout.sizes().vpp;
+    for (const bool forward : {true, false}) {
+        std::uint64_t sends = 0;
+        for (std::uint64_t chunk = own; chunk < num_chunks; chunk += layout.sizes().pp) {
+            sends += chunk != (forward ? num_chunks - 1 : 0) ? 1 : 0;
+        }
+        for (const boundary& cut : boundaries) {
+            sends -= cut.is_before_others == forward && sends != 0 ? 1 : 0;
+        }
+        std::uint64_t width = 0;
+        for (std::size_t i = parts.size(); i-- > 0 && sends != 0;) {
+            const bool is_layer = parts[i].first_layer != no_layer && parts[i].role == part_role::layer;
+            if (is_layer && reader_of_stream(parts[i].cost, width) != nullptr) {
+                model_part last = parts[i];
+                last.first_layer += last.repeat - 1;
+                last.repeat = 1;
+                last.elsewhere = false;
+                all.push_back(last);
+                boundaries.push_back({all.size() - 1, all.size(), forward, sends});
+                sends = 0;
+            }
+        }
+    }
+    exchange_entries entries(all);
+    for (const boundary& cut : boundaries) {
+        const cost_entry* reader = nullptr;
+        for (std::size_t i = cut.first; i < cut.last && reader == nullptr; ++i) {
             std::uint64_t width = 0;
             reader = reader_of_stream(all[i].cost, width);
             if (reader != nullptr) {
                 const std::uint64_t states = checked(width, "bytes") * units.of(all[i].cost, *reader);
+                const rank_group stages = layout.group(parallel_axis::pp);
+                const std::uint64_t stage = layout.coordinate(parallel_axis::pp);
+                const std::uint64_t pp = stages.size();
                 const exchange kind{
                     .over = parallel_axis::pp,
-                    .how = collective::send,
-                    .ranks = layout.sizes().pp,
-                    .when = here.is_before_others ? exchange_moment::first_forward : exchange_moment::backward_data,
-                    .bits = how.bits.activations};
-                rows.put(i, all[i].cost, *reader, kind, states / tp + (states % tp != 0 ? 1 : 0));
+                    .operation = collective::send,
+                    .ranks = pp,
+                    .when = cut.is_before_others ? exchange_moment::first_forward : exchange_moment::backward_data,
+                    .bits = options.bits.activations,
+                    .times = cut.times,
+                    .between =
+                        message_between_nodes(layout.rank(), stages[(stage + (cut.is_before_others ? 1 : pp - 1)) % pp],
+                                              options.gpus_per_node)};
+                entries.put(i, all[i].cost, *reader, kind, states / tp + (states % tp != 0 ? 1 : 0));
             }
         }
         if (reader == nullptr) {
             into.unsaid.emplace_back("pipeline");
         }
     }
-    rows.count(plan, into);
+    entries.count(plan, into);
 }
 
 }  // namespace detail
 
-/// The bytes that the layout's rank sends in a step, each collective as a ring does it (`sent_elements`):
+/// Counts the bytes that the layout's rank sends in a step. Each collective runs as a ring (`sent_elements`).
 ///
-/// - Tensor parallel: a value that ranks need whole before their columns has an all-reduce of its gradient, a matrix
-///   whose rows they share one of its result, of q, k and v (gate and up) one together; of a shared vocabulary the
-///   look-up, and three numbers a token of the loss. With sequence parallelism all-gather and reduce-scatter in their
-///   places, the value gathered once more for the gradient of weights, and gradients of weights that every rank stores
-///   added up.
-/// - Experts: each copy of a token goes to its expert's rank and back (all-to-all). How many leave a rank is the
-///   router's choice: `bytes` is of all, `uniform` of (n - 1) / n. Tensor parallel ranks gather the copies and scatter
-///   the results, as Megatron-Core's all-to-all dispatcher does.
-/// - Context parallel: keys and values, by `context_exchange`.
-/// - Data parallel: gradients over dp x cp, of experts over what is left of it; by `sharded` gradients and weights.
-/// - Pipeline: hidden states of each chunk of layers to the next and gradients back, a tensor parallel rank's share of
-///   them with sequence parallelism. A tied table that the first and the last stage have is added up by them.
+/// - Tensor parallel: A value that ranks need whole before a column-split matrix has an all-reduce of its gradient. A
+///   row-split matrix has an all-reduce of its result. Matrices that read the same value (q, k and v; gate and up)
+///   share one all-reduce. A sharded vocabulary adds an exchange of the look-up's result, and of three numbers a
+///   token for the loss. Sequence parallelism replaces each all-reduce by an all-gather and a reduce-scatter. The value
+///   is then gathered again for the gradient of weights, and gradients of replicated weights are added up.
+/// - Experts: Each copy of a token goes to the rank of its expert and back (all-to-all). The router decides how many
+///   copies leave a rank: `bytes` counts all of them, `uniform` counts (n - 1) / n. The etp ranks of an expert gather
+///   the copies and scatter the results, as Megatron-Core's all-to-all dispatcher does.
+/// - Context parallel: Keys and values move as `context_exchange` says.
+/// - Data parallel: Gradients are added up over dp x cp, those of experts over expert_dp. `sharded` decides which
+///   gradients and weights are scattered and gathered. With `dp_replicate` this happens within each replica, and the
+///   replicas then add up their shards of the gradients.
+/// - Pipeline: Each chunk of layers sends hidden states to the next, and gradients come back. With sequence
+///   parallelism each tensor parallel rank sends its share. The first and the last stage add up the gradients of a tied
+///   table.
 ///
-/// `own` has the rank's own tokens of the whole step: those of its replica, with context parallelism its share of them,
-/// or all of them and `token_ranks` says how many ranks share them.
-[[nodiscard]] inline communication communication_of(std::span<const model_part> parts_given, const tally& own,
+/// `own` is the tally of the rank's own tokens of the whole step. With context parallelism it has the rank's share, or
+/// all tokens if `token_ranks` says how many ranks share them. Throws `error` for missing parts, for 0 microbatches and
+/// for `tensor_options::splits`.
+[[nodiscard]] inline communication communication_of(std::span<const model_part> parts, const tally& own,
                                                     const parallel_layout& layout, const training_plan& plan = {},
-                                                    const communication_options& how = {}) {
-    require_positive(how.microbatches, "microbatches");
-    const listed_parts with_head = with_logits(parts_given, plan.logits);
+                                                    const communication_options& options = {}) {
+    require_positive(options.microbatches, "microbatches");
+    const listed_parts with_head = with_logits(parts, plan.logits);
     const std::span<const model_part> model(with_head.begin(), with_head.size());
     if (model.empty()) {
-        throw error("parts", "are missing: what flows where is said by a model's parts");
+        throw error("parts", "are missing: give the model's parts, which say what each matrix reads and writes");
     }
-    if (!how.ranks.tensor.splits.empty() && layout.sizes().tp > 1) {
-        throw error("tensor_options::splits", "are not followed by counts of communication: say how rows are dealt");
+    if (!options.ranks.tensor.splits.empty() && layout.sizes().tp > 1) {
+        throw error("tensor_options::splits",
+                    "are not supported by counts of communication: say how entries are sharded");
     }
     const parallel_sizes& sizes = layout.sizes();
     const parallel_layout pipeline({.pp = sizes.pp, .vpp = sizes.vpp}, sizes.pp, layout.coordinates().pp);
-    const std::vector<model_part> whole = rank_parts(model, pipeline, how.ranks);
-    const std::vector<model_part> shared = rank_parts(model, layout, how.ranks);
+    const std::vector<model_part> whole = rank_parts(model, pipeline, options.ranks);
+    const std::vector<model_part> shared = rank_parts(model, layout, options.ranks);
     const detail::weight_states states(plan);
-    const detail::batch_units units(own, how.token_ranks);
-    const detail::activation_groups groups{.tp = sizes.tp,
+    const detail::batch_units units(own, options.token_ranks);
+    const detail::activation_groups groups{.layout = layout,
+                                           .gpus_per_node = options.gpus_per_node,
+                                           .tp = sizes.tp,
                                            .ep = sizes.ep,
+                                           .etp = sizes.expert_tp(),
                                            .cp = sizes.cp,
-                                           .sequence_parallel = how.ranks.tensor.sequence_parallel,
-                                           .context = how.context,
-                                           .bits = how.bits.activations};
+                                           .sequence_parallel = options.ranks.tensor.sequence_parallel,
+                                           .context = options.context,
+                                           .bits = options.bits.activations};
     communication sent;
-    detail::exchange_rows rows(whole);
-    detail::part_exchanges exchanges(groups, states, units, rows, sent.unsaid);
+    detail::exchange_entries entries(whole);
+    detail::part_exchanges exchanges(groups, states, units, entries, sent.unsaid);
     for (std::size_t i = 0; i < whole.size(); ++i) {
         if (!whole[i].elsewhere) {
             exchanges.put(whole[i], i);
         }
     }
-    detail::put_data_parallel(shared, layout, how, rows);
-    rows.count(plan, sent);
+    detail::put_data_parallel(shared, layout, options, entries);
+    entries.count(plan, sent);
     if (sizes.pp > 1) {
-        detail::put_pipeline(whole, layout, how, plan, units, sent);
+        detail::put_pipeline(whole, layout, options, plan, units, sent);
     }
     return sent;
 }

@@ -17,29 +17,31 @@
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/step/layout_work.hpp>
 #include <floptally/step/pipelines.hpp>
-#include <floptally/step/step_account.hpp>
+#include <floptally/step/time_breakdown.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The line of communication from bytes and a bandwidth, where nobody measured it.
+/// Estimates a step's exposed communication from bytes and bandwidths, for steps whose communication was not measured.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The exposed communication of a step whose ranks send these bytes, were none of it hidden: of the rank that needs
-/// most time for it. Groups without a bandwidth are named, and their bytes have no time. `batch` is that of all
-/// replicas.
+/// Estimates the exposed communication of a step as if no computation hid it. The rank with the longest communication
+/// counts. A group without a bandwidth adds no time; the result's text then names the group and its bytes. `batch` is
+/// the batch of all replicas.
 [[nodiscard]] inline time_apart estimated_communication(std::span<const model_part> model, const tally& batch,
                                                         const parallel_sizes& sizes, std::uint64_t working_gpus,
-                                                        const training_plan& plan, communication_options how,
+                                                        const training_plan& plan, communication_options options,
                                                         const group_bandwidths& bandwidths) {
-    time_apart made{.name = "estimated communication", .kind = apart_kind::transfer};
+    bandwidths.require_nodes();
+    options.gpus_per_node = bandwidths.gpus_per_node;
+    time_apart longest{.name = "estimated communication", .kind = apart_kind::transfer};
     for (std::uint64_t pp_rank = 0; pp_rank < sizes.pp; ++pp_rank) {
         const std::uint64_t rank = pp_rank * (working_gpus / sizes.pp);
         const parallel_layout layout(sizes, working_gpus, rank);
-        how.token_ranks = working_gpus / sizes.tp / sizes.pp;
-        const communication sent = communication_of(model, batch, layout, plan, how);
+        options.token_ranks = working_gpus / sizes.tp / sizes.pp;
+        const communication sent = communication_of(model, batch, layout, plan, options);
         double seconds = 0;
         std::string groups;
         for (const communication_time& group : communication_times(sent, bandwidths)) {
@@ -52,44 +54,46 @@ namespace floptally {
         for (const std::string& name : sent.unsaid) {
             append_item(groups, detail::text_of({"not said: ", name}));
         }
-        if (pp_rank == 0 || seconds > made.seconds) {
-            made.seconds = seconds;
-            made.assumed = detail::text_of(
+        if (pp_rank == 0 || seconds > longest.seconds) {
+            longest.seconds = seconds;
+            longest.assumed = detail::text_of(
                 {"estimated, were none of it hidden: ", groups.empty() ? std::string_view("nothing is sent") : groups});
         }
     }
-    return made;
+    return longest;
 }
 
-/// The exposed communication of the ranks that a step has: pipelines and a layout where there are any, and data
-/// parallel ranks of what GPUs are left.
+/// Estimates the exposed communication from the plan's pipeline and layout, if it has them. Data parallelism uses the
+/// remaining GPUs. `ep` and `etp` are the layout of experts over the same ranks; an `etp` of 0 is tp. Throws `error` if
+/// the working GPUs are not a multiple of tp x cp x pp.
 [[nodiscard]] inline time_apart estimated_communication(std::span<const model_part> model, const tally& batch,
                                                         const training_plan& plan,
                                                         const std::optional<pipeline_choices>& choices,
                                                         const std::optional<layout_work>& layout,
                                                         std::uint64_t working_gpus, const element_bits& bits,
-                                                        const group_bandwidths& bandwidths) {
-    communication_options how{.bits = bits};
-    parallel_sizes sizes;
+                                                        const group_bandwidths& bandwidths, std::uint64_t ep = 1,
+                                                        std::uint64_t etp = 0) {
+    communication_options options{.bits = bits};
+    parallel_sizes sizes{.ep = ep, .etp = etp};
     if (layout) {
         sizes.cp = layout->loads.size();
         sizes.tp = layout->loads_of_ranks.size() / layout->loads.size();
-        how.ranks.tensor = layout->how;
+        options.ranks.tensor = layout->options;
     }
     if (choices) {
         sizes.pp = choices->pp;
         sizes.vpp = choices->chunks();
-        how.microbatches = detail::microbatches_of(*choices);
-        how.ranks.pipeline = choices->split;
-        how.ranks.layers_of_chunks = choices->layers_of_chunks;
+        options.microbatches = detail::microbatches_of(*choices);
+        options.ranks.pipeline = choices->split;
+        options.ranks.layers_of_chunks = choices->layers_of_chunks;
     }
     const std::uint64_t ranks = checked(sizes.tp, "tp") * sizes.cp * sizes.pp;
     if (working_gpus % ranks != 0) {
-        detail::refuse("gpus", {"must be a multiple of ", ranks, " ranks, tp x cp x pp, where they are not idle, got ",
-                                working_gpus});
+        detail::refuse("gpus",
+                       {"must be a multiple of tp x cp x pp = ", ranks, " without idle GPUs, got ", working_gpus});
     }
     sizes.dp = working_gpus / ranks;
-    return estimated_communication(model, batch, sizes, working_gpus, plan, how, bandwidths);
+    return estimated_communication(model, batch, sizes, working_gpus, plan, options, bandwidths);
 }
 
 }  // namespace floptally

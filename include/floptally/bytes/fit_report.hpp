@@ -23,69 +23,84 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The fit of a step in memory: what a rank of each pipeline stage holds and sends, as a table too.
+/// Reports whether a step fits in memory: what a rank of each pipeline stage stores and sends, also as a table.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The bytes that the first rank of a pipeline stage holds and sends.
+/// The bytes that the first rank of a pipeline stage stores and sends.
 struct stage_fit {
     rank_memory held{};
     communication sent{};
-    std::vector<communication_time> times{};  ///< of the groups that exchange anything
+    std::vector<communication_time> times{};  ///< communication time of each group that exchanges anything
 };
 
-/// The fit of a step in memory, by stages of the pipeline.
+/// The memory and communication of a step by pipeline stage.
 struct fit_report {
     std::string model_type{};
     parallel_sizes sizes{};
-    memory_options how{};
+    rank_order order{};
+    memory_options options{};
     context_exchange context = context_exchange::ring;
-    std::optional<double> memory_gib{};  ///< of one GPU (2³⁰ bytes)
+    std::string split{};  ///< the rule that split layers over chunks, and their layers; empty: equally many layers each
+    std::optional<double> memory_gib{};  ///< memory of one GPU in GiB (2³⁰ bytes)
+    double reserve_gib =
+        0;  ///< memory of one GPU that other things need: workspaces, CUDA, NCCL, the allocator's waste
     std::vector<stage_fit> stages{};
 };
 
-/// The report of a model whose replicas run `how.microbatches` microbatches like this one, of whole sequences.
+/// Computes the report for replicas that each run `options.microbatches` microbatches like `microbatch`. The tally
+/// `microbatch` counts whole sequences. A pipeline's layout text gives vpp if `sizes` leave it at 1.
 [[nodiscard]] inline fit_report fit_of(std::span<const model_part> model, const tally& microbatch,
                                        const parallel_sizes& sizes, const training_plan& plan = {},
-                                       const memory_options& how = {},
+                                       const memory_options& options = {},
                                        context_exchange context = context_exchange::ring,
-                                       const group_bandwidths& bandwidths = {}) {
-    fit_report made{.sizes = sizes, .how = how, .context = context};
-    made.how.token_ranks = sizes.cp;
+                                       const group_bandwidths& bandwidths = {}, const rank_order& order = {}) {
+    fit_report report{.sizes = sizes, .order = order, .options = options, .context = context};
+    if (const std::string& text = options.ranks.pipeline.pipeline_model_parallel_layout;
+        !text.empty() && sizes.vpp == 1 && sizes.pp != 0) {
+        const std::uint64_t chunks = pipeline_split::chunks_in(text);
+        report.sizes.vpp = chunks % sizes.pp == 0 ? chunks / sizes.pp : 1;
+    }
+    report.split = split_of(model, report.sizes, options.ranks).described();
+    report.options.token_ranks = sizes.cp;
+    bandwidths.require_nodes();
     tally step(microbatch.masks());
     tally doubled = microbatch;
-    for (std::uint64_t left = how.microbatches; left != 0; left /= 2) {
+    for (std::uint64_t left = options.microbatches; left != 0; left /= 2) {
         if (left % 2 != 0) {
             step += doubled;
         }
         if (left > 1) {
-            doubled += tally(doubled);
+            const tally once = doubled;
+            doubled += once;
         }
     }
-    const parallel_layout first(sizes, checked(sizes.dp, "world_size") * sizes.cp * sizes.tp * sizes.pp, 0);
+    const parallel_layout first(report.sizes, sizes.world_size(), 0, order.axes, order.expert_axes);
     for (std::uint64_t stage = 0; stage < sizes.pp; ++stage) {
         const parallel_layout layout = first.at(first.rank_of({.pp = stage}));
-        stage_fit of_stage{.held = memory_of(model, microbatch, layout, plan, made.how)};
+        stage_fit of_stage{.held = memory_of(model, microbatch, layout, plan, report.options)};
         of_stage.sent = communication_of(model, step, layout, plan,
-                                         {.ranks = how.ranks,
-                                          .sharded = how.sharded,
+                                         {.ranks = options.ranks,
+                                          .sharded = options.sharded,
                                           .context = context,
-                                          .microbatches = how.microbatches,
+                                          .microbatches = options.microbatches,
                                           .token_ranks = sizes.cp,
-                                          .bits = how.bits});
+                                          .bits = options.bits,
+                                          .gpus_per_node = order.gpus_per_node});
         of_stage.times = communication_times(of_stage.sent, bandwidths);
-        made.stages.push_back(std::move(of_stage));
+        report.stages.push_back(std::move(of_stage));
     }
-    return made;
+    return report;
 }
 
 namespace detail {
 
-/// The kinds of what a rank holds, by name.
+/// The kinds of memory of a rank, by name.
 inline constexpr std::pair<const char*, std::uint64_t rank_memory::*> held_kinds[] = {
     {"weights", &rank_memory::weights},     {"gradients", &rank_memory::gradients},
     {"optimizer", &rank_memory::optimizer}, {"activations", &rank_memory::activations},
-    {"logits", &rank_memory::logits},       {"cache", &rank_memory::cache}};
+    {"logits", &rank_memory::logits},       {"cache", &rank_memory::cache},
+    {"buffers", &rank_memory::buffers}};
 
 [[nodiscard]] inline table_cell gib_cell(std::uint64_t bytes) {
     return {fixed_decimal(static_cast<double>(bytes) / 1073741824, 3), std::to_string(bytes)};
@@ -93,9 +108,9 @@ inline constexpr std::pair<const char*, std::uint64_t rank_memory::*> held_kinds
 
 }  // namespace detail
 
-/// The table of a fit: a row of GiB for each stage, and a section of what it sends, in bytes and in seconds where a
-/// bandwidth is known.
-[[nodiscard]] inline table table_of(const fit_report& made) {
+/// Returns the report as a table: memory in GiB for each stage, then the sent bytes, with seconds if the bandwidth is
+/// known.
+[[nodiscard]] inline table table_of(const fit_report& report) {
     table_section held{.columns = {{"GiB", cell_side::left, 12}, {"parameters", cell_side::right, 14}}};
     for (const auto& kind : detail::held_kinds) {
         held.columns.push_back({kind.first, cell_side::right, 13});
@@ -105,10 +120,15 @@ inline constexpr std::pair<const char*, std::uint64_t rank_memory::*> held_kinds
                                    {"group", cell_side::left, 10},
                                    {"bytes", cell_side::right, 13},
                                    {"seconds", cell_side::right, 12}}};
+    const bool has_nodes = report.order.gpus_per_node != 0;
+    if (has_nodes) {
+        sent.columns.push_back({"within node", cell_side::right, 13});
+        sent.columns.push_back({"between", cell_side::right, 13});
+    }
     std::vector<std::string> notes;
     std::uint64_t most = 0;
-    for (std::size_t i = 0; i < made.stages.size(); ++i) {
-        const stage_fit& stage = made.stages[i];
+    for (std::size_t i = 0; i < report.stages.size(); ++i) {
+        const stage_fit& stage = report.stages[i];
         const std::string name = detail::text_of({"stage ", i});
         table_row row{{name},
                       {detail::general_decimal(static_cast<double>(stage.held.parameters), 6),
@@ -124,11 +144,22 @@ inline constexpr std::pair<const char*, std::uint64_t rank_memory::*> held_kinds
                                  {std::string(name_of(group.over))},
                                  {detail::general_decimal(static_cast<double>(group.bytes), 4), to_string(group.bytes)},
                                  {group.seconds ? detail::general_decimal(*group.seconds, 4) : "-"}});
+            if (has_nodes) {
+                const uint128 between = group.between_nodes.value_or(0);
+                for (const uint128 bytes : {group.bytes - between, between}) {
+                    sent.rows.back().push_back(
+                        {detail::general_decimal(static_cast<double>(bytes), 4), to_string(bytes)});
+                }
+            }
             if (group.is_estimate) {
                 notes.push_back(
                     detail::text_of({name, ": experts are taken to be chosen uniformly; at most ",
                                      to_string(stage.sent.total(group.over)), " bytes over ", name_of(group.over)}));
             }
+        }
+        if (stage.held.host != 0) {
+            notes.push_back(detail::text_of(
+                {name, ": the host holds ", detail::gib_cell(stage.held.host).text, " GiB of optimizer state"}));
         }
         if (stage.held.optimizer_moved != 0) {
             const auto shown = [](std::uint64_t bytes) {
@@ -141,32 +172,39 @@ inline constexpr std::pair<const char*, std::uint64_t rank_memory::*> held_kinds
         for (const auto* const unsaid : {&stage.held.unsaid, &stage.sent.unsaid}) {
             if (!unsaid->empty()) {
                 std::string names;
-                for (const std::string& one : *unsaid) {
-                    append_item(names, one);
+                for (const std::string& component : *unsaid) {
+                    append_item(names, component);
                 }
                 notes.push_back(detail::text_of({name, unsaid == &stage.held.unsaid ? ": activations" : ": exchanges",
-                                                 " are not said, and not counted, of: ", names}));
+                                                 " of unknown size are not counted: ", names}));
             }
         }
     }
-    if (made.memory_gib) {
-        const double gib = static_cast<double>(most) / 1073741824;
-        notes.push_back(detail::text_of(
-            {gib <= *made.memory_gib ? "fits" : "does not fit", ": ", detail::fixed_decimal(gib, 3), " GiB of ",
-             detail::shortest_decimal(*made.memory_gib), ", buffers and what the allocator cannot use not counted"}));
+    if (report.memory_gib) {
+        const double gib = static_cast<double>(most) / 1073741824 + report.reserve_gib;
+        const std::string reserve =
+            report.reserve_gib == 0
+                ? std::string("; without workspaces and memory that the allocator cannot use")
+                : detail::text_of({", ", detail::shortest_decimal(report.reserve_gib), " of them in reserve"});
+        notes.push_back(
+            detail::text_of({gib <= *report.memory_gib ? "fits" : "does not fit", ": ", detail::fixed_decimal(gib, 3),
+                             " GiB of ", detail::shortest_decimal(*report.memory_gib), reserve}));
     }
-    notes.push_back(detail::text_of({"optimizer ", made.how.optimizer.name, "; ", made.how.microbatches,
-                                     made.how.microbatches == 1 ? " microbatch" : " microbatches", " a rank"}));
+    if (!report.split.empty()) {
+        notes.push_back("layers: " + report.split);
+    }
+    notes.push_back(detail::text_of({"optimizer ", report.options.optimizer.name, "; ", report.options.microbatches,
+                                     report.options.microbatches == 1 ? " microbatch" : " microbatches", " a rank"}));
     std::vector<table_section> sections{std::move(held)};
     if (!sent.rows.empty()) {
         sections.push_back(std::move(sent));
     }
-    return {.title = made.model_type, .sections = std::move(sections), .notes = std::move(notes)};
+    return {.title = report.model_type, .sections = std::move(sections), .notes = std::move(notes)};
 }
 
-/// The table of a fit as aligned text, its notes below.
-[[nodiscard]] inline std::string to_table(const fit_report& made) {
-    const table shown = table_of(made);
+/// Formats the table as aligned text, followed by its notes.
+[[nodiscard]] inline std::string to_table(const fit_report& report) {
+    const table shown = table_of(report);
     std::string text = to_text(shown);
     for (const std::string& note : shown.notes) {
         detail::append(text, {note, "\n"});

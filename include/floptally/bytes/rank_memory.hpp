@@ -4,21 +4,23 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
-#include <floptally/bytes/activation_kernels.hpp>
 #include <floptally/bytes/detail/batch_units.hpp>
-#include <floptally/bytes/detail/element_rows.hpp>
-#include <floptally/bytes/detail/kept_activations.hpp>
+#include <floptally/bytes/detail/element_entries.hpp>
+#include <floptally/bytes/detail/moved_elements.hpp>
 #include <floptally/bytes/detail/tensor_flow.hpp>
-#include <floptally/bytes/optimizer_state.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/count/logits.hpp>
 #include <floptally/count/plan_walk.hpp>
 #include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
@@ -28,78 +30,597 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The memory of one rank in a step: weights, gradients, optimizer, activations, logits, cache.
+/// Computes the memory of one rank in a step: weights, gradients, optimizer, activations, logits, cache.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// How a rank holds a step.
-struct memory_options {
-    rank_options ranks{};  ///< how the model is cut, sequence parallelism too
-    zero_stage sharded = zero_stage::none;
-    optimizer_state optimizer = optimizer_states::adamw;
-    element_bits bits{};  ///< of gradients: as they are added up over microbatches
-    activation_kernels kernels{};
-    std::uint64_t logits_bits = 16;  ///< of all that the loss keeps of a logit
-    std::uint64_t microbatches = 1;  ///< of the step that the rank runs
-    pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
-    std::uint64_t token_ranks = 1;    ///< that share the tally's tokens: those of cp where it has whole sequences
-    std::uint64_t cached_tokens = 0;  ///< whose keys and values are kept, over all sequences
+/// How a tensor is stored in fewer bits: elements of `bits`, and a scale of `scale_bits` for each `block` of elements.
+/// `block` 0: one scale for the whole tensor, which is not counted.
+struct block_format {
+    const char* name = "none";
+    std::uint64_t bits = 0;  ///< 0: the tensor is stored in its usual bits
+    std::uint64_t block = 0;
+    std::uint64_t scale_bits = 0;
+
+    /// Returns the bits of a tensor; `usual` bits an element without a format.
+    [[nodiscard]] constexpr uint128 bits_of(std::uint64_t elements, std::uint64_t usual) const {
+        const std::uint64_t blocks = block == 0 ? 0 : elements / block + (elements % block != 0 ? 1 : 0);
+        return bits == 0 ? uint128{elements} * usual : uint128{elements} * bits + uint128{blocks} * scale_bits;
+    }
+    [[nodiscard]] friend constexpr bool operator==(const block_format& a, const block_format& b) {
+        return a.bits == b.bits && a.block == b.block && a.scale_bits == b.scale_bits;
+    }
 };
 
-/// Bytes that one rank holds.
+/// Formats of tensors in 8 and 4 bits.
+namespace block_formats {
+
+inline constexpr block_format none{};
+/// FP8 with one scale a tensor: Transformer Engine's delayed and current scaling.
+inline constexpr block_format fp8{.name = "fp8", .bits = 8};
+/// FP8 with 32-bit scales of 128 elements (DeepSeek-V3, arXiv:2412.19437, section 3.3.2).
+inline constexpr block_format fp8_blocks{.name = "fp8_blocks", .bits = 8, .block = 128, .scale_bits = 32};
+/// MXFP8: 8-bit scales of 32 elements (OCP Microscaling Formats 1.0).
+inline constexpr block_format mxfp8{.name = "mxfp8", .bits = 8, .block = 32, .scale_bits = 8};
+/// NVFP4: 8-bit scales of 16 elements.
+inline constexpr block_format nvfp4{.name = "nvfp4", .bits = 4, .block = 16, .scale_bits = 8};
+/// NF4 with 32-bit scales of 64 elements (QLoRA, arXiv:2305.14314).
+inline constexpr block_format nf4{.name = "nf4", .bits = 4, .block = 64, .scale_bits = 32};
+/// NF4 whose scales are quantized: 8 bits for 64 elements, and 32 bits for 256 of these scales.
+inline constexpr block_format nf4_double{.name = "nf4_double", .bits = 4, .block = 16'384, .scale_bits = 256 * 8 + 32};
+
+/// All formats of the library.
+inline constexpr block_format all[] = {none, fp8, fp8_blocks, mxfp8, nvfp4, nf4, nf4_double};
+
+}  // namespace block_formats
+
+/// Parts of a layer whose activations can be computed again or moved to the host on their own. Names and meanings are
+/// those of Megatron-Core's `recompute_modules` and `offload_modules`.
+enum class layer_module : std::uint8_t {
+    core_attn,       ///< what the attention kernel keeps: q, k, v, its output and the softmax's sums
+    attn_proj,       ///< the input of attention's output projection
+    mla_up_proj,     ///< q, k and v that are made from latents
+    layernorm,       ///< outputs of norms in front of attention and feed-forward
+    mlp,             ///< everything inside a dense feed-forward
+    shared_experts,  ///< everything inside shared experts
+    moe_act,         ///< the input of the experts' last matrix, which their activation makes
+    expert_fc1,      ///< the input of the experts' first matrices
+    moe              ///< everything inside a feed-forward with experts
+};
+inline constexpr std::size_t layer_module_count = 9;
+/// Names of the values of `layer_module`, in the same order.
+inline constexpr const char* layer_module_names[layer_module_count] = {
+    "core_attn", "attn_proj", "mla_up_proj", "layernorm", "mlp", "shared_experts", "moe_act", "expert_fc1", "moe"};
+
+/// A set of modules of a layer.
+class layer_modules {
+  public:
+    constexpr layer_modules() = default;
+    constexpr layer_modules(std::initializer_list<layer_module> modules) {
+        for (const layer_module one : modules) {
+            add(one);
+        }
+    }
+    constexpr void add(layer_module one) { bits_ |= bit(one); }
+    [[nodiscard]] constexpr bool contains(layer_module one) const { return (bits_ & bit(one)) != 0; }
+    [[nodiscard]] friend constexpr bool operator==(const layer_modules&, const layer_modules&) = default;
+
+  private:
+    [[nodiscard]] static constexpr std::uint32_t bit(layer_module one) { return 1U << static_cast<unsigned>(one); }
+
+    std::uint32_t bits_ = 0;
+};
+
+/// Properties of a model's kernels that decide which activations a forward keeps.
+struct activation_kernels {
+    bool flash_attention = true;    ///< false: the forward keeps the attention probabilities of all pairs of a sequence
+    bool fused_elementwise = true;  ///< false: norms also keep their scaled values, and gates keep their activation
+    /// True: keeps a dropout mask, one byte for each element that a part of a layer adds to the hidden states.
+    bool hidden_dropout = false;
+    /// True: keeps a dropout mask and the masked probabilities, if probabilities are kept.
+    bool attention_dropout = false;
+    /// True: the router's weights multiply inside the experts' activation (Megatron-Core), so that results of experts
+    /// are not kept for the weights' gradient. False: they multiply the results (transformers).
+    bool weights_inside_experts = false;
+    /// The format in which matrices of layers keep their inputs. The lm_head and routers keep theirs in activation
+    /// bits.
+    block_format matrix_inputs{};
+    layer_modules recomputed{};  ///< modules that the backward computes again: their values are not kept
+    layer_modules offloaded{};   ///< modules whose kept values are moved to the host until the backward
+};
+
+}  // namespace floptally
+
+namespace floptally::inline v0_3::detail {
+
+// Finds the values that a forward keeps for its backward, from the values that the entries of a part read and write.
+
+/// Reasons why a forward keeps a value.
+enum class kept_for : std::uint8_t {
+    weight,       ///< to compute the gradient of a weight
+    gradient,     ///< to compute any gradient
+    core,         ///< an operand of a fused kernel, such as attention
+    inside_core,  ///< a value inside a fused kernel
+    layer_input   ///< the input of a layer, to recompute the layer
+};
+
+struct kept_value {
+    kept_for reason = kept_for::weight;
+    std::uint64_t bits = 16;
+    bool is_of_adapters = false;
+    block_format format{};  ///< the format of the value, where it is not stored in `bits`
+
+    [[nodiscard]] friend bool operator==(const kept_value&, const kept_value&) = default;
+};
+
+/// Collects, as entries, the values that a model's parts keep for the backward.
+class kept_activations {
+  public:
+    kept_activations(const activation_kernels& kernels, std::uint64_t tp, std::uint64_t etp, bool sequence_parallel,
+                     std::uint64_t bits, const weight_states& states, const batch_units& units,
+                     element_entries<kept_value>& to)
+        : kernels_(kernels),
+          tp_(tp),
+          etp_(etp),
+          token_ranks_(sequence_parallel ? tp : 1),
+          bits_(bits),
+          states_(states),
+          units_(units),
+          to_(to) {}
+
+    /// Adds the values that a part keeps. `has_norm`: a norm reads the part's input. `opens_layer`: the part is the
+    /// first of its layer that reads the hidden states.
+    void put(const model_part& part, std::size_t index, bool has_norm, bool opens_layer) {
+        part_ = &part;
+        index_ = index;
+        has_norm_ = has_norm;
+        const tensor_flow flow(part.cost);
+        const moved_elements moved(part.cost, units_);
+        const cost_entry* const reader = reader_of_stream(part.cost);
+        if (reader != nullptr && !part.beside) {
+            const std::uint64_t states = moved.read(*reader).value_or(0) / token_ranks_;
+            if (has_norm) {
+                keep(*reader, kept_for::gradient, states * (kernels_.fused_elementwise ? 1 : 2));
+            }
+            if (opens_layer) {
+                keep(*reader, kept_for::layer_input, states);
+            }
+            if (kernels_.hidden_dropout && part.role != part_role::head) {
+                keep(*reader, kept_for::gradient, states, 8);
+            }
+        }
+        put_matrices(flow, moved);
+        put_cores(flow, moved);
+    }
+
+    [[nodiscard]] static const cost_entry* reader_of_stream(const cost& part) {
+        for (const cost_entry& entry : part.entries()) {
+            const bool reads = moved_elements::is_matrix(entry) && entry.flow.reads == value::stream;
+            if (reads && entry.per_rank.in != 0 && entry.padded != 0 && entry.sharding.by != sharding_kind::experts) {
+                return &entry;
+            }
+        }
+        return nullptr;
+    }
+
+    /// Names of components that keep values of unknown size.
+    std::vector<std::string> unsaid{};
+
+  private:
+    [[nodiscard]] const cost& entries() const { return part_->cost; }
+
+    void keep(const cost_entry& like, kept_for reason, std::uint64_t amount, std::uint64_t bits = 0,
+              const block_format& format = {}) {
+        to_.put(index_, entries(), like, {reason, bits == 0 ? bits_ : bits, false, format}, amount,
+                reason == kept_for::weight ? amount : 0);
+    }
+    /// Returns true if a module keeps nothing on the device: it is computed again or lies on the host.
+    [[nodiscard]] bool is_dropped(layer_module one) const {
+        return part_->role != part_role::head &&
+               (kernels_.recomputed.contains(one) || kernels_.offloaded.contains(one));
+    }
+    /// Returns the name of an entry's component, without the prefix of an encoder.
+    [[nodiscard]] std::string_view component_of(const cost_entry& entry) const {
+        const std::string_view name = entries().components()[entry.component].view();
+        return name.starts_with("encoder.") ? name.substr(8) : name;
+    }
+    /// Returns true if an entry is inside a module that keeps nothing.
+    [[nodiscard]] bool is_inside_dropped(const cost_entry& entry) const {
+        const std::string_view name = component_of(entry);
+        const bool of_moe = name.starts_with("moe.");
+        return (name == "mlp" && is_dropped(layer_module::mlp)) ||
+               (name == "moe.shared" && is_dropped(layer_module::shared_experts)) ||
+               (of_moe && is_dropped(layer_module::moe));
+    }
+    /// Returns true if a matrix's input is the output of a norm: it reads the hidden states of a layer.
+    [[nodiscard]] bool reads_norm(const cost_entry& entry) const {
+        return has_norm_ && entry.flow.reads == value::stream && part_->role != part_role::head;
+    }
+    [[nodiscard]] block_format format_of(const cost_entry& entry) const {
+        const bool is_quantized = part_->role == part_role::layer || part_->role == part_role::encoder;
+        return is_quantized && entry.kind != term::router ? kernels_.matrix_inputs : block_format{};
+    }
+    [[nodiscard]] std::uint64_t shares(const tensor_flow& flow, value::set values) const {
+        return flow.is_sharded(values) ? tp_ : token_ranks_;
+    }
+    [[nodiscard]] bool trains(const cost_entry& entry) const {
+        for (std::uint64_t n = 0; n < part_->repeat; ++n) {
+            if (states_.trains(*part_, part_->first_layer == no_layer ? no_layer : part_->first_layer + n, entry)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    void note_unsaid(const cost_entry& entry) {
+        const std::string name(entries().components()[entry.component].view());
+        if (std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) {
+            unsaid.push_back(name);
+        }
+    }
+    /// Returns true if only attention cores make these values. The fused kernel of a core keeps them itself.
+    [[nodiscard]] bool is_of_core(value::set values) const {
+        bool is_made = false;
+        for (const cost_entry& entry : entries().entries()) {
+            const bool makes = (entry.flow.writes & values) != 0;
+            if (makes && entry.kind != term::values) {
+                return false;
+            }
+            is_made = is_made || makes;
+        }
+        return is_made;
+    }
+
+    /// Adds the inputs of matrices, for the gradients of their weights; each value once. Also adds the input of an
+    /// element-wise product or a norm between two matrices.
+    void put_matrices(const tensor_flow& flow, const moved_elements& moved) {
+        std::vector<const cost_entry*> read;
+        for (const cost_entry& entry : entries().entries()) {
+            if (moved_elements::is_state(entry) && entry.padded != 0) {
+                note_unsaid(entry);
+            }
+            if (!moved_elements::is_matrix(entry) || entry.padded == 0) {
+                continue;
+            }
+            const elements in = moved.read(entry);
+            const elements out = moved.written(entry);
+            if (!in || entry.flow.reads == 0 || entry.per_rank.in == 0) {
+                note_unsaid(entry);
+                continue;
+            }
+            const bool of_experts = entry.sharding.by == sharding_kind::experts;
+            // Keeps the result of an adapter's matrix A for the gradient of its matrix B.
+            if (trains(entry) && entry.per_rank.in != 0 && !of_experts) {
+                to_.put(index_, entries(), entry, {kept_for::weight, bits_, true}, 0,
+                        units_.of(entries(), entry) / token_ranks_);
+            }
+            const bool inside = is_inside_dropped(entry);
+            if (is_read_by_matrix(entry) && out && !inside) {
+                keep(entry, kept_for::gradient, *out / (of_experts ? tp_ : shares(flow, entry.flow.writes)));
+            }
+            const bool is_known = std::any_of(read.begin(), read.end(), [&](const cost_entry* known) {
+                return known->flow.reads == entry.flow.reads && known->what == entry.what && known->in == entry.in &&
+                       (known->sharding.by == sharding_kind::experts) == of_experts;
+            });
+            if (is_known || (kernels_.flash_attention && is_of_core(entry.flow.reads))) {
+                continue;
+            }
+            read.push_back(&entry);
+            // Each of the tp ranks sends its share of the token copies. The etp ranks of an expert gather the copies
+            // that they received, and each keeps all of them. Values inside an expert are split by width over etp.
+            const bool ends = flow.makes_summands(entry);
+            const bool gathered = of_experts && !ends;
+            const std::uint64_t share = of_experts ? tp_ : shares(flow, entry.flow.reads);
+            const std::uint64_t amount =
+                gathered ? std::uint64_t{checked(*in, "activations") * etp_} / share : *in / share;
+            const bool is_made_again = (reads_norm(entry) && !of_experts && is_dropped(layer_module::layernorm)) ||
+                                       (of_experts && ends && is_dropped(layer_module::moe_act)) ||
+                                       (gathered && is_dropped(layer_module::expert_fc1));
+            if (!is_made_again && !(inside && (ends || of_experts))) {
+                keep(trained_reader(entry), kept_for::weight, amount, 0, format_of(entry));
+            }
+            if (!kernels_.fused_elementwise && makers(entry.flow.reads) > 1 && !inside) {
+                // Keeps the activation of a gate for the gradient of the element-wise product.
+                keep(entry, kept_for::gradient, *in / share);
+            }
+            if (of_experts && ends && out && !kernels_.weights_inside_experts && !inside) {
+                // Keeps the results of experts. The router's weights multiply them, so the gradient of these weights
+                // needs them.
+                keep(entry, kept_for::gradient, *out / token_ranks_);
+            }
+        }
+    }
+
+    /// Returns a trained entry that reads the same value, or `entry` itself if no trained entry does.
+    [[nodiscard]] const cost_entry& trained_reader(const cost_entry& entry) const {
+        for (const cost_entry& other : entries().entries()) {
+            const bool alike =
+                moved_elements::is_matrix(other) && other.flow.reads == entry.flow.reads && other.what == entry.what &&
+                other.in == entry.in &&
+                (other.sharding.by == sharding_kind::experts) == (entry.sharding.by == sharding_kind::experts);
+            if (alike && !trains(entry) && trains(other)) {
+                return other;
+            }
+        }
+        return entry;
+    }
+    /// Returns true for a matrix whose result another matrix of the part reads.
+    [[nodiscard]] bool is_read_by_matrix(const cost_entry& entry) const {
+        return entry.flow.writes != 0 &&
+               std::any_of(entries().entries().begin(), entries().entries().end(), [&](const cost_entry& next) {
+                   return moved_elements::is_matrix(next) && (next.flow.reads & entry.flow.writes) != 0;
+               });
+    }
+    [[nodiscard]] std::size_t makers(value::set values) const {
+        return static_cast<std::size_t>(
+            std::count_if(entries().entries().begin(), entries().entries().end(), [values](const cost_entry& entry) {
+                return moved_elements::is_matrix(entry) && entry.flow.writes != 0 && entry.flow.writes == values;
+            }));
+    }
+
+    void put_cores(const tensor_flow& flow, const moved_elements& moved) {
+        std::vector<std::uint32_t> done;
+        for (const cost_entry& entry : entries().entries()) {
+            if (entry.kind == term::index_scores && entry.padded != 0) {
+                note_unsaid(entry);
+            }
+            const bool is_new = std::find(done.begin(), done.end(), entry.component) == done.end();
+            if (entry.kind != term::scores || entry.padded == 0 || !is_new) {
+                continue;
+            }
+            done.push_back(entry.component);
+            const moved_elements::core core = moved.core_of(entry.component);
+            const elements operands = moved.core_operands(core);
+            const elements result = moved.core_result(core);
+            const std::uint64_t heads = heads_of(entry);
+            if (!operands || !result || heads == 0 || core.over == nullptr) {
+                note_unsaid(entry);
+                continue;
+            }
+            cost_entry kernel = entry;  // the kernel's backward runs if any operand needs a gradient
+            kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
+            const std::uint64_t share = shares(flow, core.q);
+            // Keys and values of few heads are whole on each rank that needs them.
+            const std::uint64_t of_keys = share == tp_ ? shares_of_keys(entries(), entry, tp_) : share;
+            const bool is_one_matrix = core.q != 0 && (core.k & core.q) == core.q;
+            const std::uint64_t keys = is_one_matrix
+                                           ? std::uint64_t{checked(moved.cached_per_key(entry), "activations") *
+                                                           units_.of(entries(), cost_entry{.in = entry.in})}
+                                           : moved.core_keys(core).value_or(0);
+            const bool moves_core = is_dropped(layer_module::core_attn);
+            const bool is_latent = is_made_of_latents(core) && is_dropped(layer_module::mla_up_proj);
+            if (!moves_core && !is_latent) {
+                keep(kernel, kept_for::core,
+                     keys > *operands ? *operands / share : (*operands - keys) / share + keys / of_keys);
+            }
+            if (kernels_.flash_attention) {
+                if (!moves_core && !is_dropped(layer_module::attn_proj)) {
+                    keep(kernel, kept_for::core, *result / share);
+                }
+                if (moves_core) {
+                    continue;
+                }
+                const std::uint64_t queries = units_.of(entries(), cost_entry{.in = entry.in});
+                keep(kernel, kept_for::inside_core, std::uint64_t{checked(heads, "memory") * queries} / share, 32);
+                continue;
+            }
+            const std::uint64_t squares =
+                units_.of(entries(), cost_entry{.what = accumulator::squares, .in = entry.in});
+            const std::uint64_t pairs = std::uint64_t{checked(heads, "memory") * squares} / share;
+            keep(kernel, kept_for::inside_core, pairs);
+            if (kernels_.attention_dropout) {
+                keep(kernel, kept_for::inside_core, pairs, 8);
+                keep(kernel, kept_for::inside_core, pairs);
+            }
+        }
+    }
+
+    /// Returns true if matrices make the keys or queries of a core from values inside the layer, as MLA does.
+    [[nodiscard]] bool is_made_of_latents(const moved_elements::core& core) const {
+        return std::any_of(entries().entries().begin(), entries().entries().end(), [&](const cost_entry& maker) {
+            return moved_elements::is_matrix(maker) && (maker.flow.writes & (core.k | core.v)) != 0 &&
+                   maker.flow.reads != value::stream && maker.flow.reads != 0;
+        });
+    }
+
+    [[nodiscard]] std::uint64_t heads_of(const cost_entry& scores) const {
+        for (const cost_entry& entry : entries().entries()) {
+            if (entry.kind == term::softmax && entry.component == scores.component && entry.mask == scores.mask) {
+                return entry.padded / 3;
+            }
+        }
+        return scores.sharding.by == sharding_kind::heads ? scores.sharding.units : 0;
+    }
+
+    const activation_kernels& kernels_;
+    std::uint64_t tp_;
+    std::uint64_t etp_;
+    std::uint64_t token_ranks_;  ///< number of ranks that share the tokens of values that are not sharded by width
+    std::uint64_t bits_;
+    const weight_states& states_;
+    const batch_units& units_;
+    element_entries<kept_value>& to_;
+    const model_part* part_ = nullptr;
+    std::size_t index_ = 0;
+    bool has_norm_ = false;
+};
+
+}  // namespace floptally::detail
+
+namespace floptally::inline v0_3 {
+
+// The state that an optimizer stores for each weight, and the bytes that one optimizer step moves.
+
+/// The optimizer state for one element of a weight.
+struct optimizer_state {
+    const char* name = "adamw";
+    /// Bits of an element of the weight's master copy; 0: the optimizer updates the weight itself.
+    std::uint64_t master_bits = 32;
+    std::uint64_t moments = 2;  ///< number of moments stored for each element of a weight
+    /// Number of moments for a weight matrix that is neither an embedding table nor the lm_head.
+    std::uint64_t matrix_moments = 2;
+    std::uint64_t moment_bits = 32;
+    std::uint64_t block = 0;            ///< number of elements of a moment that share one 32-bit scale; 0: no scales
+    std::uint64_t least_in_blocks = 0;  ///< tensors with fewer elements keep 32-bit moments
+
+    /// Returns the number of bits of all moments of a tensor, scales included.
+    [[nodiscard]] constexpr std::uint64_t moment_bits_of(std::uint64_t elements, bool is_matrix) const {
+        const bool in_blocks = block != 0 && elements >= least_in_blocks;
+        const std::uint64_t bits = block != 0 && !in_blocks ? 32 : moment_bits;
+        const std::uint64_t scales = in_blocks ? elements / block + (elements % block != 0 ? 1 : 0) : 0;
+        return (is_matrix ? matrix_moments : moments) * (checked(elements, "optimizer") * bits + 32 * scales);
+    }
+    /// Returns the bits of a tensor's whole optimizer state.
+    [[nodiscard]] constexpr std::uint64_t bits_of(std::uint64_t elements, bool is_matrix) const {
+        return checked(elements, "optimizer") * master_bits + moment_bits_of(elements, is_matrix);
+    }
+    /// Returns the bits that an optimizer step reads and writes. It reads the gradient, and reads and writes the state.
+    /// It writes the weight; without a master copy it reads the weight too.
+    [[nodiscard]] constexpr std::uint64_t moved_bits(std::uint64_t elements, bool is_matrix, std::uint64_t weight_bits,
+                                                     std::uint64_t gradient_bits) const {
+        const std::uint64_t moved_weight_bits = (master_bits == 0 ? 2 : 1) * weight_bits;
+        return checked(elements, "optimizer") * (gradient_bits + moved_weight_bits) +
+               2 * checked(bits_of(elements, is_matrix), "optimizer");
+    }
+};
+
+/// The optimizers that the library knows by name.
+namespace optimizer_states {
+
+/// AdamW with a 32-bit copy of the weights (arXiv:1910.02054, section 3.1: 4 + 4 + 4 bytes).
+inline constexpr optimizer_state adamw{};
+/// AdamW that updates 32-bit weights in place, as PyTorch's does.
+inline constexpr optimizer_state adamw_without_master{.name = "adamw_without_master", .master_bits = 0};
+/// AdamW with 8-bit moments in blocks of 256, as in bitsandbytes (arXiv:2110.02861). Tensors of fewer than 4096
+/// elements keep 32-bit moments. It updates the weights in place.
+inline constexpr optimizer_state adamw_8bit{
+    .name = "adamw_8bit", .master_bits = 0, .moment_bits = 8, .block = 256, .least_in_blocks = 4096};
+/// AdamW with a 32-bit master copy and 16-bit moments (Megatron-Core's precision-aware optimizer, DeepSeek-V3).
+inline constexpr optimizer_state adamw_16bit_moments{.name = "adamw_16bit_moments", .moment_bits = 16};
+/// Muon (K. Jordan, 2024): one moment for matrices, AdamW's two for all other weights.
+inline constexpr optimizer_state muon{.name = "muon", .matrix_moments = 1};
+/// SGD without momentum.
+inline constexpr optimizer_state sgd{.name = "sgd", .master_bits = 0, .moments = 0, .matrix_moments = 0};
+/// SGD with momentum.
+inline constexpr optimizer_state sgd_momentum{
+    .name = "sgd_momentum", .master_bits = 0, .moments = 1, .matrix_moments = 1};
+
+/// All optimizers of the library.
+inline constexpr optimizer_state all[] = {adamw, adamw_without_master, adamw_8bit, adamw_16bit_moments, muon,
+                                          sgd,   sgd_momentum};
+
+}  // namespace optimizer_states
+
+/// Returns the format of this name. Throws `error` at `field` for another name.
+[[nodiscard]] inline block_format block_format_named(std::string_view name, std::string_view field) {
+    std::string names;
+    for (const block_format& known : block_formats::all) {
+        if (name == known.name) {
+            return known;
+        }
+        append_item(names, known.name);
+    }
+    detail::refuse(field, {"must be one of ", names, ", got \"", detail::shortened(std::string(name)), "\""});
+}
+
+/// Returns the modules of a comma-separated list of their names. Throws `error` at `field` for another name.
+[[nodiscard]] inline layer_modules layer_modules_named(std::string_view list, std::string_view field) {
+    layer_modules modules;
+    for (std::size_t first = 0; first < list.size();) {
+        const std::size_t last = std::min(list.find(',', first), list.size());
+        const std::string_view name = list.substr(first, last - first);
+        std::string names;
+        bool is_known = false;
+        for (std::size_t i = 0; i < layer_module_count; ++i) {
+            append_item(names, layer_module_names[i]);
+            if (name == layer_module_names[i]) {
+                modules.add(static_cast<layer_module>(i));
+                is_known = true;
+            }
+        }
+        if (!is_known) {
+            detail::refuse(field,
+                           {"must list some of ", names, ", got \"", detail::shortened(std::string(name)), "\""});
+        }
+        first = last + 1;
+    }
+    return modules;
+}
+
+/// Options that decide what a rank stores during a step.
+struct memory_options {
+    rank_options ranks{};  ///< how the model is split over ranks, including sequence parallelism
+    zero_stage sharded = zero_stage::none;
+    optimizer_state optimizer = optimizer_states::adamw;
+    element_bits bits{};  ///< bits of an element; of gradients, as they are accumulated over microbatches
+    activation_kernels kernels{};
+    std::uint64_t logits_bits = 16;  ///< bits that the loss keeps for each logit, over all its copies
+    std::uint64_t microbatches = 1;  ///< microbatches that the rank runs in a step
+    pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
+    /// Number of ranks that share the tally's tokens: cp if the tally has whole sequences, else 1.
+    std::uint64_t token_ranks = 1;
+    std::uint64_t cached_tokens = 0;  ///< number of tokens with cached keys and values, over all sequences
+    /// The format of the weights of layers' matrices while kernels read them. With `stores_both_ways` a rank holds them
+    /// for the forward and transposed for the backward.
+    block_format matrix_weights{};
+    bool stores_both_ways = true;
+    block_format frozen_weights{};  ///< the format of frozen matrices that have adapters, such as nf4
+    double host_optimizer = 0;      ///< the part of the optimizer state that lies on the host, from 0 to 1
+    /// Layers of the rank whose activations lie on the host until the backward. Two of them are on the device at a
+    /// time.
+    std::uint64_t offloaded_layers = 0;
+};
+
+/// The memory of one rank, in bytes unless said otherwise.
 struct rank_memory {
-    std::uint64_t parameters = 0;  ///< that the rank computes with
-    std::uint64_t trainable = 0;
+    std::uint64_t parameters = 0;  ///< number of parameters that the rank computes with
+    std::uint64_t trainable = 0;   ///< number of parameters among these that train
     std::uint64_t weights = 0;
     std::uint64_t gradients = 0;
     std::uint64_t optimizer = 0;
-    std::uint64_t activations = 0;  ///< kept for the backward, of all microbatches that are under way
-    std::uint64_t logits = 0;       ///< of one microbatch
+    std::uint64_t activations = 0;  ///< bytes kept for the backward, for all microbatches in flight
+    std::uint64_t logits = 0;       ///< bytes of the logits of one microbatch
     std::uint64_t cache = 0;
-    std::uint64_t optimizer_moved = 0;  ///< bytes that a step of the optimizer reads and writes
-    /// Bytes of gradients that the backward of all microbatches writes and, from the second on, adds to: in the product
-    /// that makes them where a rank has them whole, else to its share after each reduce-scatter.
+    /// Bytes of buffers: with sharded weights two layers of gathered weights and one layer of gradients, and the copies
+    /// of tokens that experts send and receive, of the layer that has most.
+    std::uint64_t buffers = 0;
+    std::uint64_t host = 0;             ///< bytes of optimizer state that lie on the host; not part of `total()`
+    std::uint64_t optimizer_moved = 0;  ///< bytes that an optimizer step reads and writes
+    /// Bytes of gradients that the backward of all microbatches writes. From the second microbatch on it adds to the
+    /// stored gradients. It does so in the matrix product itself if the rank has whole gradients, else on the rank's
+    /// share after each reduce-scatter.
     std::uint64_t gradients_moved = 0;
-    std::vector<std::string> unsaid{};  ///< components whose rows do not say what they keep: it is missing here
+    std::vector<std::string> unsaid{};  ///< components that keep unknown activations; their bytes are missing here
 
+    /// Returns the bytes of weights, gradients, optimizer, activations, logits, cache and buffers. Throws `overflow`
+    /// above 64 bits.
     [[nodiscard]] std::uint64_t total() const {
-        return checked(weights, "memory") + gradients + optimizer + activations + logits + cache;
+        return checked(weights, "memory") + gradients + optimizer + activations + logits + cache + buffers;
     }
 };
 
 namespace detail {
 
-/// Parts of a model that a pipeline's chunk runs, with the others elsewhere.
+/// Returns the parts of a model for one pipeline chunk: parts of other chunks are marked `elsewhere`.
 [[nodiscard]] inline std::vector<model_part> parts_of_chunk(std::span<const model_part> model,
-                                                            const parallel_layout& layout, const rank_options& how,
+                                                            const parallel_layout& layout, const rank_options& options,
                                                             std::uint64_t chunk) {
-    // A pipeline of as many ranks as there are chunks, of one chunk each.
-    const std::uint64_t chunks = layout.sizes().pp * layout.sizes().vpp;
-    rank_options options = how;
-    if (options.layers_of_chunks.empty()) {
-        const pipeline_split split =
-            pipeline_split::even(num_layers(model), layout.sizes().pp, layout.sizes().vpp, how.pipeline);
-        for (const index_range& layers : split.chunks()) {
-            options.layers_of_chunks.push_back(layers.size());
-        }
-    }
-    options.towers = {};
-    return rank_parts(model, parallel_layout({.pp = chunks}, chunks, chunk), options);
+    const parallel_sizes& sizes = layout.sizes();
+    return split_of(model, sizes, options).by_chunk().parts_of(tensor_parts(model, 1, 0, 1, options.tensor), chunk);
 }
 
-/// Bytes of activations that a chunk keeps of one microbatch.
+/// Returns the bytes of activations that a chunk keeps for one microbatch.
 [[nodiscard]] inline std::uint64_t kept_bytes(std::span<const model_part> parts, const tally& microbatch,
-                                              const training_plan& plan, const memory_options& how, std::uint64_t tp,
-                                              std::vector<std::string>& unsaid) {
+                                              const training_plan& plan, const memory_options& options,
+                                              const parallel_sizes& sizes, std::vector<std::string>& unsaid) {
     const weight_states states(plan);
-    const batch_units units(microbatch, how.token_ranks);
-    element_rows<kept_value> rows(parts);
-    kept_activations kept(how.kernels, tp, how.ranks.tensor.sequence_parallel, how.bits.activations, states, units,
-                          rows);
+    const batch_units units(microbatch, options.token_ranks);
+    element_entries<kept_value> entries(parts);
+    kept_activations kept(options.kernels, sizes.tp, sizes.expert_tp(), options.ranks.tensor.sequence_parallel,
+                          options.bits.activations, states, units, entries);
     bool has_norms = false;
     for (const model_part& part : parts) {
-        for (const cost_row& row : part.cost.rows()) {
-            has_norms = has_norms || row.kind == term::norm;
+        for (const cost_entry& entry : part.cost.entries()) {
+            has_norms = has_norms || entry.kind == term::norm;
         }
     }
     bool opens = true;
@@ -113,17 +634,17 @@ namespace detail {
         opens = opens && !reads;
     }
     uint128 bits = 0;
-    rows.for_each(plan, [&](const kept_value& kind, const component_name&, std::uint64_t amount, const passes& run) {
+    entries.for_each(plan, [&](const kept_value& kind, const component_name&, std::uint64_t amount, const passes& run) {
         const bool again = run.recomputed_forward != 0;
         const bool whole = again && plan.recomputed == recompute::full;
         const bool data = run.backward_data != 0;
         const bool any = data || run.backward_weights != 0;
-        const bool is_kept = kind.what == kept_for::weight        ? run.backward_weights != 0 && !again
-                             : kind.what == kept_for::gradient    ? any && !again
-                             : kind.what == kept_for::core        ? data && !whole
-                             : kind.what == kept_for::inside_core ? data && !again
-                                                                  : any && whole;
-        bits += is_kept ? uint128{amount} * kind.bits : uint128{0};
+        const bool is_kept = kind.reason == kept_for::weight        ? run.backward_weights != 0 && !again
+                             : kind.reason == kept_for::gradient    ? any && !again
+                             : kind.reason == kept_for::core        ? data && !whole
+                             : kind.reason == kept_for::inside_core ? data && !again
+                                                                    : whole;
+        bits += is_kept ? kind.format.bits_of(amount, kind.bits) : uint128{0};
     });
     for (const std::string& name : kept.unsaid) {
         if (std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) {
@@ -132,32 +653,33 @@ namespace detail {
     }
     const uint128 bytes = bits / 8 + (bits % 8 != 0 ? 1 : 0);
     if ((bytes >> 64) != 0) {
-        throw overflow("activations", "pass 2^64 bytes");
+        throw overflow("activations", "do not fit 64 bits: pass smaller microbatches");
     }
     return static_cast<std::uint64_t>(bytes);
 }
 
-/// Adds up what a rank stores of weights, each tensor dealt to the ranks that share its states.
+/// Adds the weights, gradients and optimizer state of a rank. Each tensor is sharded over the ranks that share its
+/// states (ZeRO).
 inline void put_states(std::span<const model_part> parts, const parallel_layout& layout, const training_plan& plan,
-                       const memory_options& how, rank_memory& into) {
-    const parallel_sizes& sizes = layout.sizes();
+                       const memory_options& options, rank_memory& into) {
     const weight_states states(plan);
     uint128 bits[5] = {};
-    const auto put = [&](std::uint64_t amount, std::uint64_t ranks, bool trains, bool is_matrix) {
+    const auto put = [&](std::uint64_t amount, std::uint64_t ranks, bool trains, bool is_matrix,
+                         const block_format& format = {}, bool both_ways = false) {
         const auto share = [&](zero_stage from) {
-            return how.sharded >= from ? amount / ranks + (amount % ranks != 0 ? 1 : 0) : amount;
+            return options.sharded >= from ? amount / ranks + (amount % ranks != 0 ? 1 : 0) : amount;
         };
         into.parameters = checked(into.parameters, "parameters") + amount;
-        bits[0] += uint128{share(zero_stage::weights)} * how.bits.weights;
+        bits[0] += (both_ways ? 2 : 1) * format.bits_of(share(zero_stage::weights), options.bits.weights);
         if (trains) {
             const std::uint64_t stepped = share(zero_stage::optimizer);
             into.trainable = checked(into.trainable, "parameters") + amount;
-            bits[1] += uint128{share(zero_stage::gradients)} * how.bits.gradients;
-            bits[2] += how.optimizer.bits_of(stepped, is_matrix);
-            const uint128 added = uint128{how.microbatches - 1} * how.bits.gradients;
-            bits[4] += uint128{amount} * how.microbatches * how.bits.gradients +
-                       added * (how.sharded >= zero_stage::gradients ? 2 * share(zero_stage::gradients) : amount);
-            bits[3] += how.optimizer.moved_bits(stepped, is_matrix, how.bits.weights, how.bits.gradients);
+            bits[1] += uint128{share(zero_stage::gradients)} * options.bits.gradients;
+            bits[2] += options.optimizer.bits_of(stepped, is_matrix);
+            const uint128 added = uint128{options.microbatches - 1} * options.bits.gradients;
+            bits[4] += uint128{amount} * options.microbatches * options.bits.gradients +
+                       added * (options.sharded >= zero_stage::gradients ? 2 * share(zero_stage::gradients) : amount);
+            bits[3] += options.optimizer.moved_bits(stepped, is_matrix, options.bits.weights, options.bits.gradients);
         }
     };
     const bool has_head = std::any_of(parts.begin(), parts.end(), [](const model_part& part) {
@@ -165,21 +687,28 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
     });
     weight_states::for_each(
         array_view<model_part>(parts.data(), parts.size()),
-        [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-            const bool is_table = meaning_of(row.kind).operands == term_operands::table;
-            // The table of a tied lm_head that another stage has is a copy of its own.
-            const bool is_copy = row.kind == term::tied_embedding && !has_head;
-            const std::uint64_t stored = is_copy ? row.padded / 2 : row.parameters;
-            if (part.elsewhere || (stored == 0 && row.per_rank.parameters == 0)) {
+        [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+            const bool is_table = meaning_of(entry.kind).operands == term_operands::table;
+            // If another stage has the tied lm_head, this table is a separate copy.
+            const bool is_copy = entry.kind == term::tied_embedding && !has_head;
+            const std::uint64_t stored = is_copy ? entry.padded / 2 : entry.parameters;
+            if (part.elsewhere || (stored == 0 && entry.per_rank.parameters == 0)) {
                 return;
             }
-            const std::uint64_t ranks = sizes.dp * sizes.cp / (row.dealt.by == tensor_split::experts ? sizes.ep : 1);
-            const weight_states::decision decided = states.state_of(part, layer, row);
+            const std::uint64_t ranks = layout.sharding_group(entry.sharding.by == sharding_kind::experts).size();
+            const weight_states::decision decided = states.state_of(part, layer, entry);
             const bool is_matrix =
-                meaning_of(row.kind).operands == term_operands::matrix && row.kind != term::lm_head && !is_table;
-            put(stored, ranks, decided.state == weight_state::trainable && !is_detached(row.kind), is_matrix);
-            if (decided.adapts(row)) {
-                put(checked(decided.rank, "parameters") * row.per_rank.parameters, ranks, true, true);
+                meaning_of(entry.kind).operands == term_operands::matrix && entry.kind != term::lm_head && !is_table;
+            const bool is_quantized = is_matrix && options.matrix_weights.bits != 0 && entry.kind != term::router &&
+                                      (part.role == part_role::layer || part.role == part_role::encoder);
+            const bool is_base = decided.adapts(entry) && is_matrix && options.frozen_weights.bits != 0;
+            put(stored, ranks, decided.state == weight_state::trainable && !is_detached(entry.kind), is_matrix,
+                is_base        ? options.frozen_weights
+                : is_quantized ? options.matrix_weights
+                               : block_format{},
+                is_quantized && !is_base && options.stores_both_ways);
+            if (decided.adapts(entry)) {
+                put(checked(decided.rank, "parameters") * entry.per_rank.parameters, ranks, true, true);
             }
         });
     std::uint64_t* const bytes[] = {&into.weights, &into.gradients, &into.optimizer, &into.optimizer_moved,
@@ -191,74 +720,131 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
 
 }  // namespace detail
 
-/// Bytes that the layout's rank holds at its fullest, with the model of what a forward keeps that docs/plans.md states:
-/// each value that a matrix with a trained weight reads, once; what a norm or an activation between matrices reads; of
-/// attention q, k, v, the output and a number a head and token, or without flash attention the probabilities. With full
-/// recompute the input of each layer alone: what one layer makes again comes on top for a moment, and so do buffers of
-/// communication, weights that are gathered, and what an allocator cannot use.
-///
-/// `microbatch` has the rank's own tokens of one microbatch; with context parallelism its share of them,
-/// or all of them and `token_ranks` says how many ranks share them.
-[[nodiscard]] inline rank_memory memory_of(std::span<const model_part> parts_given, const tally& microbatch,
-                                           const parallel_layout& layout, const training_plan& plan = {},
-                                           const memory_options& how = {}) {
-    require_positive(how.microbatches, "microbatches");
-    if (!plan.recomputed_components.empty()) {
-        throw error("recomputed_components", "are not told apart by what they keep");
+namespace detail {
+
+/// Returns the bytes of a rank's buffers: the largest layer's gathered weights and gradients, and copies of tokens.
+[[nodiscard]] inline std::uint64_t buffer_bytes(std::span<const model_part> parts, const parallel_layout& layout,
+                                                const batch_units& units, const memory_options& options, bool trains) {
+    const parallel_sizes& sizes = layout.sizes();
+    std::uint64_t layer = 0;   // elements of the largest layer's weights
+    std::uint64_t copies = 0;  // elements of the copies of tokens that a layer's experts exchange
+    for_each_run(parts, [&](std::span<const model_part> run) {
+        std::uint64_t own = 0;
+        for (const model_part& part : run) {
+            const moved_elements moved(part.cost, units);
+            for (const cost_entry& entry : part.cost.entries()) {
+                own = checked(own, "buffers") + (part.elsewhere ? 0 : entry.parameters);
+                const bool leaves = sizes.ep > 1 || sizes.expert_tp() > 1;
+                if (!part.elsewhere && leaves && entry.sharding.by == sharding_kind::experts &&
+                    moved_elements::is_matrix(entry)) {
+                    // The shard of an entry reads its part of the width. All copies of the rank's tokens have the
+                    // whole.
+                    const std::uint64_t sent = moved.read(entry).value_or(0);
+                    copies = std::max(copies, sent);
+                }
+            }
+        }
+        layer = std::max(layer, own);
+    });
+    std::uint64_t bits = 0;
+    if (options.sharded == zero_stage::weights && layout.sharding_group(false).size() > 1) {
+        bits = checked(layer, "buffers") * (2 * options.bits.weights + (trains ? options.bits.gradients : 0));
     }
-    if (how.schedule == pipeline_schedule::zb_v) {
-        throw error("schedule", "zb_v has other layers on a rank than the layout says");
+    return std::uint64_t{checked(bits, "buffers") + checked(copies, "buffers") * 2 * options.bits.activations} / 8;
+}
+
+}  // namespace detail
+
+/// Returns the largest memory of the layout's rank during a step. docs/plans.md describes what a forward keeps.
+///
+/// A forward keeps, once, each value that a matrix with a trained weight reads. It also keeps the inputs of norms and
+/// of activations between matrices. Attention keeps q, k, v, the output, and one number for each head and token;
+/// without flash attention it keeps the probabilities instead of this number. Full recompute keeps only the input of
+/// each layer. Not included: the activations of the layer that is being recomputed, communication buffers, gathered
+/// weights, and memory that the allocator cannot use.
+///
+/// `microbatch` is the tally of the rank's own tokens of one microbatch. With context parallelism it has the rank's
+/// share, or all tokens if `token_ranks` says how many ranks share them. Throws `error` for
+/// `plan.recomputed_components`, for the schedule zb_v and for 0 microbatches.
+[[nodiscard]] inline rank_memory memory_of(std::span<const model_part> parts, const tally& microbatch,
+                                           const parallel_layout& layout, const training_plan& plan = {},
+                                           const memory_options& options = {}) {
+    require_positive(options.microbatches, "microbatches");
+    if (!plan.recomputed_components.empty()) {
+        throw error(
+            "recomputed_components",
+            "are not supported by memory counts: name modules in `kernels.recomputed` (recompute_modules), or use "
+            "`recomputed` for the whole layer");
+    }
+    if (!(options.host_optimizer >= 0) || options.host_optimizer > 1) {
+        throw error("optimizer_offload", "must be from 0 to 1, the part of the optimizer state on the host");
+    }
+    if (options.schedule == pipeline_schedule::zb_v) {
+        throw error("schedule", "zb_v puts other layers on a rank than the layout: choose another schedule");
     }
     const parallel_sizes& sizes = layout.sizes();
-    const listed_parts with_head = with_logits(parts_given, plan.logits);
+    const listed_parts with_head = with_logits(parts, plan.logits);
     const std::span<const model_part> model(with_head.begin(), with_head.size());
     rank_memory held;
-    const std::vector<model_part> shared = rank_parts(model, layout, how.ranks);
-    detail::put_states(shared, layout, plan, how, held);
+    const std::vector<model_part> shared = rank_parts(model, layout, options.ranks);
+    detail::put_states(shared, layout, plan, options, held);
     const bool trains = plan.counted != counted_passes::forward;
     if (!trains) {
         held.gradients = held.optimizer = held.optimizer_moved = held.gradients_moved = 0;
     }
+    held.host = static_cast<std::uint64_t>(options.host_optimizer * static_cast<double>(held.optimizer));
+    held.optimizer -= held.host;
     const std::uint64_t pp = sizes.pp;
     std::vector<std::uint64_t> of_chunks(pp * sizes.vpp, 0);
-    const detail::batch_units units(microbatch, how.token_ranks);
+    const detail::batch_units units(microbatch, options.token_ranks);
     for (std::uint64_t chunk = layout.coordinates().pp; chunk < of_chunks.size(); chunk += pp) {
-        const std::vector<model_part> parts = detail::parts_of_chunk(model, layout, how.ranks, chunk);
+        const std::vector<model_part> chunk_parts = detail::parts_of_chunk(model, layout, options.ranks, chunk);
         if (trains) {
-            of_chunks[chunk] = detail::kept_bytes(parts, microbatch, plan, how, sizes.tp, held.unsaid);
+            of_chunks[chunk] = detail::kept_bytes(chunk_parts, microbatch, plan, options, sizes, held.unsaid);
         }
         std::uint64_t logits = 0;
         std::uint64_t cached = 0;
-        for (const model_part& part : parts) {
+        for (const model_part& part : chunk_parts) {
             const detail::moved_elements moved(part.cost, units);
-            for (const cost_row& row : part.cost.rows()) {
+            for (const cost_entry& entry : part.cost.entries()) {
                 if (part.elsewhere) {
                     break;
                 }
-                if (row.kind == term::lm_head && row.per_rank.padded_out != 0) {
-                    const checked all = checked(row.per_rank.padded_out / 2, "logits") * units.of(part.cost, row);
+                if (entry.kind == term::lm_head && entry.per_rank.padded_out != 0) {
+                    const checked all = checked(entry.per_rank.padded_out / 2, "logits") * units.of(part.cost, entry);
                     logits = checked(logits, "logits") + std::uint64_t{all} / sizes.tp * part.repeat;
                 }
-                if (row.kind == term::scores && row.what == statistic::pairs && row.in == modality::text) {
+                if (entry.kind == term::scores && entry.what == accumulator::pairs && entry.in == modality::text) {
                     cached = checked(cached, "cache") +
-                             std::uint64_t{checked(moved.cached_per_key(row), "cache") * part.repeat} /
-                                 detail::shares_of_keys(part.cost, row, sizes.tp, true);
+                             std::uint64_t{checked(moved.cached_per_key(entry), "cache") * part.repeat} /
+                                 detail::shares_of_keys(part.cost, entry, sizes.tp, true);
                 }
             }
         }
         held.logits = checked(held.logits, "logits") +
-                      std::uint64_t{checked(logits, "logits") * how.logits_bits + std::uint64_t{7}} / 8;
+                      std::uint64_t{checked(logits, "logits") * options.logits_bits + std::uint64_t{7}} / 8;
         held.cache =
             checked(held.cache, "cache") +
-            std::uint64_t{checked(cached, "cache") * how.cached_tokens * how.bits.cache + std::uint64_t{7}} / 8;
+            std::uint64_t{checked(cached, "cache") * options.cached_tokens * options.bits.cache + std::uint64_t{7}} / 8;
     }
     if (trains) {
-        const pipeline_order order(how.schedule == pipeline_schedule::one_f_one_b && sizes.vpp > 1
+        const pipeline_order order(options.schedule == pipeline_schedule::one_f_one_b && sizes.vpp > 1
                                        ? pipeline_schedule::interleaved
-                                       : how.schedule,
-                                   pp, sizes.vpp, how.microbatches);
+                                       : options.schedule,
+                                   pp, sizes.vpp, options.microbatches);
         held.activations = order.most_held(of_chunks)[layout.coordinates().pp];
+        if (options.offloaded_layers != 0) {
+            const std::uint64_t layers = num_layers(shared, true);
+            if (pp > 1 || options.offloaded_layers >= layers) {
+                detail::refuse("offload_layers", {"must be below the ", layers, " layers of the rank, and pp 1, got ",
+                                                  options.offloaded_layers, " with pp ", pp});
+            }
+            // The host holds what these layers keep, but for the one that moves and the next.
+            const std::uint64_t away = options.offloaded_layers > 2 ? options.offloaded_layers - 2 : 0;
+            held.activations -= held.activations / layers * away;
+        }
     }
+    held.buffers = detail::buffer_bytes(shared, layout, units, options, trains);
     return held;
 }
 

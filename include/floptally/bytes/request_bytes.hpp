@@ -13,31 +13,31 @@
 #include <floptally/descriptors/parts_of.hpp>
 
 /// @file
-/// Bytes of requests that an engine decodes together, each of its steps by the batch that it then has.
+/// Bytes of requests that an inference engine decodes together. Each engine step moves the bytes of its own batch.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Steps of an engine in each of which the same requests run as many new tokens.
+/// Consecutive steps of an inference engine. In each of them the same requests run the same numbers of new tokens.
 struct equal_steps {
     std::uint32_t steps = 0;
-    std::vector<pass_run> runs{};  ///< one of each request, of `steps` passes
+    std::vector<pass_run> runs{};  ///< for each request, the `steps` passes that it runs
 };
 
-/// The steps of an engine that begins all requests at once and lets each go when it is done: their passes side by side,
-/// cut where the batch changes.
+/// Returns the steps of an engine that starts all requests together and drops each request when it is done. A new
+/// `equal_steps` begins where the batch changes.
 [[nodiscard]] inline std::vector<equal_steps> steps_of(std::span<const request> requests,
                                                        std::uint32_t prefill_chunk = whole_prompt) {
-    static_cast<void>(request_passes(requests, prefill_chunk));  // checks them
+    static_cast<void>(request_passes(requests, prefill_chunk));  // throws for invalid requests
     struct timed_run {
         pass_run run;
         std::uint32_t first;
     };
-    std::vector<timed_run> all;
+    std::vector<timed_run> timed_runs;
     std::vector<std::uint32_t> cuts{0};
-    for (const request& one : requests) {
+    for (const request& asked : requests) {
         std::uint32_t now = 0;
-        for_each_run(one, prefill_chunk, [&](const pass_run& run) {
-            all.push_back({run, now});
+        for_each_run(asked, prefill_chunk, [&](const pass_run& run) {
+            timed_runs.push_back({run, now});
             now += run.passes;
             cuts.push_back(now);
         });
@@ -47,17 +47,18 @@ struct equal_steps {
     std::vector<equal_steps> steps;
     for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
         equal_steps& now = steps.emplace_back(equal_steps{cuts[i + 1] - cuts[i]});
-        for (const timed_run& one : all) {
-            if (one.first <= cuts[i] && cuts[i] < one.first + one.run.passes) {
-                now.runs.push_back(one.run.after(cuts[i] - one.first).first(now.steps));
+        for (const timed_run& timed : timed_runs) {
+            if (timed.first <= cuts[i] && cuts[i] < timed.first + timed.run.passes) {
+                now.runs.push_back(timed.run.after(cuts[i] - timed.first).first(now.steps));
             }
         }
     }
     return steps;
 }
 
-/// Bytes of requests that are decoded together (`steps_of`): in each step the weights are read once, experts as far as
-/// the tokens of that step visit them, and the cache of every request. A model with measured words has no such form.
+/// Counts the bytes of requests that are decoded together (`steps_of`). Each step reads the weights once, and the cache
+/// of every request. It reads at most as many experts as its tokens visit. Throws `error` for a model with measured
+/// numbers.
 template <model_record Model>
 [[nodiscard]] step_bytes bytes_of_requests(const Model& model, std::span<const request> requests,
                                            std::uint32_t prefill_chunk = whole_prompt, const training_plan& plan = {},

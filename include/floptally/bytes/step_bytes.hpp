@@ -22,34 +22,34 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Bytes of a step by component, phase and kind; arithmetic intensity, MBU and the time that memory costs.
+/// Bytes of a step by component, phase and kind; arithmetic intensity; MBU; and the time that memory bandwidth costs.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The kinds of data that move between a device's memory and its units.
+/// Kinds of data that move between a device's memory and its compute units.
 enum class byte_kind : std::uint8_t {
-    weights,      ///< read by products, norms and look-ups
-    gradients,    ///< of weights, written
-    activations,  ///< operands read and results written
+    weights,      ///< weights that products, norms and look-ups read
+    gradients,    ///< gradients of weights that the backward writes
+    activations,  ///< operands that products read and results that they write
     cache         ///< keys, values and recurrent states of a sequence's past
 };
-/// The number of kinds.
+/// The number of kinds of bytes.
 inline constexpr std::size_t byte_kind_count = 4;
 
-/// The name of a kind: "weights", …
+/// Returns the name of a kind: "weights", …
 [[nodiscard]] constexpr std::string_view name(byte_kind which) {
     constexpr std::array<std::string_view, byte_kind_count> names{"weights", "gradients", "activations", "cache"};
     return names[static_cast<std::size_t>(which)];
 }
 
-/// Bits of an element: four for weights in fp4, 16 for bf16.
+/// Bits of an element of each kind: 4 for fp4, 16 for bf16.
 struct element_bits {
     std::uint64_t weights = 16;
     std::uint64_t gradients = 16;
     std::uint64_t activations = 16;
     std::uint64_t cache = 16;
 
-    /// Bits of an element of a kind.
+    /// Returns the bits of an element of one kind.
     [[nodiscard]] constexpr std::uint64_t of(byte_kind which) const {
         const std::uint64_t all[] = {weights, gradients, activations, cache};
         return all[static_cast<std::size_t>(which)];
@@ -59,13 +59,13 @@ struct element_bits {
 /// Bytes of one component, by phase and kind.
 struct component_bytes {
     component_name name;
-    uint128 bytes[4][byte_kind_count] = {};  ///< by `phase`, `byte_kind`
+    uint128 bytes[4][byte_kind_count] = {};  ///< indexed by `phase`, then `byte_kind`
 
-    /// Bytes of one phase and kind.
-    [[nodiscard]] constexpr uint128 get(phase during, byte_kind what) const {
-        return bytes[static_cast<std::size_t>(during)][static_cast<std::size_t>(what)];
+    /// Returns the bytes of one phase and kind.
+    [[nodiscard]] constexpr uint128 get(phase during, byte_kind kind) const {
+        return bytes[static_cast<std::size_t>(during)][static_cast<std::size_t>(kind)];
     }
-    /// Bytes of one phase, of one kind, of all.
+    /// Returns the bytes of one phase.
     [[nodiscard]] constexpr uint128 total(phase during) const {
         uint128 sum = 0;
         for (const uint128 kind : bytes[static_cast<std::size_t>(during)]) {
@@ -73,13 +73,15 @@ struct component_bytes {
         }
         return sum;
     }
-    [[nodiscard]] constexpr uint128 total(byte_kind what) const {
+    /// Returns the bytes of one kind.
+    [[nodiscard]] constexpr uint128 total(byte_kind kind) const {
         uint128 sum = 0;
         for (const auto& of_phase : bytes) {
-            sum += of_phase[static_cast<std::size_t>(what)];
+            sum += of_phase[static_cast<std::size_t>(kind)];
         }
         return sum;
     }
+    /// Returns the bytes of all phases and kinds.
     [[nodiscard]] constexpr uint128 total() const {
         uint128 sum = 0;
         for (std::size_t during = 0; during < 4; ++during) {
@@ -89,22 +91,22 @@ struct component_bytes {
     }
 };
 
-/// Bytes that a batch moves: component x phase x kind, exact integers of the model that `byte_counter` states.
+/// Bytes that a batch moves, by component, phase and kind. They are exact integers under the model of `byte_counter`.
 struct step_bytes {
     std::vector<component_bytes> components{};
-    /// Components whose rows do not say how wide their operands are: their activations are missing here.
+    /// Components with operands of unknown width. The bytes of their activations are missing here.
     std::vector<std::string> unsaid{};
-    /// Components of which as much may be moved and not more: a convolution of channels that its input has more of,
-    /// keys of which it is not said how many heads they have.
+    /// Components whose bytes are an upper bound. Examples are keys with an unknown number of heads, and a convolution
+    /// over some of its input's channels.
     std::vector<std::string> at_most{};
-    /// Those of them whose weights or cache may be read less, so that an MBU is a bound: experts of which it is not
-    /// known how many distinct ones were chosen.
+    /// The components among `at_most` that may read fewer weights or less cache, so that an MBU is an upper bound. An
+    /// example is experts, if it is unknown how many distinct experts the tokens choose.
     std::vector<std::string> read_at_most{};
-    /// Bytes of all weights where each token chooses its experts uniformly, an estimate; none where nothing depends
-    /// on that.
+    /// An estimate of the bytes of all weights if each token chooses its experts uniformly; empty if the weights' bytes
+    /// do not depend on such choices.
     std::optional<uint128> uniform_weights{};
 
-    /// The bytes of a component, or null.
+    /// Returns the bytes of a component, or null if it has none.
     [[nodiscard]] const component_bytes* find(std::string_view name) const {
         for (const component_bytes& component : components) {
             if (component.name.view() == name) {
@@ -113,21 +115,22 @@ struct step_bytes {
         }
         return nullptr;
     }
-    /// The bytes of a component; an error where it has none.
+    /// Returns the bytes of a component. Throws `error` if it has none.
     [[nodiscard]] const component_bytes& operator[](std::string_view name) const {
         if (const component_bytes* const found = find(name)) {
             return *found;
         }
-        detail::refuse("component", {"this model moves no bytes of a component named \"", name, "\""});
+        detail::refuse("component", {"must be one that moves bytes in this model, got \"", name, "\""});
     }
-    /// Bytes of one kind, of all.
-    [[nodiscard]] uint128 total(byte_kind what) const {
+    /// Returns the bytes of one kind.
+    [[nodiscard]] uint128 total(byte_kind kind) const {
         uint128 sum = 0;
         for (const component_bytes& component : components) {
-            sum += component.total(what);
+            sum += component.total(kind);
         }
         return sum;
     }
+    /// Returns all bytes.
     [[nodiscard]] uint128 total() const {
         uint128 sum = 0;
         for (const component_bytes& component : components) {
@@ -135,7 +138,7 @@ struct step_bytes {
         }
         return sum;
     }
-    /// Adds the bytes of another pass of the same model: components of one name add up.
+    /// Adds the bytes of another pass of the same model. Components with the same name are added up.
     step_bytes& operator+=(const step_bytes& other) {
         const auto merge = [](std::vector<std::string>& names, const std::vector<std::string>& more) {
             for (const std::string& name : more) {
@@ -169,17 +172,18 @@ struct step_bytes {
         return *this;
     }
 
-    /// True where nothing is missing and no number is a bound.
+    /// Returns true if no bytes are missing and no number is an upper bound.
     [[nodiscard]] bool is_exact() const { return unsaid.empty() && at_most.empty(); }
 };
 
-/// FLOPs that run for each byte that is moved, recompute and padding included; 0 where nothing is moved.
+/// Returns the executed FLOPs (with recompute and padding) per moved byte; 0 if no bytes are moved.
 [[nodiscard]] inline double arithmetic_intensity(flops executed, uint128 bytes) {
     return bytes == 0 ? 0 : to_double(executed) / to_double(flops{bytes});
 }
 
-/// Distinct experts, on average, that `tokens` tokens of one batch visit in a layer where each chooses `chosen` of
-/// `experts` uniformly: E (1 - (1 - k / E)^n). Routers that are trained choose less evenly, and visit fewer.
+/// Returns the expected number of distinct experts that `tokens` tokens of one batch visit in a layer. Each token
+/// chooses `chosen` of `experts` uniformly: E (1 - (1 - k / E)^n). Trained routers choose less evenly and visit fewer
+/// experts.
 [[nodiscard]] inline double uniform_distinct_experts(std::uint64_t experts, std::uint64_t chosen, double tokens) {
     require_positive(experts, "experts");
     if (chosen >= experts) {
@@ -189,19 +193,19 @@ struct step_bytes {
     return -static_cast<double>(experts) * std::expm1(tokens * std::log1p(-share));
 }
 
-/// Model bandwidth utilization of a decode step; 0.412 is 41.2 %.
+/// The model bandwidth utilization (MBU) of a decode step; 0.412 is 41.2 %.
 struct bandwidth_utilization {
     double mbu = 0;
-    bool is_at_most = false;          ///< an upper bound: see `step_bytes::read_at_most`
-    std::optional<double> uniform{};  ///< where each token chose its experts uniformly: an estimate beside a bound
+    bool is_at_most = false;          ///< true: `mbu` is an upper bound, see `step_bytes::read_at_most`
+    std::optional<double> uniform{};  ///< an estimate if `mbu` is only a bound: with uniform choices of experts
 };
 
-/// The words of an MBU: "22.42 %", "at most 139.80 %".
+/// Formats an MBU: "22.42 %", "at most 139.80 %".
 [[nodiscard]] inline std::string to_string(const bandwidth_utilization& used) {
     return detail::text_of({used.is_at_most ? "at most " : "", detail::fixed_decimal(100 * used.mbu, 2), " %"});
 }
 
-/// The doubt about an MBU above 100 %; empty for any other.
+/// Returns a warning for an MBU above 100 %, otherwise an empty text.
 [[nodiscard]] inline std::string doubt_of(const bandwidth_utilization& used) {
     if (!(used.mbu > 1)) {
         return {};
@@ -213,9 +217,12 @@ struct bandwidth_utilization {
                : "more bytes than the memory could move: seconds, gpus or the bandwidth cannot all be right";
 }
 
-/// Model bandwidth utilization of a decode step: weights once for each batch and the cache of every sequence's
-/// past, over what the memories of all GPUs could move in that time. Activations are left out, as MBU is defined
-/// (Databricks, "LLM Inference Performance Engineering", 2023).
+/// Computes the model bandwidth utilization of a decode step (Databricks, "LLM Inference Performance Engineering",
+/// 2023).
+///
+/// The numerator is the weights, once for each batch, plus the cache of every sequence's past; activations do not
+/// count. The denominator is what the memories of all GPUs can move in `seconds` at `memory_tbps` (10^12 bytes a
+/// second) each.
 [[nodiscard]] inline bandwidth_utilization model_bandwidth_utilization(const step_bytes& moved, double seconds,
                                                                        std::uint64_t gpus, double memory_tbps) {
     detail::require_finite_positive(seconds, "seconds");
@@ -233,9 +240,10 @@ struct bandwidth_utilization {
     return used;
 }
 
-/// GPU-seconds that components need at the memory bandwidth beyond those that their FLOPs need at their peaks, each
-/// phase of a component by itself: what a step loses because of its memory though every kernel is perfect. With
-/// `of_products` those that multiply nothing (norms, look-ups) are left out: their kernels' own time is known.
+/// Returns the GPU-seconds that a step loses to memory with perfect kernels: the time of its bytes at the memory
+/// bandwidth, less the time of its FLOPs at their peaks, where that is positive. Each phase of a component counts
+/// separately. Set `of_products` to leave out components without matrix products (norms, look-ups), if the time of
+/// their kernels is measured.
 [[nodiscard]] inline double memory_bound_seconds(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                  double memory_tbps, bool of_products = false) {
     detail::require_finite_positive(memory_tbps, "memory_tbps");
@@ -253,7 +261,7 @@ struct bandwidth_utilization {
         for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
             double at_peak = 0;
             for (const work_at_peak& piece : work) {
-                detail::require_finite_positive(piece.peak_tflops, "peak_tflops");
+                detail::require_peak(piece.peak_tflops, "peak_tflops");
                 for (const component_flops& part : piece.work.components()) {
                     at_peak += part.name == component.name
                                    ? to_double(part.get(view::executed, during)) / 1e12 / piece.peak_tflops

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// `FLOPTALLY_JSON_INLINE` says that what <floptally/json.hpp> declares is inline. Both forms may be in one program, in
-/// units of their own: a namespace for each keeps their symbols apart, since one function cannot be inline in some
-/// units only.
+/// `FLOPTALLY_JSON_INLINE` makes the functions of <floptally/json.hpp> inline; otherwise they are compiled separately.
+/// Files of one program may differ in this choice. Each form has its own namespace, since a function must not be inline
+/// in only some files.
 
 #ifdef FLOPTALLY_SEPARATE_COMPILATION
 #define FLOPTALLY_JSON_NAMESPACE separate

@@ -19,48 +19,101 @@
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/statistic.hpp>
 
 /// @file
-/// One step as every convention counts it, and from each of them to `exact` term by term.
+/// Compares how conventions count one step, and explains the difference of each to `exact` term by term.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The difference that one choice of a convention makes to a step: the FLOPs of the step before and after that
-/// choice became the one of `exact`.
+/// One cause of the difference between a convention and `exact`: the FLOPs of the step before and after this cause is
+/// removed. A cause is a counting rule (say, that routers count), padding, or repeated work.
 struct convention_term {
-    std::string_view name;     ///< "router"
-    std::string_view meaning;  ///< the choice, in a line
+    std::string_view name;     ///< name of the cause: "router"
+    std::string_view meaning;  ///< the cause in one line
     flops before;
     flops after;
 
-    /// `after` less `before`, in decimal: "-25769803776".
+    /// Returns `after` minus `before` in decimal: "-25769803776".
     [[nodiscard]] std::string difference() const {
         return before <= after ? to_string(after.value() - before.value())
                                : "-" + to_string(before.value() - after.value());
     }
 };
 
-/// A step as one convention counts it. The terms, added up, are the exact FLOPs less the total.
+/// A plan that a tool may assume in place of the plan of the step, because the tool does not know what trains or what
+/// is recomputed.
+struct assumed_plan {
+    std::string_view name;     ///< name of what the tool gets wrong: "frozen_weights"
+    std::string_view meaning;  ///< what the tool assumes, in one line
+    training_plan plan;
+    bool without_adapters = false;  ///< true if the plan's adapters let gradients pass but count no FLOPs themselves
+};
+
+/// Returns the plans that a tool may assume in place of this one. Each differs from it in one part, the last one in
+/// two.
+[[nodiscard]] inline std::vector<assumed_plan> assumed_plans(const training_plan& plan) {
+    std::vector<assumed_plan> assumed;
+    const auto add = [&assumed](std::string_view name, std::string_view meaning, const training_plan& changed) {
+        assumed.push_back({name, meaning, changed});
+    };
+    training_plan all_train = plan;
+    all_train.weights = {};
+    const bool has_frozen = !plan.weights.empty();
+    const bool has_adapters = std::any_of(plan.weights.begin(), plan.weights.end(), [](const weight_setting& setting) {
+        return setting.state == weight_state::lora;
+    });
+    if (has_frozen) {
+        add("frozen_weights", "every weight is counted as trained, adapters are not counted", all_train);
+    }
+    if (has_adapters) {
+        add("adapters", "adapters are not counted, though gradients flow back to them", plan);
+        assumed.back().without_adapters = true;
+    }
+    const bool trains = plan.counted == counted_passes::train;
+    const bool recomputes = plan.recomputed != recompute::none || !plan.recomputed_components.empty();
+    training_plan other_passes = plan;
+    other_passes.counted = trains ? counted_passes::forward : counted_passes::train;
+    add("passes", trains ? "only the forward is counted" : "a whole training step is counted", other_passes);
+    if (trains && !recomputes) {
+        training_plan recomputing = plan;
+        recomputing.recomputed = recompute::full;
+        add("recompute", "each layer's forward is counted twice, as if it were recomputed", recomputing);
+    }
+    if (plan.logits != logit_tokens::all) {
+        training_plan all_logits = plan;
+        all_logits.logits = logit_tokens::all;
+        add("logits", "the lm_head is counted on every token", all_logits);
+    }
+    if (has_frozen && trains && !recomputes) {
+        all_train.recomputed = recompute::full;
+        add("frozen_weights, recompute", "every weight is counted as trained, each layer's forward twice", all_train);
+    }
+    return assumed;
+}
+
+/// A step as one convention counts it. The terms add up to the exact FLOPs minus the total.
 struct compared_convention {
     convention how;
-    flops total;                           ///< in the view that was asked for
-    std::vector<convention_term> terms{};  ///< those that are not 0
+    flops total;                           ///< the convention's FLOPs of the step in the requested view
+    std::vector<convention_term> terms{};  ///< the causes that change the FLOPs, in the order of removal
 };
 
 namespace detail {
 
-/// A choice that conventions make, which can be made as `exact` makes it.
+/// A counting rule in which conventions differ, and how to replace it by the rule of `exact`.
 struct convention_choice {
     std::string_view name;
     std::string_view meaning;
-    term_set kinds{};                       ///< rows that a convention may count or leave out
-    bool (*settle)(convention&) = nullptr;  ///< makes the choice of `exact`; true where it was another
+    /// The kinds of entries that a convention may count or leave out; empty if the rule is not about kinds.
+    term_set kinds{};
+    /// Sets the rule of `exact` and returns true if it was different; null: `kinds` is the whole rule.
+    bool (*settle)(convention&) = nullptr;
 };
 
-/// Sets a member as `exact` has it; true where that changes it.
+/// Sets a member to its value in `exact`. Returns true if that changes it.
 template <class Member>
 constexpr bool settle_member(convention& how, Member convention::*which) {
     const bool changes = how.*which != conventions::exact.*which;
@@ -68,13 +121,16 @@ constexpr bool settle_member(convention& how, Member convention::*which) {
     return changes;
 }
 
-/// All choices, in the order in which a difference is taken apart.
+/// All counting rules in which conventions differ, in the order in which `compare` replaces them.
 inline constexpr convention_choice convention_choices[] = {
     {.name = "stored_parameters",
-     .meaning = "every stored parameter for every token; exact: those that a token passes",
+     .meaning = "every stored parameter for every token; exact: those that a token uses",
      .settle = [](convention& how) { return settle_member(how, &convention::parameters); }},
+    {.name = "frozen_weights",
+     .meaning = "frozen weights and adapters as if they trained; exact: what the plan trains",
+     .settle = [](convention& how) { return settle_member(how, &convention::training); }},
     {.name = "attention_backward",
-     .meaning = "an attention backward of 2.5 times the forward; exact: twice, the product again is executed only",
+     .meaning = "an attention backward of 2.5 times the forward; exact: twice; the recomputed product is executed only",
      .settle = [](convention& how) { return settle_member(how, &convention::backward); }},
     {.name = "windows",
      .meaning = "pairs of windows, chunks and sparse masks by a formula; exact: the pairs that are attended",
@@ -94,8 +150,10 @@ inline constexpr convention_choice convention_choices[] = {
      .kinds = term_set(term::state, term::delta_rule, term::scan),
      .settle =
          [](convention& how) {
-             const bool delta_rule = settle_member(how, &convention::delta_rule_flops);
-             return settle_member(how, &convention::scan_flops) || delta_rule;
+             bool changes = settle_member(how, &convention::delta_rule_flops);
+             changes = settle_member(how, &convention::channel_decay_flops) || changes;
+             changes = settle_member(how, &convention::delta_chunk) || changes;
+             return settle_member(how, &convention::scan_flops) || changes;
          }},
     {.name = "indexer",
      .meaning = "the indexer of sparse attention as any layer, or not at all; exact: as the plan runs it",
@@ -103,7 +161,7 @@ inline constexpr convention_choice convention_choices[] = {
      .settle = [](convention& how) { return settle_member(how, &convention::indexer); }},
     {.name = "attention", .meaning = "QKᵀ and PV", .kinds = term_set(term::scores, term::values)},
     {.name = "router", .meaning = "the linears that choose experts", .kinds = term_set(term::router)},
-    {.name = "lm_head", .meaning = "what stands after the last layer", .kinds = term_set(term::lm_head)},
+    {.name = "lm_head", .meaning = "the matrix after the last layer", .kinds = term_set(term::lm_head)},
     {.name = "embedding",
      .meaning = "the look-up of tokens as a product",
      .kinds = term_set(term::embedding, term::tied_embedding)},
@@ -132,18 +190,20 @@ inline constexpr convention_choice convention_choices[] = {
      .kinds = term_set(term::linear, term::input_linear)},
     {.name = "optimizer", .meaning = "products of the optimizer", .kinds = term_set(term::optimizer)}};
 
-/// True where one of `choices` has the kind, as each of them must.
+/// Returns true if `convention_choices` covers this kind of entry. It must cover every kind.
 [[nodiscard]] constexpr bool has_choice_of(term kind) {
     return std::any_of(std::begin(convention_choices), std::end(convention_choices),
                        [kind](const convention_choice& choice) { return choice.kinds.contains(kind); });
 }
-static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty());
+static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty(),
+              "a term is in no choice of convention_choices: add it to one, else differences do not add up");
 
-/// The part of a choice that is made as `exact` makes it: its rows that `exact` does not count, how much is counted, or
-/// its rows that `exact` counts besides.
-enum class settled_part : std::uint8_t { rows_too_many, amounts, rows_missing };
+/// The part to replace in a counting rule: the entries that only the convention counts, the FLOPs of entries that both
+/// it and `exact` count, or the entries that only `exact` counts.
+enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_missing };
 
-/// Makes that part of a choice as `exact` makes it; true where that changes the convention.
+/// Replaces one part of a convention's counting rule by the rule of `exact`. Returns true if this changes the
+/// convention.
 [[nodiscard]] constexpr bool settle(const convention_choice& choice, settled_part part, convention& how) {
     if (part == settled_part::amounts) {
         return choice.settle != nullptr && choice.settle(how);
@@ -152,8 +212,8 @@ enum class settled_part : std::uint8_t { rows_too_many, amounts, rows_missing };
     for (std::size_t i = 0; i < term_count; ++i) {
         const auto kind = static_cast<term>(i);
         const bool counted = conventions::exact.counted.contains(kind);
-        const bool is_asked = counted == (part == settled_part::rows_missing);
-        if (is_asked && choice.kinds.contains(kind) && how.counted.contains(kind) != counted) {
+        const bool belongs = counted == (part == settled_part::entries_missing);
+        if (belongs && choice.kinds.contains(kind) && how.counted.contains(kind) != counted) {
             how.counted = counted ? how.counted.with(kind) : how.counted.without(kind);
             changes = true;
         }
@@ -163,48 +223,62 @@ enum class settled_part : std::uint8_t { rows_too_many, amounts, rows_missing };
 
 }  // namespace detail
 
-/// A model under every convention, to be compared batch by batch. A batch is a tally of `masks()`.
+/// Compares conventions on a model, batch by batch. A batch is a tally with `masks()`.
 ///
-/// From a convention to `exact` its choices change one after the other, and a term is what the total changes by: so the
-/// terms add up exactly. First go rows that `exact` does not count, then amounts become those of `exact`, and last come
-/// rows that it counts besides. Where two choices meet (half of the pairs, and 2.5 times for the backward) the earlier
-/// one has what is of both.
+/// The comparison replaces the counting rules of a convention one by one by those of `exact`. A term is the change of
+/// the total by one replacement, so the terms add up exactly. It first removes the entries that only the convention
+/// counts, then changes the FLOPs of common entries, and last adds the entries that only `exact` counts. If two rules
+/// interact (half of the pairs, and a backward of 2.5 times the forward), their common effect belongs to the term of
+/// the earlier one.
 class convention_comparison {
   public:
-    /// Compares `conventions`, all of the library unless said otherwise. `model` is what a `flop_counter` takes.
+    /// Prepares the comparison of `conventions` (default: all of the library). `model` is anything that a
+    /// `flop_counter` takes.
     template <class Model>
     explicit convention_comparison(const Model& model, const training_plan& plan = {},
                                    std::span<const convention* const> conventions = conventions::all)
         : exact_(model, conventions::exact, plan), masks_(exact_.masks()) {
         for (const convention* how : conventions) {
-            path added{.total = flop_counter(model, *how, plan), .steps = {}};
-            add_masks(added.total);
+            path convention_path{.total = flop_counter(model, *how, plan), .steps = {}};
+            add_masks(convention_path.total);
             convention next = *how;
-            for (const auto part : {detail::settled_part::rows_too_many, detail::settled_part::amounts,
-                                    detail::settled_part::rows_missing}) {
+            for (const auto part : {detail::settled_part::entries_too_many, detail::settled_part::amounts,
+                                    detail::settled_part::entries_missing}) {
                 for (const detail::convention_choice& choice : detail::convention_choices) {
                     if (detail::settle(choice, part, next)) {
-                        added.steps.push_back({&choice, flop_counter(model, next, plan)});
-                        add_masks(added.steps.back().after);
+                        convention_path.steps.push_back({&choice, flop_counter(model, next, plan)});
+                        add_masks(convention_path.steps.back().after);
                     }
                 }
             }
-            paths_.push_back(std::move(added));
+            paths_.push_back(std::move(convention_path));
+        }
+        for (assumed_plan& other : assumed_plans(plan)) {
+            counters_of_plan& counters = assumed_.emplace_back(counters_of_plan{std::move(other), {}, {}});
+            for (const convention* how : conventions) {
+                if (counters.assumed.without_adapters) {
+                    counters.by_convention.emplace_back(model, *how, with_rank(counters.assumed.plan, 1));
+                    counters.of_rank_2.emplace_back(model, *how, with_rank(counters.assumed.plan, 2));
+                } else {
+                    counters.by_convention.emplace_back(model, *how, counters.assumed.plan);
+                }
+                add_masks(counters.by_convention.back());
+            }
         }
     }
 
-    /// The masks that the tally of a batch must have.
+    /// Returns the masks that the tally of a batch must have.
     [[nodiscard]] const mask_set& masks() const { return masks_; }
-    /// The exact FLOPs of a batch, useful.
-    [[nodiscard]] flops exact(const tally& batch) const { return exact_.total(batch); }
+    /// Returns the exact useful FLOPs of a batch.
+    [[nodiscard]] flops exact(const tally& batch) const { return exact_.total_flops(batch); }
 
-    /// The batch under each convention. Their totals are of the view `seen`; what another view than the useful one has
-    /// more is a term, and all terms lead to the exact useful FLOPs.
+    /// Counts the batch under each convention. The totals are in the view `seen`. One term of each
+    /// total is the FLOPs that this view adds to the useful FLOPs, so a total plus its terms is the exact useful FLOPs.
     [[nodiscard]] std::vector<compared_convention> compare(const tally& batch, view seen = view::useful) const {
         std::vector<compared_convention> compared;
         for (const path& from : paths_) {
             compared_convention& line = compared.emplace_back(
-                compared_convention{.how = from.total.counted_as(), .total = from.total.total(batch, seen)});
+                compared_convention{.how = from.total.counted_as(), .total = from.total.total_flops(batch, seen)});
             flops before = line.total;
             const auto add = [&](std::string_view name, std::string_view meaning, flops after) {
                 if (!(before == after)) {
@@ -214,17 +288,69 @@ class convention_comparison {
             };
             if (seen == view::executed) {
                 add("executed_again", "recompute, and what a fused backward computes again",
-                    from.total.total(batch, view::padded));
+                    from.total.total_flops(batch, view::padded));
             }
-            add("padding", "slots without a real token", from.total.total(batch));
+            add("padding", "slots without a real token", from.total.total_flops(batch));
             for (const step& taken : from.steps) {
-                add(taken.choice->name, taken.choice->meaning, taken.after.total(batch));
+                add(taken.choice->name, taken.choice->meaning, taken.after.total_flops(batch));
             }
         }
         return compared;
     }
 
+    /// Returns the plans that a tool may assume in place of the plan of the step (`assumed_plans`).
+    [[nodiscard]] std::vector<assumed_plan> assumed() const {
+        std::vector<assumed_plan> plans;
+        for (const counters_of_plan& counters : assumed_) {
+            plans.push_back(counters.assumed);
+        }
+        return plans;
+    }
+    /// Counts the batch under each convention by one of the assumed plans.
+    [[nodiscard]] std::vector<flops> totals_by(std::size_t assumed, const tally& batch, view seen) const {
+        const counters_of_plan& counters = assumed_[assumed];
+        std::vector<flops> totals;
+        for (std::size_t i = 0; i < counters.by_convention.size(); ++i) {
+            const flops total = counters.by_convention[i].total_flops(batch, seen);
+            if (counters.of_rank_2.empty()) {
+                totals.push_back(total);
+            } else {  // FLOPs are linear in the rank, so ranks 1 and 2 give those of rank 0
+                const flops of_rank_2 = counters.of_rank_2[i].total_flops(batch, seen);
+                totals.push_back(flops{total.value() - (of_rank_2.value() - total.value())});
+            }
+        }
+        return totals;
+    }
+    /// Counts the batch under each convention by the plan of the step.
+    [[nodiscard]] std::vector<flops> totals(const tally& batch, view seen) const {
+        std::vector<flops> totals;
+        for (const path& from : paths_) {
+            totals.push_back(from.total.total_flops(batch, seen));
+        }
+        return totals;
+    }
+    /// Returns the compared conventions, in their order.
+    [[nodiscard]] std::vector<convention> conventions() const {
+        std::vector<convention> all;
+        for (const path& from : paths_) {
+            all.push_back(from.total.counted_as());
+        }
+        return all;
+    }
+
   private:
+    struct counters_of_plan {
+        assumed_plan assumed;
+        std::vector<flop_counter> by_convention;
+        std::vector<flop_counter> of_rank_2{};  ///< as `by_convention`, but with adapters of rank 2 instead of 1
+    };
+    /// Returns the plan with all adapters of one rank.
+    [[nodiscard]] static training_plan with_rank(training_plan plan, std::uint64_t rank) {
+        for (weight_setting& setting : plan.weights) {
+            setting.rank = setting.state == weight_state::lora ? rank : 0;
+        }
+        return plan;
+    }
     struct step {
         const detail::convention_choice* choice;
         flop_counter after;
@@ -235,7 +361,7 @@ class convention_comparison {
     };
 
     void add_masks(const flop_counter& counter) {
-        for (const rule& needed : counter.masks()) {
+        for (const statistic& needed : counter.masks()) {
             masks_.find_or_add(needed, "masks");
         }
     }
@@ -243,6 +369,7 @@ class convention_comparison {
     flop_counter exact_;
     mask_set masks_;
     std::vector<path> paths_;
+    std::vector<counters_of_plan> assumed_;
 };
 
 }  // namespace floptally

@@ -3,43 +3,57 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// FLOPs of a batch by component, phase and view.
+/// The FLOPs of a batch by component, phase and view.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 class flop_counter;
 
-/// Phases of a training step.
+/// The phases of a training step.
 enum class phase : std::uint8_t {
     forward,
     backward_data,     ///< gradients of activations
     backward_weights,  ///< gradients of weights
     recompute          ///< the forward work that the backward pass runs again
 };
+/// Names of the values of `phase`, in their order.
+inline constexpr const char* phase_names[] = {"forward", "backward_data", "backward_weights", "recompute"};
+/// Returns "forward", "backward_data", "backward_weights" or "recompute".
+[[nodiscard]] constexpr const char* name_of(phase during) { return phase_names[static_cast<std::size_t>(during)]; }
 
-/// FLOPs of one component of a batch, in every view and phase.
+/// Writes the name of a phase: "forward", …
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, phase during) {
+    return to << name_of(during);
+}
+
+/// The FLOPs of one component of a batch, in every view and phase.
 ///
-/// The executed view is `padded` plus the work that only an implementation adds, so that only this addition is stored.
+/// The executed view is `padded` plus the work that only the implementation adds. This struct stores `padded` and the
+/// added work.
 struct component_flops {
     component_name name;
-    uint128 useful[3];  ///< forward, backward_data, backward_weights
-    uint128 padded[3];  ///< likewise
-    /// The work that is executed beyond `padded`, likewise: gradients that a fused attention backward computes though
-    /// no one reads them, its QKᵀ once more, and runs of several ranks (`training_plan::repeated`).
+    uint128 useful[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
+    uint128 padded[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
+    /// Work that is executed in addition to `padded`, by the same phases: gradients that a fused attention backward
+    /// computes but nothing reads, the second QKᵀ of this backward, and repeated work of other ranks
+    /// (`training_plan::repeated`).
     uint128 executed_more[3];
-    uint128 recomputed_forward;  ///< by `training_plan::recomputed`
+    uint128 recomputed_forward;  ///< forward work that the backward repeats (`training_plan::recomputed`)
 
-    /// FLOPs of one phase; recompute has only executed ones.
+    /// Returns the FLOPs of one phase. Recompute is 0 in all views but the executed one.
     [[nodiscard]] constexpr flops get(view seen, phase during) const {
         const auto index = static_cast<std::size_t>(during);
         if (during == phase::recompute) {
@@ -51,55 +65,57 @@ struct component_flops {
         return flops{padded[index] + (seen == view::executed ? executed_more[index] : 0)};
     }
 
-    /// FLOPs of the backward, to data and to weights together.
+    /// Returns the FLOPs of the backward: the gradients of activations and of weights.
     [[nodiscard]] constexpr flops backward(view seen) const {
         return get(seen, phase::backward_data) + get(seen, phase::backward_weights);
     }
 
-    /// FLOPs of all phases together.
+    /// Returns the FLOPs of all phases.
     [[nodiscard]] constexpr flops total(view seen) const {
         return get(seen, phase::forward) + backward(seen) + get(seen, phase::recompute);
     }
 };
 
-/// FLOPs of a batch: component x phase x view, exact.
+/// The exact FLOPs of a batch by component, phase and view.
 class breakdown {
   public:
-    using list = detail::list<component_flops>;
+    using list = floptally::list<component_flops>;
 
     constexpr breakdown() = default;
 
-    /// Adds a component without work, whose numbers the caller then sets.
+    /// Adds a component with zero FLOPs and returns a reference, through which the caller sets the FLOPs.
     constexpr component_flops& append(const component_name& name) {
         return components_.push_back(component_flops{name, {}, {}, {}, 0}, "components");
     }
 
-    /// Removes all components; there is memory for `components` of them.
+    /// Removes all components and reserves memory for `components` new ones.
     constexpr void clear(std::size_t components = 0) {
         components_.reserve(components, "components");
         components_.clear();
         is_upper_bound_ = false;
     }
 
-    /// True where less may run than is counted: a training plan met a part that does not say what its rows read, or a
-    /// cost alone, which does not say where its parts stand. Exact parts have `linear::reads` and `writes`.
+    /// True if the FLOPs are an upper bound: some counted gradients may not run. This occurs if only some weights
+    /// train, and it is unknown which entries read which values: the model is a cost without parts, or a part does not
+    /// say it. Set `linear::reads` and `writes` to make a part exact.
     [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
-    /// Marks it as an upper bound, which it then stays until `clear`.
+    /// Marks the breakdown as an upper bound if `is` is true. Only `clear` removes the mark.
     constexpr void mark_upper_bound(bool is = true) { is_upper_bound_ = is_upper_bound_ || is; }
 
     [[nodiscard]] constexpr const list& components() const { return components_; }
 
-    /// The component of that name, or an error.
+    /// Returns the component of that name. Throws `error` for an unknown name.
     [[nodiscard]] constexpr const component_flops& operator[](std::string_view name) const {
         for (const component_flops& component : components_) {
             if (component.name.view() == name) {
                 return component;
             }
         }
-        detail::refuse("component", {"this model counts no component named \"", name, "\""});
+        detail::refuse("component",
+                       {"this model counts no component named \"", name, "\": use a name that the breakdown shows"});
     }
 
-    /// FLOPs of one phase, all components together.
+    /// Returns the FLOPs of one phase, summed over all components.
     [[nodiscard]] constexpr flops get(view seen, phase during) const {
         flops sum;
         for (const component_flops& component : components_) {
@@ -108,12 +124,12 @@ class breakdown {
         return sum;
     }
 
-    /// FLOPs of the backward, all components together.
+    /// Returns the FLOPs of the backward, summed over all components.
     [[nodiscard]] constexpr flops backward(view seen) const {
         return get(seen, phase::backward_data) + get(seen, phase::backward_weights);
     }
 
-    /// FLOPs of all components and phases.
+    /// Returns the FLOPs of all components and phases.
     [[nodiscard]] constexpr flops total(view seen = view::useful) const {
         flops sum;
         for (const component_flops& component : components_) {
@@ -122,8 +138,8 @@ class breakdown {
         return sum;
     }
 
-    /// This breakdown with `prefix` before each name, to say whose work it is: "reference." makes
-    /// "reference.attention.core".
+    /// Returns this breakdown with `prefix` before each component's name, to tell models or passes apart. The prefix
+    /// "reference." gives "reference.attention.core".
     [[nodiscard]] constexpr breakdown with_prefix(std::string_view prefix) const {
         breakdown renamed = *this;
         for (component_flops& component : renamed.components_) {
@@ -132,12 +148,12 @@ class breakdown {
         return renamed;
     }
 
-    /// Adds the work of another pass, batch or model: components of one name add up. An error changes nothing.
+    /// Adds the work of another pass, batch or model. Components of equal names add up. An error changes nothing.
     constexpr breakdown& operator+=(const breakdown& other) {
         breakdown sum = *this;
         sum.mark_upper_bound(other.is_upper_bound_);
         for (const component_flops& more : other.components_) {
-            component_flops& own = sum.of(more.name);
+            component_flops& own = sum.find_or_add(more.name);
             for (std::size_t i = 0; i < 3; ++i) {
                 own.useful[i] = (flops{own.useful[i]} + flops{more.useful[i]}).value();
                 own.padded[i] = (flops{own.padded[i]} + flops{more.padded[i]}).value();
@@ -152,14 +168,15 @@ class breakdown {
   private:
     friend class flop_counter;
 
-    /// Adds a component whose numbers the caller sets, all of them: evaluation has no time to clear them.
+    /// Adds a component with uninitialized FLOPs, because zeroing them would slow down evaluation. The caller must set
+    /// them all.
     constexpr component_flops& append_unset(const component_name& name) {
-        component_flops& added = components_.append("components");
-        added.name = name;
-        return added;
+        component_flops& component = components_.append("components");
+        component.name = name;
+        return component;
     }
 
-    constexpr component_flops& of(const component_name& name) {
+    constexpr component_flops& find_or_add(const component_name& name) {
         for (component_flops& known : components_) {
             if (known.name == name) {
                 return known;
@@ -171,5 +188,23 @@ class breakdown {
     list components_;
     bool is_upper_bound_ = false;
 };
+
+/// Returns the exact useful FLOPs as one line: "1234 FLOP (mlp 1200, lm_head 34)".
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string to_string(const breakdown& work) {
+    std::string components;
+    for (const component_flops& component : work.components()) {
+        append_item(components,
+                    detail::text_of({component.name.view(), " ", to_string(component.total(view::useful))}));
+    }
+    const bool is_empty = components.empty();
+    return detail::text_of({work.is_upper_bound() ? "at most " : "", to_string(work.total()), " FLOP",
+                            is_empty ? "" : " (", components, is_empty ? "" : ")"});
+}
+
+/// Writes the exact useful FLOPs as one line, as `to_string` does.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const breakdown& work) {
+    return to << to_string(work);
+}
 
 }  // namespace floptally

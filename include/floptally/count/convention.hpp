@@ -6,161 +6,196 @@
 #include <string_view>
 
 #include <floptally/descriptors/term.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/moments.hpp>
-#include <floptally/rules/other_side_masks.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/statistic_rule.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/moments.hpp>
+#include <floptally/statistics/other_side_masks.hpp>
+#include <floptally/statistics/statistic.hpp>
+#include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Conventions of counting FLOPs: data and one function each. `exact` is here.
+/// Conventions for counting FLOPs. A convention is data and one function. This header has the convention `exact`;
+/// conventions.hpp has those of other tools.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Counts of the pairs of a causal mask over a sequence of length L.
+/// The number of pairs that a causal mask counts for a sequence of length L.
 enum class causal_pairs : std::uint8_t {
     exact,        ///< L(L+1)/2
     half_square,  ///< L²/2
     full_square   ///< L²
 };
 
-/// Counts of the pairs of windows, chunks and top-k.
+/// The pairs that count for an attention over windows, chunks or top-k keys.
 enum class window_pairs : std::uint8_t {
-    exact,   ///< as attended
-    ignored  ///< as if the mask were plain causal (or bidirectional), by the rule for those
+    exact,   ///< the attended pairs
+    ignored  ///< counted as for a plain causal (or bidirectional) mask
 };
 
-/// Numbers of products that the backward of the attention core counts.
+/// The number of products that count for the backward of the attention core.
 enum class attention_backward : std::uint8_t {
-    twice,  ///< two per product of the forward
-    flash   ///< five for two (2.5x): a fused kernel computes QKᵀ again
+    twice,  ///< two products for each product of the forward
+    flash   ///< five products for the two of the forward (2.5x), since a fused kernel computes QKᵀ again
 };
 
-/// Rows that the lm_head is counted for.
+/// The tokens for which the lm_head counts.
 enum class head_rows : std::uint8_t {
     every_token,
-    one_per_sequence  ///< inference: only the last token of each request is sampled from
+    one_per_sequence  ///< only the last token of each sequence, as in inference
 };
 
-/// Counts of the backward of an indexer.
+/// Which FLOPs a convention counts for the backward of a sparse attention's indexer.
 enum class indexer_backward : std::uint8_t {
-    as_run,    ///< what the plan runs: none, or that of the indexer's own loss
-    as_layers  ///< as if it were any other part of a layer: two products for each of the forward
+    as_run,    ///< the backward of the indexer's own loss if the plan has this loss, else nothing
+    as_layers  ///< two products for each product of the forward, as for any other part of a layer
 };
 
-/// Weights that count where a token does not pass all of them.
+/// The weights that count if a token does not use all weights of the model.
 enum class counted_weights : std::uint8_t {
-    visited,  ///< the chosen experts
-    stored    ///< every parameter once, by every token of this side, and no lm_head that shares the embedding's table
+    visited,  ///< weights that a token uses: of the experts only the chosen ones
+    /// Every parameter counts for every token of its modality. An lm_head tied to the embedding does not count again.
+    stored
 };
 
-/// Counts of the gradient of a grouped convolution's weight.
+/// The products that count for the weight gradient of a grouped convolution.
 enum class grouped_gradient : std::uint8_t {
-    as_run,       ///< each channel with those of its group
-    all_channels  ///< every channel with every other, as if there were one group
+    as_run,       ///< each channel with the channels of its group
+    all_channels  ///< each channel with all channels, as if there were one group
+};
+
+/// Which operators count.
+enum class counted_operators : std::uint8_t {
+    every,      ///< every operator that multiplies
+    registered  ///< operators for which PyTorch's FlopCounterMode has a formula
+};
+
+/// The weights that count as trained.
+enum class counted_training : std::uint8_t {
+    as_planned,   ///< the weights that the plan trains
+    every_weight  ///< every weight, the frozen ones and adapters too, with all its gradients
 };
 
 struct convention;
 
-/// The statistics that a convention counts instead of one, each with a divisor: `half_square` counts a causal mask as
-/// Σn²/2 + Σn·past.
+/// The statistics that a convention counts in place of one statistic, each sum with a divisor. Example: `half_square`
+/// counts a causal mask as Σn²/2 + Σn·past.
 class counted_statistics {
   public:
-    /// One rule, and the divisor of its sum.
-    struct entry {
-        rule what;
+    /// A statistic, and the number that its sum is divided by.
+    struct divided {
+        statistic what;
         std::uint8_t divisor = 1;
     };
 
-    constexpr counted_statistics() = default;  ///< nothing
-    /// One statistic.
-    constexpr counted_statistics(const rule& what, std::uint8_t divisor = 1) {  // NOLINT(google-explicit-constructor)
-        also(what, divisor);
+    /// Counts nothing.
+    constexpr counted_statistics() = default;
+    /// Counts one statistic.
+    constexpr counted_statistics(const statistic& counted,
+                                 std::uint8_t divisor = 1) {  // NOLINT(google-explicit-constructor)
+        also(counted, divisor);
     }
-    /// Adds a statistic. More than four are an error.
-    constexpr counted_statistics& also(const rule& what, std::uint8_t divisor = 1) {
+    /// Adds a statistic. At most four are possible: throws `error` for a fifth.
+    constexpr counted_statistics& also(const statistic& counted, std::uint8_t divisor = 1) {
         if (size_ == most) {
-            throw error("convention", "gives a row more than 4 statistics");
+            throw error("convention", "counts an entry by more than 4 statistics: add at most 4");
         }
-        entries_[size_++] = {what, divisor};
+        parts_[size_++] = {counted, divisor};
         return *this;
     }
 
-    [[nodiscard]] constexpr const entry* begin() const { return entries_; }
-    [[nodiscard]] constexpr const entry* end() const { return entries_ + size_; }
+    [[nodiscard]] constexpr const divided* begin() const { return parts_; }
+    [[nodiscard]] constexpr const divided* end() const { return parts_ + size_; }
 
   private:
     static constexpr std::size_t most = 4;
-    entry entries_[most]{};
+    divided parts_[most]{};
     std::size_t size_ = 0;
 };
 
-/// The facts about the model around a mask that a convention may use.
+/// The facts that a convention may know about the model in addition to the mask.
 struct attention_context {
-    bool has_layer_without_window = false;  ///< of the text
-    bool of_indexer = false;                ///< the pairs are those that an indexer scores, or its teacher
+    bool has_layer_without_window = false;  ///< true if some text layer attends without a window
+    bool of_indexer = false;                ///< true if the pairs are those of an indexer's scores or of its loss
 };
 
-/// The one function of a convention: what it counts for the pairs of a mask, over samples of the same modality.
-using count_pairs_function = counted_statistics (*)(const rule& attends, const convention& how,
+/// The function of a convention. Returns the statistics that count in place of a mask's pairs. Each must be of the same
+/// modality as the mask.
+using count_pairs_function = counted_statistics (*)(const statistic& attends, const convention& counted_as,
                                                     const attention_context& model);
 
-/// The library's `count_pairs_function`: by `convention::causal`, `convention::windows` and the shape of the rule.
-[[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
+/// The default `count_pairs_function`. Decides by `convention::causal`, `convention::windows` and the mask's shape.
+[[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model);
 
-/// A convention of counting FLOPs: data, and one function from the pairs of a mask to the statistics that are counted
-/// for them. It goes into every report. A convention of your own is a value of this type.
+/// A convention for counting FLOPs: data, and one function from a mask to the statistics that count for its pairs.
+/// Every report shows its name. To define your own convention, make a value of this type.
 struct convention {
     std::string_view name;
     std::string_view summary;
     causal_pairs causal = causal_pairs::exact;
     window_pairs windows = window_pairs::exact;
     attention_backward backward = attention_backward::twice;
-    term_set counted = products;        ///< kinds of rows
-    std::uint8_t delta_rule_flops = 6;  ///< forward, of one element of a delta rule's state; exact: 6
-    std::uint8_t scan_flops = 4;        ///< forward, of one element of a selective scan's state; exact: 4
+    term_set counted = products;        ///< the kinds of entries that count
+    std::uint8_t delta_rule_flops = 6;  ///< forward FLOPs per element of a delta rule's state; exact: 6
+    /// Forward FLOPs per element of the state where a delta rule decays each channel (KDA); 0: as `delta_rule_flops`.
+    std::uint8_t channel_decay_flops = 0;
+    /// Tokens in a chunk C of KDA's kernel, whose products count too: 3·C·d + C² forward FLOPs for a head of d; 0:
+    /// none.
+    std::uint8_t delta_chunk = 0;
+    std::uint8_t scan_flops = 4;  ///< forward FLOPs per element of a selective scan's state; exact: 4
     head_rows head = head_rows::every_token;
     counted_weights parameters = counted_weights::visited;
     indexer_backward indexer = indexer_backward::as_run;
     grouped_gradient groups = grouped_gradient::as_run;
+    counted_operators operators = counted_operators::every;
+    counted_training training = counted_training::as_planned;
     count_pairs_function pairs = count_pairs;
 };
 
-constexpr counted_statistics count_pairs(const rule& attends, const convention& how,
+constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                          const attention_context& /*model*/) {
-    const auto square = [&] { return counted_statistics(moment_rules::squares{}).also(moment_rules::cached{}); };
-    if (attends.is_of_other_side() && attends.shape() == pair_shape::full && how.windows == window_pairs::ignored) {
-        return counted_statistics(mask_rules::encoder{});  // whose square is not of this side's length
+    const auto square = [&] {
+        return counted_statistics(moment_statistics::squares{}).also(moment_statistics::cached{});
+    };
+    if (attends.is_of_other_side() && attends.shape() == pair_shape::full &&
+        counted_as.windows == window_pairs::ignored) {
+        return counted_statistics(mask_statistics::encoder{});  // the square of the encoder's length
     }
     switch (attends.is_of_other_side() ? pair_shape::units : attends.shape()) {
         case pair_shape::units:
             break;
         case pair_shape::beyond_causal:
-            return how.causal == causal_pairs::exact ? counted_statistics(attends) : counted_statistics{};
+            return counted_as.causal == causal_pairs::exact ? counted_statistics(attends) : counted_statistics{};
+        case pair_shape::masked_out:
+            return counted_as.causal == causal_pairs::full_square && counted_as.windows == window_pairs::ignored
+                       ? counted_statistics(attends)
+                       : counted_statistics{};
+        case pair_shape::unregistered:
+            return counted_as.operators == counted_operators::every ? counted_statistics(attends)
+                                                                    : counted_statistics{};
         case pair_shape::mixed:
-            return how.causal == causal_pairs::full_square ? square() : counted_statistics(attends);
+            return counted_as.causal == causal_pairs::full_square ? square() : counted_statistics(attends);
         case pair_shape::full:
         case pair_shape::causal:
-            if (!attends.is_polynomial() && how.windows == window_pairs::exact) {
+            if (!attends.is_polynomial() && counted_as.windows == window_pairs::exact) {
                 break;
             }
-            if (attends.shape() == pair_shape::full || how.causal == causal_pairs::full_square) {
+            if (attends.shape() == pair_shape::full || counted_as.causal == causal_pairs::full_square) {
                 return square();
             }
-            // Exact: (Σn² + Σn)/2 + Σn·past. Coefficients of pairs are even: every product counts two FLOPs.
-            counted_statistics triangle(moment_rules::squares{}, 2);
-            if (how.causal == causal_pairs::exact) {
-                triangle.also(moment_rules::tokens{}, 2);
+            // Exact: (Σn² + Σn)/2 + Σn·past. The divisor 2 leaves no remainder, since a product counts two FLOPs for
+            // each pair.
+            counted_statistics triangle(moment_statistics::squares{}, 2);
+            if (counted_as.causal == causal_pairs::exact) {
+                triangle.also(moment_statistics::tokens{}, 2);
             }
-            return triangle.also(moment_rules::cached{});
+            return triangle.also(moment_statistics::cached{});
     }
     return attends;
 }
 
 namespace conventions {
 
-/// The library's own convention: every product once, over the pairs that are attended.
+/// The library's own convention: every product counts once, over the attended pairs.
 inline constexpr convention exact{.name = "exact"sv,
                                   .summary = "every matmul of the step, attention over the attended pairs"sv,
                                   .counted = products.with(term::optimizer)};

@@ -1,75 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
-#include <floptally/batch/tally.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/descriptors/parts_of.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/lists/array_view.hpp>
-#include <floptally/rules/measured.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/modality.hpp>
 
 /// @file
-/// The head over the tokens whose logits are computed (`training_plan::logits`): rows of a cost over another statistic.
+/// Counts the lm_head only for the tokens whose logits are computed (`training_plan::logits`).
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The word of the tokens whose logits are computed, where they are measured (`tally::add_measured`).
-inline constexpr std::string_view logits_word = "logits"sv;
+/// The name of the measured accumulator of tokens whose logits are computed (`tally::add_measured`).
+inline constexpr std::string_view logits_accumulator = "logits"sv;
 
-/// True for a row that computes logits of each token.
-[[nodiscard]] constexpr bool is_head_of_tokens(const cost_row& row) {
-    return row.kind == term::lm_head && row.what == statistic::tokens && row.in == modality::text;
+/// True if the entry computes logits for each text token; false for classifiers of whole sequences.
+[[nodiscard]] constexpr bool is_head_of_tokens(const cost_entry& entry) {
+    return entry.kind == term::lm_head && entry.what == accumulator::tokens && entry.in == modality::text;
 }
 
-/// A model whose head computes the logits of these tokens; every other row is as it was.
-[[nodiscard]] constexpr cost with_logits(const cost& model, logit_tokens of) {
-    if (of == logit_tokens::all) {
+/// Returns the cost with an lm_head that counts only for `tokens`. Other entries do not change.
+[[nodiscard]] constexpr cost with_logits(const cost& model, logit_tokens tokens) {
+    if (tokens == logit_tokens::all) {
         return model;
     }
-    cost moved;
-    for (cost_row row : model.rows()) {
-        rule counted = has_rule(row.what) ? model.masks()[row.mask] : rule{};
-        if (is_head_of_tokens(row)) {
-            row.what = of == logit_tokens::last ? statistic::count : statistic::pairs;
-            counted = measured(logits_word);
+    cost result;
+    for (cost_entry entry : model.entries()) {
+        statistic counted = has_statistic(entry.what) ? model.masks()[entry.mask] : statistic{};
+        if (is_head_of_tokens(entry)) {
+            entry.what = tokens == logit_tokens::last ? accumulator::count : accumulator::pairs;
+            counted = measured(logits_accumulator);
         }
-        moved.add_row(model.components()[row.component], model.weight_name(row), row, counted);
+        result.add_entry(model.components()[entry.component], model.weight_name(entry), entry, counted);
     }
-    for (const rule& kept : model.masks()) {
-        moved.keep(kept);
+    for (const statistic& mask : model.masks()) {
+        result.keep(mask);
     }
-    return moved;
+    return result;
 }
 
-/// Likewise the parts of a model.
-[[nodiscard]] constexpr listed_parts with_logits(const detail::array_view<model_part>& parts, logit_tokens of) {
-    listed_parts moved(parts);
-    for (model_part& part : moved) {
-        if (of != logit_tokens::all) {
-            part.cost = with_logits(part.cost, of);
+/// Returns the parts with an lm_head that counts only for `tokens`.
+[[nodiscard]] constexpr listed_parts with_logits(const array_view<model_part>& parts, logit_tokens tokens) {
+    listed_parts result(parts);
+    for (model_part& part : result) {
+        if (tokens != logit_tokens::all) {
+            part.cost = with_logits(part.cost, tokens);
         }
     }
-    return moved;
-}
-
-/// The number of tokens of a batch whose logits are computed: `logits_shape::tokens`, where `seen` is padded.
-[[nodiscard]] constexpr std::uint64_t logits_in(const tally& batch, logit_tokens of, view seen = view::padded) {
-    switch (of) {
-        case logit_tokens::last:
-            return batch.get(seen, statistic::count);
-        case logit_tokens::measured:
-            return batch.pairs(seen, measured(logits_word));
-        default:
-            return batch.get(seen, statistic::tokens);
-    }
+    return result;
 }
 
 }  // namespace floptally

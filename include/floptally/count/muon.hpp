@@ -11,63 +11,65 @@
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
-#include <floptally/descriptors/dealing.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/descriptors/parts_of.hpp>
+#include <floptally/descriptors/sharding.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/measured.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/measured.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The matrix products of the optimizer Muon, as a component of its own.
+/// Counts the matrix products of the optimizer Muon as a component of their own.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// The optimizer Muon (K. Jordan, 2024). Before a step it orthogonalises the update of each weight matrix by
-/// Newton-Schulz iterations, which multiply matrices, however many tokens the step has.
+/// Newton-Schulz iterations. Their matrix products do not depend on the number of tokens.
 ///
-/// An iteration over X [m, n], m ≤ n (the other way round X is transposed), is A = X·Xᵀ, A·A and (bA + cA²)·X:
-/// 2·m²·n + 2·m³ + 2·m²·n FLOPs. It steps every matrix that an adapter would fit (no convolution, norm, bias or table)
-/// but the lm_head, each expert's own, and of LoRA the adapters. A matrix that the implementation fuses (qkv) is one
-/// here.
+/// An iteration over X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X: 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is
+/// transposed where m > n. Muon updates the matrices that a LoRA adapter would fit. It updates no convolution, norm,
+/// bias or table, and not the lm_head. The matrix of each expert counts separately. Under LoRA Muon updates the
+/// adapters. A fused matrix (qkv) is one matrix.
 struct muon {
     std::uint64_t iterations = 5;  ///< Newton-Schulz iterations of one step
-    /// Weights that another optimizer steps, by names as in a `weight_setting`: "moe.router", "vision.*".
-    detail::list<component_name> others{};
+    /// Weights that another optimizer updates, named as in a `weight_setting`: "moe.router", "vision.*".
+    list<component_name> others{};
 
-    /// The word that counts it: a caller adds 1 for each step of the optimizer (`tally::add_measured`).
-    static constexpr std::string_view word = "optimizer_steps";
+    /// Name of the accumulator of optimizer steps. Add 1 to it for each optimizer step (`tally::add_measured`).
+    static constexpr std::string_view accumulator = "optimizer_steps";
 };
 
 namespace detail {
 
-/// The sides and the number of the matrices of a row that an adapter fits, from the sums over them that the row keeps.
-/// A row that is several matrices of different shapes is an error.
-struct matrices_of_row {
+/// The shape [in, out] and the number of the weight matrices of an entry, computed from the sums that the entry stores.
+/// Throws `error` for an entry with matrices of different shapes.
+struct matrices_of_entry {
     std::uint64_t in = 0;
     std::uint64_t out = 0;
     std::uint64_t stored = 0;  ///< the number of matrices
 
-    constexpr matrices_of_row(const cost_row& row, std::string_view name) {
-        const adapter& matrix = row.per_rank;
-        in = matrix.out == 0 ? 0 : row.useful / matrix.out;
-        out = row.useful / matrix.in;
+    constexpr matrices_of_entry(const cost_entry& entry, std::string_view name) {
+        const adapter& matrix = entry.per_rank;
+        in = matrix.out == 0 ? 0 : entry.useful / matrix.out;
+        out = entry.useful / matrix.in;
         const std::uint64_t shape = checked(in, name) * out;
-        const bool whole = in != 0 && out != 0 && in * matrix.out == row.useful && out * matrix.in == row.useful &&
-                           matrix.in % (2 * in) == 0 && row.parameters % shape == 0;
+        const bool whole = in != 0 && out != 0 && in * matrix.out == entry.useful && out * matrix.in == entry.useful &&
+                           matrix.in % (2 * in) == 0 && entry.parameters % shape == 0;
         if (!whole) {
-            throw error(name, "is several matrices of different shapes under one name; muon needs a name for each");
+            throw error(name,
+                        "has several matrices of different shapes under one name: give each matrix its own name "
+                        "for muon");
         }
-        stored = row.parameters / (in * out);
+        stored = entry.parameters / (in * out);
     }
 };
 
-/// FLOPs of one Newton-Schulz iteration over a matrix: 4·m²·n + 2·m³, where m is its shorter side.
+/// Returns the FLOPs of one Newton-Schulz iteration over a matrix: 4·m²·n + 2·m³, where m is the shorter side.
 [[nodiscard]] constexpr std::uint64_t newton_schulz(std::uint64_t rows, std::uint64_t columns, std::string_view name) {
     const std::uint64_t m = rows < columns ? rows : columns;
     const std::uint64_t n = rows < columns ? columns : rows;
@@ -75,9 +77,9 @@ struct matrices_of_row {
     return 4 * (square * n) + 2 * (square * m);
 }
 
-/// True for a weight that another optimizer steps.
-[[nodiscard]] constexpr bool is_other(const muon& how, std::string_view component, std::string_view weight) {
-    for (const component_name& other : how.others) {
+/// True if `muon::others` names this weight, so that another optimizer updates it.
+[[nodiscard]] constexpr bool is_other(const muon& optimizer, std::string_view component, std::string_view weight) {
+    for (const component_name& other : optimizer.others) {
         if (matches(other, component, weight)) {
             return true;
         }
@@ -85,66 +87,71 @@ struct matrices_of_row {
     return false;
 }
 
-/// Throws for a name of `others` that no weight has: a misspelt name would otherwise go unnoticed.
-constexpr void require_others(const muon& how, std::span<const model_part> model) {
-    for (std::size_t i = 0; i < how.others.size(); ++i) {
+/// Throws `error` for a name in `muon::others` that no weight has, since it may be misspelt.
+constexpr void require_others(const muon& optimizer, std::span<const model_part> model) {
+    for (std::size_t i = 0; i < optimizer.others.size(); ++i) {
         bool named = false;
         for (const model_part& part : model) {
-            for (const cost_row& row : part.cost.rows()) {
-                named = named ||
-                        (has_weight(row.kind) && matches(how.others[i], part.cost.components()[row.component].view(),
-                                                         part.cost.weight_name(row)));
+            for (const cost_entry& entry : part.cost.entries()) {
+                named = named || (has_weight(entry.kind) &&
+                                  matches(optimizer.others[i], part.cost.components()[entry.component].view(),
+                                          part.cost.weight_name(entry)));
             }
         }
         if (!named) {
-            throw error(indexed("others", i),
-                        std::string("no weight of this model is named \"").append(how.others[i].view()).append("\""));
+            throw error(indexed("others", i), std::string("no weight of this model is named \"")
+                                                  .append(optimizer.others[i].view())
+                                                  .append("\"; use the names that the breakdown shows"));
         }
     }
 }
 
 }  // namespace detail
 
-/// The part that counts Muon's products for the weights that a plan trains: a component "optimizer.muon", once for each
-/// step that a caller adds (`muon::word`). Add it to a model's cost, and to its parts where the plan says which weights
-/// train; without it nothing counts Muon, and no convention of the library but `exact` does. It is that of a whole
-/// model, not of one rank: where every data parallel rank runs it, `training_plan::repeated` says so.
+/// Returns a model part that counts Muon's products for the weights that a plan trains. The component "optimizer.muon"
+/// of this part counts once for each optimizer step that you add (`muon::accumulator`).
+///
+/// Add the part to a model's cost. If the plan says which weights train, add it to the model's parts too. Without this
+/// part Muon does not count. Of the library's conventions only `exact` counts Muon. The part is for the whole model,
+/// not for one rank. If every data-parallel rank runs Muon in full, say so in `training_plan::repeated`.
 [[nodiscard]] constexpr model_part muon_part(std::span<const model_part> model, const training_plan& plan = {},
-                                             const muon& how = {}) {
-    require_positive(how.iterations, "iterations");
-    detail::require_others(how, model);
+                                             const muon& optimizer = {}) {
+    require_positive(optimizer.iterations, "iterations");
+    detail::require_others(optimizer, model);
     const detail::weight_states states(plan);
     states.check(model);
     std::uint64_t once = 0;
     for (const model_part& part : model) {
-        for (const cost_row& row : part.cost.rows()) {
-            const std::string_view component = part.cost.components()[row.component].view();
-            const std::string_view weight = part.cost.weight_name(row);
-            const bool is_head = row.kind == term::lm_head || row.kind == term::detached_head;
-            if (meaning_of(row.kind).operands != term_operands::matrix || is_head || row.parameters == 0 ||
-                detail::is_other(how, component, weight)) {
+        for (const cost_entry& entry : part.cost.entries()) {
+            const std::string_view component = part.cost.components()[entry.component].view();
+            const std::string_view weight = part.cost.weight_name(entry);
+            const bool is_head = entry.kind == term::lm_head || entry.kind == term::detached_head;
+            if (meaning_of(entry.kind).operands != term_operands::matrix || is_head || entry.parameters == 0 ||
+                detail::is_other(optimizer, component, weight)) {
                 continue;
             }
-            if (row.per_rank.in == 0) {
-                if (row.flow == dataflow{}) {  // made by hand, and not by a part whose weight no adapter fits
+            if (entry.per_rank.in == 0) {
+                // Entries of library parts always have a data flow, so this entry was written by hand.
+                if (entry.flow == dataflow{}) {
                     throw error(component,
-                                "has weights whose sides it does not say; muon needs them, or others to have it");
+                                "does not give the rows and columns of its weights: give them for muon, or name the "
+                                "component in `others`");
                 }
                 continue;
             }
             if (weight.empty()) {
                 throw error(
                     component,
-                    "has a matrix without a name, which may be several; muon needs their names, or others to have it");
+                    "has a matrix without a name: name each matrix for muon, or name the component in `others`");
             }
-            const detail::matrices_of_row matrices(row, component);
+            const detail::matrices_of_entry matrices(entry, component);
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
                 const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
-                const auto decided = states.state_of(part, layer, row);
+                const auto decided = states.state_of(part, layer, entry);
                 std::uint64_t work = 0;
                 if (decided.state == weight_state::trainable) {
                     work = detail::newton_schulz(matrices.in, matrices.out, component);
-                } else if (decided.adapts(row)) {
+                } else if (decided.adapts(entry)) {
                     work = checked(detail::newton_schulz(matrices.in, decided.rank, component), component) +
                            detail::newton_schulz(decided.rank, matrices.out, component);
                 }
@@ -152,31 +159,31 @@ constexpr void require_others(const muon& how, std::span<const model_part> model
             }
         }
     }
-    model_part made{.name = "optimizer", .role = part_role::anywhere};
-    const std::uint64_t step = how.iterations * checked(once, "optimizer.muon");
-    made.cost.add_row("optimizer.muon", {},
-                      cost_row{.what = statistic::routed,
-                               .kind = term::optimizer,
-                               .useful = step,
-                               .padded = step,
-                               .dealt = dealing::replicated()},
-                      measured(muon::word));
-    return made;
+    model_part result{.name = "optimizer", .role = part_role::anywhere};
+    const std::uint64_t step = optimizer.iterations * checked(once, "optimizer.muon");
+    result.cost.add_entry("optimizer.muon", {},
+                          cost_entry{.what = accumulator::routed,
+                                     .kind = term::optimizer,
+                                     .useful = step,
+                                     .padded = step,
+                                     .sharding = tensor_sharding::replicated()},
+                          measured(muon::accumulator));
+    return result;
 }
 
-/// A model (a `model_config`) that also counts Muon's products in each step of its optimizer: with `muon_part` in its
-/// cost, and in its parts where it lists them.
+/// Returns a model (a `model_config`) that also counts Muon's products. Adds `muon_part` to the model's cost, and to
+/// its parts if the model lists parts.
 template <model_record Model>
-[[nodiscard]] constexpr Model with_muon(Model model, const training_plan& plan = {}, const muon& how = {}) {
-    const detail::array_view<model_part> parts = model.parts;
+[[nodiscard]] constexpr Model with_muon(Model model, const training_plan& plan = {}, const muon& optimizer = {}) {
+    const array_view<model_part> parts = model.parts;
     if (parts.empty()) {
         const model_part whole{.name = "model", .role = part_role::anywhere, .cost = model.cost};
-        model.cost += muon_part({&whole, 1}, plan, how).cost;
+        model.cost += muon_part({&whole, 1}, plan, optimizer).cost;
         return model;
     }
-    const model_part steps = muon_part({parts.begin(), parts.size()}, plan, how);
-    model.cost += steps.cost;
-    model.parts.push_back(steps);
+    const model_part optimizer_part = muon_part({parts.begin(), parts.size()}, plan, optimizer);
+    model.cost += optimizer_part.cost;
+    model.parts.push_back(optimizer_part);
     return model;
 }
 

@@ -6,49 +6,50 @@
 
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/batch/tally_words.hpp>
+#include <floptally/batch/tally_accumulators.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// The padded FLOPs of a batch, taken apart: slots, mock sequences, vocabulary.
+/// Splits the padded FLOPs of a batch by cause: padding slots, mock sequences, vocabulary.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The padded FLOPs of a batch, by what they are spent on.
+/// The padded FLOPs of a batch by cause.
 struct padding_flops {
-    flops useful;      ///< real tokens
-    flops in_slots;    ///< the slots of real sequences, beyond their tokens
-    flops mock;        ///< sequences without a real token
-    flops vocabulary;  ///< every slot's logits beyond the real vocabulary
+    flops useful;      ///< FLOPs of real tokens
+    flops in_slots;    ///< FLOPs of padding slots in sequences with a real token
+    flops mock;        ///< FLOPs of sequences without a real token
+    flops vocabulary;  ///< FLOPs of the logits of padded vocabulary entries, for all slots
 
-    /// The padded view: the four add up to it exactly.
+    /// Returns the FLOPs of the padded view, the exact sum of the four members.
     [[nodiscard]] constexpr flops padded() const { return useful + in_slots + mock + vocabulary; }
 };
 
-/// The padded view of a batch, taken apart.
+/// Splits the padded view of a batch by cause.
 [[nodiscard]] constexpr padding_flops padding_of(const flop_counter& model, const split_tally& batch) {
-    // Every slot as if it were real: the useful coefficients, which have the real vocabulary, of the padded words.
+    // Returns the FLOPs as if every slot had a real token, with the real vocabulary: useful coefficients times padded
+    // accumulators.
     const auto all_real = [&](const tally& part) {
-        const std::uint64_t* const words = part.data();
-        const std::size_t half = detail::tally_words::stride_of(part.masks());
-        detail::list<std::uint64_t> slots;
+        const std::uint64_t* const accumulators = part.data();
+        const std::size_t half = detail::tally_accumulators::stride_of(part.masks());
+        list<std::uint64_t> slots;
         slots.fill(2 * half, 0);
-        for (std::size_t word = 0; word < half; ++word) {
-            slots[word] = slots[half + word] = words[half + word];
+        for (std::size_t accumulator = 0; accumulator < half; ++accumulator) {
+            slots[accumulator] = slots[half + accumulator] = accumulators[half + accumulator];
         }
-        return model.total(tally::from_words(part.masks(), {slots.begin(), slots.size()})).value();
+        return model.total_flops(part.with_accumulators({slots.begin(), slots.size()})).value();
     };
     const tally whole = batch.total();
-    const uint128 useful = model.total(batch.real()).value();
+    const uint128 useful = model.total_flops(batch.real()).value();
     const uint128 slots = all_real(batch.real());
     const uint128 every_slot = all_real(whole);
     return {.useful = flops{useful},
             .in_slots = flops{slots - useful},
             .mock = flops{every_slot - slots},
-            .vocabulary = flops{model.total(whole, view::padded).value() - every_slot}};
+            .vocabulary = flops{model.total_flops(whole, view::padded).value() - every_slot}};
 }
 
 }  // namespace floptally

@@ -7,44 +7,235 @@
 #include <string_view>
 
 #include <floptally/count/convention.hpp>
-#include <floptally/count/detail/counted_row.hpp>
+#include <floptally/count/detail/counted_entry.hpp>
 #include <floptally/count/detail/gradient_flow.hpp>
-#include <floptally/count/detail/handed_on.hpp>
-#include <floptally/count/detail/indexer_loss.hpp>
 #include <floptally/count/detail/weight_states.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
+#include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/modality.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A walk over a model's parts as autograd runs them, which says which products the backward runs.
+/// Walks over a model's parts as autograd does and finds the products that the backward runs.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// A sum over all layers of rows that run equally often.
-struct planned_row {
+// The loss of an indexer (`training_plan::indexer`): over which pairs it is computed, and the attention that it
+// compares with. Both follow from the mask of the sparse attention.
+
+/// Which keys an indexer chooses for a sparse attention, as statistics.
+struct key_choice {
+    bool exists = false;
+    statistic scored{};    ///< pairs of queries and chosen keys, or of queries and chosen pools of keys
+    statistic all_keys{};  ///< pairs of the same attention if it were over all keys
+    component_name indexer{};
+};
+
+/// Returns the choice of keys behind a sparse mask. `exists` is false for a mask that does not depend on data.
+[[nodiscard]] constexpr key_choice choice_behind(const statistic& attends) {
+    if (attends.is<mask_statistics::top_k>() || attends.is<mask_statistics::best_blocks>()) {
+        return {.exists = true, .scored = attends, .all_keys = mask::causal()};
+    }
+    if (attends.is<mask_statistics::best_compressed_keys>()) {
+        return {.exists = true,
+                .scored = attends,
+                .all_keys = mask::compressed_keys(attends.as<mask_statistics::best_compressed_keys>().ratio)};
+    }
+    if (attends.is<mask_statistics::best_pools>()) {
+        const auto best = attends.as<mask_statistics::best_pools>();
+        return {
+            .exists = true, .scored = mask::best_compressed_keys(best.pool, best.pools), .all_keys = mask::causal()};
+    }
+    return {};
+}
+
+/// True where the parts have an entry of this kind.
+[[nodiscard]] constexpr bool has_kind(array_view<model_part> parts, term kind) {
+    for (const model_part& part : parts) {
+        for (const cost_entry& entry : part.cost.entries()) {
+            if (entry.kind == kind) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// Throws `error` if the plan trains indexers but the model has none.
+constexpr void require_indexer(array_view<model_part> parts, const training_plan& plan) {
+    if (plan.indexer != indexer_training::frozen && !has_kind(parts, term::index_scores)) {
+        throw error("plan.indexer", "the model has no indexer with a loss of its own: leave it at frozen");
+    }
+}
+
+/// Returns which keys the layer's indexer chooses for the layer's attention. `exists` is false if the plan trains no
+/// indexers, and for a layer that reuses the keys of another layer, since it has no indexer and no loss.
+[[nodiscard]] constexpr key_choice choice_in(array_view<model_part> layer, const training_plan& plan) {
+    if (plan.indexer == indexer_training::frozen || !has_kind(layer, term::index_scores)) {
+        return {};
+    }
+    key_choice found;
+    component_name indexer;
+    for (const model_part& part : layer) {
+        for (const cost_entry& entry : part.cost.entries()) {
+            const key_choice choice =
+                entry.kind == term::scores ? choice_behind(part.cost.masks()[entry.mask]) : key_choice{};
+            if (choice.exists && found.exists && !(choice.scored == found.scored)) {
+                throw error("plan.indexer",
+                            "the cost has indexers and attention by several choices of keys, and a cost alone does "
+                            "not know its layers: give flop_counter the model, or its parts");
+            }
+            found = choice.exists ? choice : found;
+            if (entry.kind == term::index_scores) {
+                indexer = part.cost.components()[entry.component];
+            }
+        }
+    }
+    found.indexer = indexer;
+    if (!found.exists) {
+        throw error("plan.indexer",
+                    "a layer with an indexer has no attention over chosen keys: give its attention such a mask, or "
+                    "leave plan.indexer at frozen");
+    }
+    return found;
+}
+
+/// Returns the statistic by which an entry counts under a plan. While indexers warm up, attention is over all keys.
+[[nodiscard]] constexpr statistic attended_pairs(const cost& model, const cost_entry& entry,
+                                                 const training_plan& plan) {
+    if (!has_statistic(entry.what)) {
+        return {};
+    }
+    const statistic written = model.masks()[entry.mask];
+    const bool dense = plan.indexer == indexer_training::warm_up && entry.what == accumulator::pairs;
+    const key_choice choice = dense ? choice_behind(written) : key_choice{};
+    return choice.exists ? choice.all_keys : written;
+}
+
+/// Tracks which values that one part of a model passes to the next require a gradient: the hidden states, the context
+/// (an encoder's output or a second stream), and the time values (values of a whole sample, such as the timestep's
+/// embedding). If no input part says that it computes context or time values, the output of the input parts counts as
+/// these values.
+class handed_on {
+  public:
+    constexpr handed_on(const weight_states& states, array_view<model_part> parts)
+        : hidden_(states.input_trains("embedding") && !has_role(parts, part_role::input)),
+          has_towers_(has_role(parts, part_role::tower)),
+          says_context_(makes(parts, part_role::input, value::context)),
+          says_time_(makes(parts, part_role::input, value::time)),
+          layers_make_context_(makes(parts, part_role::layer, value::context)) {
+        context_ = has_role(parts, part_role::encoder) ? hidden_ : !has_towers_ && states.input_trains("context");
+        time_ = context_;
+    }
+
+    /// Returns which of the values that enter parts of this role require a gradient.
+    [[nodiscard]] constexpr gradient_flow::carried to(part_role role, modality in) const {
+        const bool stream = role == part_role::encoder ? context_
+                            : role == part_role::tower ? towers_[static_cast<std::size_t>(in)]
+                                                       : hidden_;
+        return {.stream = stream, .context = context_, .time = time_, .unnamed = stream};
+    }
+
+    /// Stores which of the values that leave parts of this role require a gradient. Parts with the role `anywhere` may
+    /// run before all other parts, so their trainable weights (`anywhere_trains`) affect every value.
+    constexpr void take(part_role role, modality in, const gradient_flow::carried& left, bool anywhere_trains) {
+        switch (role) {
+            case part_role::layer:  // attention over two streams passes gradients between them
+                hidden_ = left.stream || (layers_make_context_ && left.context);
+                context_ = left.context || (layers_make_context_ && left.stream);
+                time_ = left.time;
+                break;
+            case part_role::input:
+                hidden_ = says_context_ ? left.unnamed : left.stream;
+                if (!has_towers_) {
+                    context_ = left.context || (!says_context_ && left.stream);
+                    time_ = left.time || (!says_time_ && (context_ || left.stream));
+                }
+                break;
+            case part_role::tower:  // a tower's output is inserted among the text tokens, or the text attends to it
+                towers_[static_cast<std::size_t>(in)] = left.stream;
+                hidden_ = hidden_ || left.stream;
+                context_ = time_ = context_ || left.stream;
+                break;
+            case part_role::encoder:
+                context_ = time_ = context_ || left.stream;
+                break;
+            case part_role::anywhere:
+                hidden_ = hidden_ || anywhere_trains;
+                context_ = context_ || anywhere_trains;
+                time_ = time_ || anywhere_trains;
+                break;
+            case part_role::head:
+                break;
+        }
+    }
+
+  private:
+    [[nodiscard]] static constexpr bool has_role(array_view<model_part> parts, part_role role) {
+        for (const model_part& part : parts) {
+            if (part.role == role) {
+                return true;
+            }
+        }
+        return false;
+    }
+    /// True if a part with this role has an entry that computes one of these values.
+    [[nodiscard]] static constexpr bool makes(array_view<model_part> parts, part_role role, value::set values) {
+        for (const model_part& part : parts) {
+            for (const cost_entry& entry : part.cost.entries()) {
+                if (part.role == role && (entry.flow.writes & values) != 0) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    bool hidden_ = false;   ///< whether the hidden states require a gradient
+    bool context_ = false;  ///< whether the encoder's output or the second stream requires a gradient
+    bool time_ = false;  ///< whether the values of a whole sample, such as the timestep's embedding, require a gradient
+    bool has_towers_ = false;
+    bool says_context_ = false;
+    bool says_time_ = false;
+    bool layers_make_context_ = false;
+    bool towers_[modality_count] = {};  ///< whether the hidden states inside each tower require a gradient
+};
+
+/// Equal entries of all layers that run in the same passes, added up.
+struct planned_entry {
     std::uint32_t component = 0;  ///< index into `plan_walk::components`
-    cost_row row{};               ///< its mask is an index into `plan_walk::masks`
+    cost_entry entry{};           ///< `entry.mask` is an index into `plan_walk::masks`
     passes run{};
 };
 
-/// The rows of a model as a plan runs them, layer by layer. `gradient_flow` says which gradients each part passes on;
-/// here are the layers, their recompute, and the sums.
+/// Computes which products of a model run in which passes under a plan, layer by layer. This class visits the layers,
+/// decides what they recompute and adds up the entries. `gradient_flow` finds the gradients of each part.
 class plan_walk {
   public:
-    constexpr plan_walk(array_view<model_part> parts, const cost& whole, const convention& how,
+    constexpr plan_walk(array_view<model_part> parts, const cost& whole, const convention& counted_as,
                         const training_plan& plan)
-        : whole_(whole), how_(how), plan_(plan), states_(plan), flow_(states_, parts), handed_(states_, parts) {
+        : whole_(whole),
+          convention_(counted_as),
+          plan_(plan),
+          states_(plan),
+          flow_(states_, parts),
+          handed_(states_, parts) {
         states_.check(parts);
         require_indexer(parts, plan);
-        // A cost alone does not say which layers have an indexer, and which take another's choice.
+        // A cost alone does not say which layers have an indexer and which reuse the keys of another layer.
         is_upper_bound =
             plan.indexer != indexer_training::frozen && parts.size() == 1 && parts.front().role == part_role::anywhere;
         for_each_run(parts, [this](array_view<model_part> alike) {
@@ -57,17 +248,18 @@ class plan_walk {
 
     cost::component_list components;
     mask_set masks;
-    list<planned_row> rows;
-    bool is_upper_bound = false;  ///< a part that does not say what its rows read may run less
+    list<planned_entry> entries;
+    /// True if fewer products may run than are counted, since a part does not say what its entries read.
+    bool is_upper_bound = false;
 
   private:
-    /// The work of one layer that its backward recomputes: all of it, or some components.
+    /// The work of one layer that its backward may recompute: all work, or some components.
     struct region {
-        bool reached = false;  ///< a gradient arrives at its output
+        bool reached = false;  ///< true where a gradient arrives at the layer's output
         cost::component_list components{};
     };
 
-    /// Visits one part and joins what it leaves to what was there.
+    /// Visits one part, and marks in `now` which of the values that leave the part require a gradient.
     template <class Each>
     constexpr void visit(const model_part& part, std::uint64_t layer, bool entered, gradient_flow::carried& now,
                          Each each) const {
@@ -79,7 +271,7 @@ class plan_walk {
                now.unnamed || left.unnamed};
     }
 
-    /// Walks one layer, or the parts outside the layers, one part after the other.
+    /// Visits parts in their order: those of one layer, or those outside the layers.
     constexpr void run(array_view<model_part> parts, std::uint64_t layer) {
         const part_role role = parts.front().role;
         const modality in = parts.front().in();
@@ -89,23 +281,24 @@ class plan_walk {
         const bool entered = before.stream || norms_train(parts, layer);
         gradient_flow::carried reached = before;
         for (const model_part& part : parts) {
-            const auto keep = [&](const cost_row& row, const gradients& needed, const gradients&) {
-                if (needed.output && !is_detached(row.kind)) {
-                    again.components.find_or_add(part.cost.components()[row.component], "components");
+            const auto note_reached = [&](const cost_entry& entry, const gradients& needed, const gradients&) {
+                if (needed.output && !is_detached(entry.kind)) {
+                    again.components.find_or_add(part.cost.components()[entry.component], "components");
                 }
             };
-            visit(part, layer, entered, reached, keep);
+            visit(part, layer, entered, reached, note_reached);
         }
         again.reached = reached.stream;
         gradient_flow::carried now = before;
         for (const model_part& part : parts) {
-            const auto count = [&](const cost_row& row, const gradients& needed, const gradients& least) {
-                const bool recomputed = recomputes(part, layer, row, needed, again);
-                emit(part, layer, row, needed, recomputed);
-                const bool is_more = !(needed == least) &&
-                                     !(passes_of(row, how_, plan_, recomputed, needed) ==
-                                       passes_of(row, how_, plan_, recomputes(part, layer, row, least, again), least));
-                is_upper_bound = is_upper_bound || (is_more && is_counted(part, row));
+            const auto count = [&](const cost_entry& entry, const gradients& needed, const gradients& least) {
+                const bool recomputed = recomputes(part, layer, entry, needed, again);
+                emit(part, layer, entry, needed, recomputed);
+                const bool is_more =
+                    !(needed == least) && !(passes_of(entry, convention_, plan_, recomputed, counted(needed)) ==
+                                            passes_of(entry, convention_, plan_,
+                                                      recomputes(part, layer, entry, least, again), counted(least)));
+                is_upper_bound = is_upper_bound || (is_more && is_counted(part, entry));
             };
             visit(part, layer, entered, now, count);
         }
@@ -114,8 +307,8 @@ class plan_walk {
 
     [[nodiscard]] constexpr bool trains(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
-            for (const cost_row& row : part.cost.rows()) {
-                if (states_.trains(part, layer, row)) {
+            for (const cost_entry& entry : part.cost.entries()) {
+                if (states_.trains(part, layer, entry)) {
                     return true;
                 }
             }
@@ -123,12 +316,13 @@ class plan_walk {
         return false;
     }
 
-    /// True where a part of only norms and biases trains: a part that stands beside another reads after them too.
+    /// True if a weight trains in a part that has only norms and biases. A part that runs in parallel to another part
+    /// (`beside`) also reads the output of these norms.
     [[nodiscard]] constexpr bool norms_train(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
             bool only_norms = true;
-            for (const cost_row& row : part.cost.rows()) {
-                only_norms = only_norms && is_elementwise_weight(row.kind);
+            for (const cost_entry& entry : part.cost.entries()) {
+                only_norms = only_norms && is_elementwise_weight(entry.kind);
             }
             if (only_norms && trains({&part, 1}, layer)) {
                 return true;
@@ -137,100 +331,106 @@ class plan_walk {
         return false;
     }
 
-    [[nodiscard]] constexpr bool recomputes(const model_part& part, std::uint64_t layer, const cost_row& row,
+    [[nodiscard]] constexpr bool recomputes(const model_part& part, std::uint64_t layer, const cost_entry& entry,
                                             const gradients& needed, const region& again) const {
         if (layer != no_layer && (layer + 1) % plan_.recompute_every != 0) {
             return false;
         }
-        const component_name& name = part.cost.components()[row.component];
+        const component_name& name = part.cost.components()[entry.component];
         const bool named = plan_.recomputed_components.find(name) < plan_.recomputed_components.size();
         return (named && again.components.find(name) < again.components.size()) ||
-               (is_recomputed(row.kind, plan_) &&
+               (is_recomputed(entry.kind, plan_) &&
                 (plan_.recomputed == recompute::full ? again.reached : needed.output));
     }
 
-    [[nodiscard]] constexpr bool is_counted(const model_part& part, const cost_row& row) const {
-        return !part.elsewhere && how_.counted.contains(row.kind);
+    /// Returns the gradients that the convention counts.
+    [[nodiscard]] constexpr gradients counted(const gradients& needed) const {
+        return convention_.training == counted_training::every_weight ? gradients{} : needed;
     }
 
-    constexpr void emit(const model_part& part, std::uint64_t layer, const cost_row& row, const gradients& needed,
+    [[nodiscard]] constexpr bool is_counted(const model_part& part, const cost_entry& entry) const {
+        return !part.elsewhere && convention_.counted.contains(entry.kind);
+    }
+
+    constexpr void emit(const model_part& part, std::uint64_t layer, const cost_entry& entry, const gradients& needed,
                         bool again) {
-        if (!is_counted(part, row)) {
+        if (!is_counted(part, entry)) {
             return;
         }
-        const weight_states::decision decided = states_.state_of(part, layer, row);
-        if (row.what == statistic::routed &&
-            !first_of_routed(part.cost.masks()[row.mask], {decided, needed.first, again})) {
+        const weight_states::decision decided = states_.state_of(part, layer, entry);
+        if (entry.what == accumulator::routed &&
+            !first_of_routed(part.cost.masks()[entry.mask], {decided, needed.first, again})) {
             return;
         }
-        const component_name& name = part.cost.components()[row.component];
-        const std::uint32_t ranks = ranks_of(plan_, name.view(), part.cost.weight_name(row));
-        const rule attends = attended_pairs(part.cost, row, plan_);
-        if (is_of_indexer(row.kind) && how_.indexer == indexer_backward::as_layers) {
+        const component_name& name = part.cost.components()[entry.component];
+        const std::uint32_t ranks = ranks_of(plan_, name.view(), part.cost.weight_name(entry));
+        const statistic attends = attended_pairs(part.cost, entry, plan_);
+        if (is_of_indexer(entry.kind) && convention_.indexer == indexer_backward::as_layers) {
             const gradients all{.weight = needed.weight, .output = needed.output};
-            put(name, row, attends, passes_of(row, how_, plan_, again, all).on(ranks));
+            put(name, entry, attends, passes_of(entry, convention_, plan_, again, all).on(ranks));
             return;
         }
-        const passes run = passes_of(row, how_, plan_, again, needed).on(ranks);
-        if (row.kind == term::index_scores && plan_.indexer == indexer_training::sparse_loss) {
-            // All are scored for the choice; the loss looks at the chosen ones alone.
-            put(name, row, attends, run.without_backward());
-            put(name, row, choice_.scored, run.backward());
+        const passes run = passes_of(entry, convention_, plan_, again, counted(needed)).on(ranks);
+        if (entry.kind == term::index_scores && plan_.indexer == indexer_training::sparse_loss) {
+            // The forward scores all keys to choose among them. The loss is only over the chosen keys.
+            put(name, entry, attends, run.without_backward());
+            put(name, entry, choice_.scored, run.backward());
         } else {
-            put(name, row, attends, run);
+            put(name, entry, attends, run);
         }
-        if (row.kind == term::scores && choice_.exists && choice_behind(part.cost.masks()[row.mask]).exists) {
-            cost_row teacher = row;
+        if (entry.kind == term::scores && choice_.exists && choice_behind(part.cost.masks()[entry.mask]).exists) {
+            cost_entry teacher = entry;
             teacher.kind = term::teacher_scores;
             const bool sparse = plan_.indexer == indexer_training::sparse_loss;
             if (is_counted(part, teacher)) {
                 put(choice_.indexer, teacher, sparse ? attends : choice_.all_keys,
-                    passes_of(teacher, how_, plan_, again, needed).on(ranks));
+                    passes_of(teacher, convention_, plan_, again, needed).on(ranks));
             }
         }
-        if (!decided.adapts(row)) {
+        if (!decided.adapts(entry)) {
             return;
         }
         const checked rank(decided.rank, name.view());
-        const adapter& widths = row.per_rank;
-        cost_row matrix{.mask = row.mask, .what = row.what, .kind = row.kind, .in = row.in};
-        const gradients of_a{.first = needed.first, .weight = true};
-        if (how_.parameters == counted_weights::stored) {
-            matrix.kind = term::linear;  // no table is tied to an adapter
+        const adapter& widths = entry.per_rank;
+        cost_entry matrix{.mask = entry.mask, .what = entry.what, .kind = entry.kind, .in = entry.in};
+        const gradients a_gradients = counted({.first = needed.first, .weight = true});
+        if (convention_.parameters == counted_weights::stored) {
+            matrix.kind = term::linear;  // an adapter of an lm_head counts as a plain matrix, since it shares no table
             matrix.parameters = rank * widths.parameters;
-            put(name, matrix, attends, passes_of(row, how_, plan_, again, of_a).on(ranks));
+            put(name, matrix, attends, passes_of(entry, convention_, plan_, again, a_gradients).on(ranks));
             return;
         }
         matrix.useful = matrix.padded = rank * widths.in;
-        put(name, matrix, attends, passes_of(row, how_, plan_, again, of_a).on(ranks));
+        put(name, matrix, attends, passes_of(entry, convention_, plan_, again, a_gradients).on(ranks));
         matrix.useful = rank * widths.out;
         matrix.padded = rank * widths.padded_out;
-        // B reads what A made, also where the weight beside it reads what the model is given.
-        matrix.kind = row.kind == term::input_linear ? term::linear : row.kind;
-        put(name, matrix, attends, passes_of(matrix, how_, plan_, again, {}).on(ranks));
+        // B reads the output of A, even where the frozen weight itself reads input data.
+        matrix.kind = entry.kind == term::input_linear ? term::linear : entry.kind;
+        put(name, matrix, attends, passes_of(matrix, convention_, plan_, again, {}).on(ranks));
     }
 
-    constexpr void put(const component_name& name, const cost_row& row, const rule& attends, const passes& run) {
-        planned_row added{.component = static_cast<std::uint32_t>(components.find_or_add(name, "components")),
-                          .row = counted_row(whole_, row, how_),
-                          .run = run};
-        if (has_rule(row.what)) {
-            added.row.mask = static_cast<std::uint32_t>(masks.find_or_add(attends, "masks"));
+    constexpr void put(const component_name& name, const cost_entry& entry, const statistic& attends,
+                       const passes& run) {
+        planned_entry planned{.component = static_cast<std::uint32_t>(components.find_or_add(name, "components")),
+                              .entry = counted_entry(whole_, entry, convention_),
+                              .run = run};
+        if (has_statistic(entry.what)) {
+            planned.entry.mask = static_cast<std::uint32_t>(masks.find_or_add(attends, "masks"));
         }
-        for (planned_row& known : rows) {
-            if (known.component == added.component && known.run == run && known.row.what == added.row.what &&
-                known.row.in == added.row.in && known.row.mask == added.row.mask &&
-                is_index_pairs(known.row.kind) == is_index_pairs(added.row.kind)) {
-                known.row.useful = checked(known.row.useful, name.view()) + added.row.useful;
-                known.row.padded = checked(known.row.padded, name.view()) + added.row.padded;
+        for (planned_entry& known : entries) {
+            if (known.component == planned.component && known.run == run && known.entry.what == planned.entry.what &&
+                known.entry.in == planned.entry.in && known.entry.mask == planned.entry.mask &&
+                is_index_pairs(known.entry.kind) == is_index_pairs(planned.entry.kind)) {
+                known.entry.useful = checked(known.entry.useful, name.view()) + planned.entry.useful;
+                known.entry.padded = checked(known.entry.padded, name.view()) + planned.entry.padded;
                 return;
             }
         }
-        rows.push_back(added, "rows");
+        entries.push_back(planned, "rows");
     }
 
-    /// The treatment of one measured count, which is of all layers: all must do the same with it, and it is counted
-    /// once.
+    /// In which passes a layer runs its experts, whose visits are measured. One measured number covers all layers. So
+    /// all layers must run the experts in the same passes, and the number counts once.
     struct routed_treatment {
         weight_states::decision decided{};
         bool data = false;
@@ -240,35 +440,35 @@ class plan_walk {
     };
 
     struct known_treatment {
-        rule word;
-        routed_treatment here{};
+        statistic accumulator;
+        routed_treatment treatment{};
 
         [[nodiscard]] friend constexpr bool operator==(const known_treatment&, const known_treatment&) = default;
     };
 
-    constexpr bool first_of_routed(const rule& word, const routed_treatment& here) {
+    constexpr bool first_of_routed(const statistic& accumulator, const routed_treatment& treatment) {
         for (const known_treatment& known : routed_) {
-            if (known.word == word) {
-                if (!(known.here == here)) {
+            if (known.accumulator == accumulator) {
+                if (!(known.treatment == treatment)) {
                     throw error("plan",
                                 "experts that are counted by one measured number of visits must train alike in all "
-                                "layers");
+                                "layers: name them in plan.weights without a range of layers");
                 }
                 return false;
             }
         }
-        routed_.push_back({word, here}, "measured words");
+        routed_.push_back({accumulator, treatment}, "measured words");
         return true;
     }
 
     const cost& whole_;
-    const convention& how_;
+    const convention& convention_;
     const training_plan& plan_;
     weight_states states_;
     gradient_flow flow_;
     handed_on handed_;
     list<known_treatment> routed_{};
-    key_choice choice_{};  ///< in the layer that is walked
+    key_choice choice_{};  ///< which keys the indexer of the visited layer chooses
 };
 
 }  // namespace floptally::detail

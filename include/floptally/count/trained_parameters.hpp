@@ -11,39 +11,39 @@
 #include <floptally/lists/array_view.hpp>
 
 /// @file
-/// Numbers of weights that a plan stores and trains.
+/// Counts the parameters that a plan stores and trains.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Numbers of weights that a plan keeps in memory.
+/// How many parameters a model has under a plan.
 struct parameter_counts {
-    std::uint64_t stored = 0;     ///< the model's weights and the adapters'
-    std::uint64_t trainable = 0;  ///< those of them with a gradient and an optimizer's state
-    std::uint64_t adapters = 0;   ///< those that the plan adds
+    std::uint64_t stored = 0;     ///< parameters of the model and of LoRA adapters
+    std::uint64_t trainable = 0;  ///< stored parameters with a gradient and optimizer state
+    std::uint64_t adapters = 0;   ///< parameters of the LoRA adapters that the plan adds
 
     [[nodiscard]] friend constexpr bool operator==(const parameter_counts&, const parameter_counts&) = default;
 };
 
-/// Counts the weights of a model under a plan. A tied embedding is counted once, as the lm_head; weights that several
-/// layers share, with the layer that stores them; of a rank's parts (`rank_parts`) only those that the rank stores.
-/// Sums above 64 bits are an error.
-[[nodiscard]] constexpr parameter_counts trained_parameters(const detail::array_view<model_part>& parts,
+/// Counts the parameters of a model under a plan. A tied embedding counts once, as the lm_head. Weights that several
+/// layers share count in the layer that stores them. For the parts of one rank (`rank_parts`) it counts only the
+/// parameters that the rank stores. Throws `error` for sums above 64 bits.
+[[nodiscard]] constexpr parameter_counts trained_parameters(const array_view<model_part>& parts,
                                                             const training_plan& plan) {
     const detail::weight_states states(plan);
     states.check(parts);
     parameter_counts counts;
     const auto add = [](std::uint64_t& sum, std::uint64_t more) { sum = checked(sum, "parameters") + more; };
-    detail::weight_states::for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+    detail::weight_states::for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
         if (part.elsewhere) {
             return;
         }
-        const detail::weight_states::decision decided = states.state_of(part, layer, row);
-        add(counts.stored, row.parameters);
-        add(counts.trainable, decided.state == weight_state::trainable ? row.parameters : 0);
-        if (decided.adapts(row)) {
-            const std::uint64_t both = checked(decided.rank, "parameters") * row.per_rank.parameters;
+        const detail::weight_states::decision decided = states.state_of(part, layer, entry);
+        add(counts.stored, entry.parameters);
+        add(counts.trainable, decided.state == weight_state::trainable ? entry.parameters : 0);
+        if (decided.adapts(entry)) {
+            const std::uint64_t parameters = checked(decided.rank, "parameters") * entry.per_rank.parameters;
             for (std::uint64_t* sum : {&counts.stored, &counts.trainable, &counts.adapters}) {
-                add(*sum, both);
+                add(*sum, parameters);
             }
         }
     });

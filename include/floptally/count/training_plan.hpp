@@ -9,79 +9,84 @@
 #include <floptally/lists/list.hpp>
 
 /// @file
-/// The plan of a training step: its passes, its recompute, and the weights that train.
+/// The plan of a training step: the passes, the recompute, and the weights that train.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Passes that are counted.
+/// The passes of a step that count: forward and backward, or only one of them.
 enum class counted_passes : std::uint8_t { train, forward, backward };
 /// Names of the values of `counted_passes`, in their order.
 inline constexpr const char* counted_passes_names[] = {"train", "forward", "backward"};
 
-/// Work that the backward pass computes again.
+/// The work that the backward pass recomputes (activation checkpointing).
 enum class recompute : std::uint8_t {
     none,
-    full,      ///< one more forward of every layer; what stands after the last layer is kept
-    attention  ///< one more forward of the attention core
+    full,      ///< the backward repeats the forward of every layer, but not of parts after the last layer
+    attention  ///< the backward repeats the forward of the attention core
 };
 /// Names of the values of `recompute`, in their order.
 inline constexpr const char* recompute_names[] = {"none", "full", "attention"};
 
-/// States of a weight in training.
+/// The state of a weight in training.
 enum class weight_state : std::uint8_t {
     trainable,
     frozen,
-    lora  ///< frozen, with two trainable matrices beside it: A [rank, in] and B [out, rank]
+    lora  ///< frozen, with an adapter of two trainable matrices: A [rank, in] and B [out, rank]
 };
 /// Names of the values of `weight_state`, in their order.
 inline constexpr const char* weight_state_names[] = {"trainable", "frozen", "lora"};
 
-/// Training of the indexers that choose the keys of sparse attention (DeepSeek sparse attention, arXiv:2512.02556,
-/// section 2.1): by a loss of their own, the divergence of their scores from the attention's probabilities, summed over
-/// its heads. Their inputs are detached: their weights get gradients of that loss, and nothing before them does.
+/// The training of the indexers that choose the keys of sparse attention (DeepSeek sparse attention, arXiv:2512.02556,
+/// section 2.1). An indexer has a separate loss: the divergence of its scores from the attention's probabilities,
+/// summed over the attention's heads. The inputs of the indexer are detached, so only its own weights get gradients
+/// from this loss.
 enum class indexer_training : std::uint8_t {
-    frozen,       ///< no loss of their own, as Hugging Face's classes run them: forward only
-    sparse_loss,  ///< over the chosen keys: the second stage
-    dense_loss,   ///< over all keys, while the attention is over the chosen ones
-    warm_up       ///< over all keys, and so is the attention: the first stage, in which nothing else trains
+    frozen,       ///< the indexer has no loss and runs only forward, as in Hugging Face's classes
+    sparse_loss,  ///< second stage of training: the indexer's loss is over the chosen keys
+    dense_loss,   ///< the indexer's loss is over all keys, attention over the chosen keys
+    warm_up       ///< first stage of training: the indexer's loss and attention are over all keys; only indexers train
 };
 /// Names of the values of `indexer_training`, in their order.
 inline constexpr const char* indexer_training_names[] = {"frozen", "sparse_loss", "dense_loss", "warm_up"};
 
-/// Tokens whose logits the head after the last layer computes: rows of kind `term::lm_head` that are over tokens of the
-/// text. A classifier of whole sequences stays as it is.
+/// The tokens whose logits the lm_head computes. It affects entries of kind `term::lm_head` over text tokens, but no
+/// classifiers of whole sequences.
 enum class logit_tokens : std::uint8_t {
     all,
-    last,     ///< of each sequence, as in prefill and decoding: what the next token is sampled from
-    measured  ///< as many as `tally::add_measured("logits", …)` says: response tokens, the ones of a loss mask
+    last,     ///< only the last token of each sequence, as in prefill and decoding
+    measured  ///< as many tokens as you pass to `tally::add_measured("logits", …)`, such as those in the loss mask
 };
 /// Names of the values of `logit_tokens`, in their order.
 inline constexpr const char* logit_tokens_names[] = {"all", "last", "measured"};
 
-/// The bound of a `weight_setting` that names no layer.
+/// The value of `weight_setting::first_layer` and `last_layer` that means: no bound.
 inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
 
 /// The state of some weights in training.
 ///
-/// `weights` is a component ("mlp", "norm", "embedding"), or a component and a weight of it ("attention.qkv/q_proj");
-/// both may end in `*` ("*/q_proj", "attention.*"). Where LoRA names many, those that no adapter fits (norms,
-/// tables, convolutions) are frozen.
+/// `weights` is a component ("mlp", "norm", "embedding"), or a component and one of its weights
+/// ("attention.qkv/q_proj"). Both may end in `*` ("*/q_proj", "attention.*"). Under LoRA, named weights that no adapter
+/// fits (norms, tables, convolutions) are frozen.
 struct weight_setting {
     component_name weights = "*";
     weight_state state = weight_state::trainable;
-    std::uint64_t rank = 0;                 ///< of LoRA
-    std::uint64_t first_layer = any_layer;  ///< counted from 0
-    std::uint64_t last_layer = any_layer;   ///< included; where either is given, nothing outside the layers is meant
-    component_name part = "*";              ///< of a model's parts: "encoder", "layer", "lm_head", "mtp"
+    std::uint64_t rank = 0;  ///< rank of the LoRA adapter; 0 for other states
+    /// First layer that the setting holds for, counted from 0; `any_layer`: no bound.
+    std::uint64_t first_layer = any_layer;
+    /// Last layer that the setting holds for; if either bound is set, only weights in layers are meant.
+    std::uint64_t last_layer = any_layer;
+    /// Name of the model part that the setting holds for: "encoder", "layer", "lm_head", "mtp"; "*": all.
+    component_name part = "*";
 
-    /// True where only some layers are meant.
+    /// True if the setting holds only for a range of layers.
     [[nodiscard]] constexpr bool names_layers() const { return first_layer != any_layer || last_layer != any_layer; }
     [[nodiscard]] friend constexpr bool operator==(const weight_setting&, const weight_setting&) = default;
 };
 
-/// Work that each of several ranks runs in full although its result is needed once: a vision tower on every rank of
-/// context parallelism. One run is useful and padded, the others are executed (parallel/redundant_work.hpp). `weights`
-/// is as in a `weight_setting`; of several that name the same weights the last one holds.
+/// Work that several ranks each run in full, although once would be enough. Example: a vision tower on every
+/// context-parallel rank. The run of one rank counts as useful and padded, the runs of the other ranks only as executed
+/// (parallel/redundant_work.hpp). `weights` has the form of `weight_setting::weights`. If several
+/// `repeated_work` name the same weights, the last of them is used.
 struct repeated_work {
     component_name weights = "*";
     std::uint64_t ranks = 1;
@@ -89,34 +94,37 @@ struct repeated_work {
     [[nodiscard]] friend constexpr bool operator==(const repeated_work&, const repeated_work&) = default;
 };
 
-/// The plan of a training step: the passes that one process executes, and the weights that train.
+/// The plan of a training step: the passes that count, the work that is recomputed, and the weights that train.
 struct training_plan {
     counted_passes counted = counted_passes::train;
     floptally::recompute recomputed = recompute::none;
-    /// The backward of a fused attention kernel computes QKᵀ once more. That product is executed, never useful.
+    /// True if attention runs as a fused kernel. Its backward computes QKᵀ again. The second QKᵀ counts as executed,
+    /// never as useful.
     bool flash_attention = true;
-    /// Names of more components that the backward computes again: Megatron's `recompute_modules`.
-    detail::list<component_name> recomputed_components{};
-    /// The states of weights; of settings that name the same weight the last one holds. Without any everything trains.
-    detail::list<weight_setting> weights{};
-    /// The distance n of layers that recompute: only the n-th, 2n-th, … layer does, counted from 1.
+    /// Names of components that the backward recomputes in addition to `recomputed`, like Megatron's
+    /// `recompute_modules`.
+    list<component_name> recomputed_components{};
+    /// The states of weights. If several settings name the same weight, the last one holds. A weight that no setting
+    /// names trains.
+    list<weight_setting> weights{};
+    /// Only every n-th layer recomputes: the n-th, 2n-th, … layer, counted from 1.
     std::uint64_t recompute_every = 1;
-    /// Work that several ranks run, where the batch is that of all ranks.
-    detail::list<repeated_work> repeated{};
-    /// The training of indexers. Their weights train as `weights` says: in a warm-up all other weights are to be
-    /// frozen.
+    /// Work that several ranks each run in full. If there is any, the tally must have the batches of all ranks.
+    list<repeated_work> repeated{};
+    /// How indexers train. `weights` still decides which weights train, so freeze all other weights during a warm-up.
     indexer_training indexer = indexer_training::frozen;
-    /// The tokens whose logits are computed; a convention that counts one a sequence does so for `all` alone.
+    /// The tokens whose logits are computed. The setting `head_rows::one_per_sequence` of a convention has an effect
+    /// only if this is `all`.
     logit_tokens logits = logit_tokens::all;
 
-    /// True where a model's layers must be told apart to count it.
+    /// True if the FLOPs depend on the order of the model's parts, so that a cost alone does not give them exactly.
     [[nodiscard]] constexpr bool needs_parts() const {
         return !weights.empty() || recompute_every != 1 || indexer != indexer_training::frozen;
     }
     [[nodiscard]] friend constexpr bool operator==(const training_plan&, const training_plan&) = default;
 };
 
-/// True where `pattern` is `name`, or ends in `*` and `name` begins with the rest.
+/// True if `pattern` equals `name`, or if `pattern` ends in `*` and `name` begins with the text before the `*`.
 [[nodiscard]] constexpr bool matches(std::string_view pattern, std::string_view name) {
     if (!pattern.empty() && pattern.back() == '*') {
         pattern.remove_suffix(1);
@@ -125,7 +133,7 @@ struct training_plan {
     return pattern == name;
 }
 
-/// True where `weights`, as a `weight_setting` has them, include this weight of this component.
+/// True where `weights` (in the form of `weight_setting::weights`) include this weight of this component.
 [[nodiscard]] constexpr bool matches(const component_name& weights, std::string_view component,
                                      std::string_view weight) {
     const std::string_view pattern = weights.view();
@@ -134,7 +142,7 @@ struct training_plan {
                                            : matches(pattern.substr(0, slash), component) && !weight.empty() &&
                                                  matches(pattern.substr(slash + 1), weight);
 }
-/// True where the weights of `setting` include this weight of this component, whatever its layers and its part.
+/// True where the weights of `setting` include this weight of this component. Ignores the setting's layers and part.
 [[nodiscard]] constexpr bool matches(const weight_setting& setting, std::string_view component,
                                      std::string_view weight) {
     return matches(setting.weights, component, weight);

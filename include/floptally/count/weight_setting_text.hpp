@@ -15,13 +15,13 @@
 #include <floptally/text/number_text.hpp>
 
 /// @file
-/// `weight_settings_named("*=frozen,*/q_proj=lora16")`: what trains, from its text.
+/// Reads weight settings from text: `weight_settings_named("*=frozen,*/q_proj=lora16")`.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Layers of a model from "3", or from "1-30" with both ends included; nothing for any other text.
+/// Reads a range of layers: "3", or "1-30" (layer 30 included). Returns nothing for any other text.
 [[nodiscard]] inline std::optional<index_range> layers_of_text(std::string_view text) {
     const std::size_t dash = std::min(text.find('-'), text.size());
     const auto first = number_of_text<std::uint64_t>(text.substr(0, dash));
@@ -32,30 +32,31 @@ namespace detail {
     return index_range{*first, *last + 1};
 }
 
-/// The setting that `text` says. Where it says none the error names `rules[at]`, after the program's `--rules`.
+/// Reads one weight setting: "*/q_proj=lora16". Throws an `error` that names the field `weights[at]` for an invalid
+/// text.
 [[nodiscard]] inline weight_setting weight_setting_of(std::string_view text, std::size_t at) {
     const auto fail = [&](const std::string& problem) {
-        throw error(indexed("rules", at), problem + ", got \"" + std::string(text) + "\"");
+        throw error(indexed("weights", at), problem + ", got \"" + std::string(text) + "\"");
     };
     const std::size_t equals = text.rfind('=');
     if (equals == std::string_view::npos) {
-        fail("must be WEIGHTS=STATE, apart by commas");
+        fail("must be WEIGHTS=STATE, separated by commas");
     }
-    std::string_view what = text.substr(0, equals);
+    std::string_view name = text.substr(0, equals);
     const std::string_view state = text.substr(equals + 1);
     weight_setting setting;
-    if (const std::size_t colon = what.find(':'); colon != std::string_view::npos) {
+    if (const std::size_t colon = name.find(':'); colon != std::string_view::npos) {
         if (colon == 0 || colon > component_name::capacity) {
-            fail("needs the name of a part of the model before the colon");
+            fail("needs the name of a model part before the colon, as in encoder:*=frozen");
         }
-        setting.part = what.substr(0, colon);
-        what.remove_prefix(colon + 1);
+        setting.part = name.substr(0, colon);
+        name.remove_prefix(colon + 1);
     }
-    const std::size_t layers = std::min(what.find('@'), what.size());
-    if (layers != what.size()) {
-        const auto range = layers_of_text(what.substr(layers + 1));
+    const std::size_t layers = std::min(name.find('@'), name.size());
+    if (layers != name.size()) {
+        const auto range = layers_of_text(name.substr(layers + 1));
         if (!range) {
-            fail("layers must be FIRST-LAST, both included");
+            fail("layers must be N or FIRST-LAST, both included, as in mlp@0-3=frozen");
         }
         setting.first_layer = range->first;
         setting.last_layer = range->last - 1;
@@ -63,7 +64,7 @@ namespace detail {
     if (layers == 0 || layers > component_name::capacity) {
         fail("must name weights in 1 to 39 characters");
     }
-    setting.weights = what.substr(0, layers);
+    setting.weights = name.substr(0, layers);
     if (state == "frozen") {
         setting.state = weight_state::frozen;
     } else if (state.substr(0, 4) == "lora") {
@@ -81,9 +82,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The states of weights from their text, "*=frozen,*/q_proj=lora16,mlp@0-3=trainable,encoder:*=frozen": weights,
-/// layers (both ends included) and the kind of part as `weight_setting` has them. A text that says none is an
-/// error that names and quotes it.
+/// Reads the states of weights from text: "*=frozen,*/q_proj=lora16,mlp@0-3=trainable,encoder:*=frozen". The form is
+/// PART:WEIGHTS@FIRST-LAST=STATE with both layers included; PART and layers are optional (see `weight_setting`). Throws
+/// an `error` that quotes a setting it cannot read.
 [[nodiscard]] inline std::vector<weight_setting> weight_settings_named(std::string_view text) {
     std::vector<weight_setting> settings;
     for (std::size_t first = 0; first <= text.size();) {

@@ -9,83 +9,84 @@
 #include <string_view>
 #include <type_traits>
 
-#include <floptally/batch/attention_mask.hpp>
-#include <floptally/batch/lengths.hpp>
-#include <floptally/batch/packed.hpp>
-#include <floptally/batch/sample_checks.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/batch/tower_inputs.hpp>
+#include <floptally/cuda/detail/accumulator_schema.hpp>
 #include <floptally/cuda/detail/add_lengths.hpp>
 #include <floptally/cuda/detail/add_samples.hpp>
 #include <floptally/cuda/detail/attention_rows.hpp>
-#include <floptally/cuda/detail/device_words.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
+#include <floptally/cuda/detail/device_accumulators.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/rules/library_rules.hpp>
-#include <floptally/rules/mask_set.hpp>
+#include <floptally/statistics/library_statistics.hpp>
+#include <floptally/statistics/mask_set.hpp>
 
 /// @file
-/// A tally in the memory of a device, by whatever launches its kernels: the runtime (device_tally.cuh) or the driver.
+/// `basic_device_tally`: a tally in device memory. Its kernels are launched by the CUDA runtime (device_tally.cuh) or
+/// by the driver.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// The sizes of a device tally.
 struct device_tally_options {
-    std::uint32_t snapshots = 64;  ///< the most that wait for `poll`
-    std::uint32_t max_blocks = 0;  ///< of one launch; 0: as many as the device runs at once
+    std::uint32_t snapshots = 64;  ///< the most snapshots that can wait for `poll`
+    std::uint32_t max_blocks = 0;  ///< the most blocks of a launch; 0: as many as the device runs at once
 };
 
-/// A tally in the memory of the device that is current where it is constructed: exact sums of lengths that are on the
-/// device already, without a copy to the host and without waiting for one.
+/// A tally in the memory of one device. It exactly sums lengths that are in device memory, without copying them to the
+/// host and without waiting.
 ///
-/// It works on that device whichever device is current where it is called, and takes streams of that device; the
-/// default stream of another is an error. Everything but `read` is queued on a stream and returns at once; each add is
-/// one launch, whatever the number of masks, and can be captured in a graph. Arrays hold 32- or 64-bit integers in
-/// device memory, and must stay until the stream has passed. A sequence that cannot be counted is left out and
-/// recorded: `read` and `poll` throw `left_out` for it, with the words that a tally of the host would have thrown. Adds
-/// on several streams add up; a snapshot or a reset must be ordered after them, by a stream or an event. One host
-/// thread at a time. Its destructor waits for the device, as freeing memory does; a stream that it was given may be
-/// gone by then.
+/// The tally uses the device that is current at its construction, and accepts streams of that device at any time. A
+/// default stream of another device throws `error`. All calls except `read` queue work on a stream and return at once.
+/// Each add is one launch for any number of masks, and a graph can capture it. Arrays hold 32- or 64-bit integers in
+/// device memory. They must stay valid until the stream has passed the add. A sequence that cannot be counted is left
+/// out and recorded: `read` and `poll` then throw `left_out` with the text that a host tally would have thrown. Adds
+/// may run on several streams. Order a snapshot or a reset after these adds, by a stream or an event. Use the tally
+/// from one host thread at a time. The destructor waits for the device, as freeing memory does; the streams may be gone
+/// by then.
 ///
-/// Its kernels are compiled with the structs of `Rules`, a `rule_list`; masks of other structs are an error in the
-/// constructor, before any call to the device. `Api` is what launches them (detail/device_words.hpp).
-template <class Rules, class Api>
+/// The kernels are compiled with the structs of `Statistics`, a `statistic_list`. For a mask of another struct the
+/// constructor throws `error`, before any call to the device. `Api` makes the device calls
+/// (detail/device_accumulators.hpp).
+template <class Statistics, class Api>
 class basic_device_tally {
   public:
     using stream_type = typename Api::stream;
-    /// The type of the tally inside a kernel: with the library's rules, one of windows; with a caller's list, all.
-    using ref_type =
-        basic_device_tally_ref<std::conditional_t<std::is_same_v<Rules, library_rules>, window_rules, Rules>>;
+    /// The type of the tally inside a kernel. With the library's statistics it counts only window masks. With a
+    /// caller's list of statistics it counts all of them.
+    using ref_type = basic_device_tally_ref<
+        std::conditional_t<std::is_same_v<Statistics, library_statistics>, window_statistics, Statistics>>;
 
-    /// `where` is what the launcher takes to find its device.
+    /// Makes an empty tally. `where` is passed on to `Api` and selects the device.
     template <class... Where>
     explicit basic_device_tally(const mask_set& masks, const device_tally_options& options = {}, const Where&... where)
-        : empty_(known(masks)),
+        : empty_(empty_tally(masks)),
           schema_(masks),
-          words_(Api(where...), schema_.size() + detail::refusal_words, std::as_bytes(std::span(&schema_, 1)),
-                 options.snapshots),
+          accumulators_(Api(where...), schema_.size() + detail::refusal_words, std::as_bytes(std::span(&schema_, 1)),
+                        options.snapshots),
           max_blocks_(options.max_blocks) {}
 
-    /// The tally as a kernel adds to it: `ref().add({.length = …})` from any of its threads. Throws where it has a mask
-    /// that the reference has no code for: then the kernel takes a `basic_device_tally_ref<library_rules>`, which is
-    /// `ref<library_rules>()`.
-    [[nodiscard]] ref_type ref() const { return ref<typename ref_type::rules>(); }
-    template <class Of>
-    [[nodiscard]] basic_device_tally_ref<Of> ref() const {
-        detail::require_known(masks(), Of{}, "this device_tally_ref counts windows alone: use ref<library_rules>()");
-        return {words_.template constants<detail::word_schema>(), words(), refusals()};
+    /// Returns the tally for use inside a kernel, where any thread calls `add({.length = …})`. Throws `error` if the
+    /// returned type has no code for one of the masks. Then pass the kernel `ref<library_statistics>()` instead, a
+    /// `basic_device_tally_ref<library_statistics>`.
+    [[nodiscard]] ref_type ref() const { return ref<typename ref_type::statistics>(); }
+    template <class Listed>
+    [[nodiscard]] basic_device_tally_ref<Listed> ref() const {
+        detail::require_known(masks(), Listed{},
+                              "this device_tally_ref counts windows alone: use ref<library_statistics>()");
+        return {accumulators_.template constants<detail::accumulator_schema>(), accumulators(), refusals()};
     }
 
-    // The calls of every tally (batch/adds_batches.hpp), over spans of device memory, with the stream last. Lists that
-    // choose a kernel have the type of their integers; others may be of any width.
+    // The adds of every tally (batch/formats.hpp), but over spans of device memory and with the stream as last
+    // argument. In the templates the integer type of a list selects the kernel. The other lists may have integers of
+    // any width.
 
     template <class T>
     void add_cu_seqlens(std::span<T> cu_seqlens, stream_type stream = nullptr) {
         add_lists<sizeof(T), true>(detail::listed_boundaries(cu_seqlens), stream, "add_cu_seqlens");
     }
-    /// `num_real_seqs` is a number, or a pointer to one of 32 or 64 bits on the device.
+    /// `num_real_seqs` is a number, or a pointer to a 32- or 64-bit integer in device memory.
     template <class T, class S, class Number = std::size_t>
     void add_cu_seqlens(std::span<T> cu_seqlens, std::span<S> cu_seqlens_padded, Number num_real_seqs = all_sequences,
                         stream_type stream = nullptr) {
@@ -97,151 +98,154 @@ class basic_device_tally {
     }
     template <class T>
     void add_lengths(std::span<T> lengths, stream_type stream = nullptr) {
-        add_lists<sizeof(T), false>(detail::listed_lengths(lengths), stream, "add_lengths");
+        add_lists<sizeof(T), false>(detail::length_list_of(lengths), stream, "add_lengths");
     }
     template <class T>
     void add_padded(std::span<T> lengths, std::uint64_t row_length, stream_type stream = nullptr) {
-        add_lists<sizeof(T), false, detail::slots_by::row>(detail::in_rows(detail::listed_lengths(lengths), row_length),
+        add_lists<sizeof(T), false, detail::slots_by::row>(detail::in_rows(detail::length_list_of(lengths), row_length),
                                                            stream, "add_padded");
     }
-    /// Flags have 1 to 8 bytes.
+    /// Adds the rows of an attention mask whose flags have 1 to 8 bytes.
     template <class T>
-    void add_attention_mask(std::span<T> flags, std::size_t rows, std::size_t columns, stream_type stream = nullptr) {
-        static_cast<void>(attention_mask_rows(flags, rows, columns));  // or an error: they are not so many
-        detail::require_modality(masks(), modality::text, "attention_mask");
-        const detail::flag_rows list(flags.data(), rows, columns);
+    void add_attention_mask(std::span<T> flags, const batch_shape& shape, stream_type stream = nullptr) {
+        static_cast<void>(attention_mask_rows(flags, shape));  // throws if the number of flags does not fit the shape
+        masks().require(modality::text, "attention_mask");
+        const detail::flag_rows list(flags.data(), shape.rows, shape.columns);
         using flag = detail::flag_of<sizeof(T)>;
-        schema_.only_windows ? launch<detail::add_rows<window_rules, flag>>(list, stream, "add_attention_mask")
-                             : launch<detail::add_rows<Rules, flag>>(list, stream, "add_attention_mask");
+        schema_.only_windows ? launch<detail::add_rows<window_statistics, flag>>(list, stream, "add_attention_mask")
+                             : launch<detail::add_rows<Statistics, flag>>(list, stream, "add_attention_mask");
     }
-    void add_shape(std::uint64_t rows, std::uint64_t columns, stream_type stream = nullptr) {
-        add(full_rows(rows, columns), stream);
-    }
+    void add_shape(const batch_shape& shape, stream_type stream = nullptr) { add(full_rows(shape), stream); }
     void add_encoder_decoder(detail::any_list lengths, detail::any_list encoder_lengths, stream_type stream = nullptr) {
-        add_samples(detail::with_part({.lengths = detail::listed_lengths(lengths)}, detail::list_name::encoder_lengths,
+        add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::encoder_lengths,
                                       encoder_lengths),
                     stream, "add_encoder_decoder");
     }
     void add_new_tokens(detail::any_list lengths, detail::any_list past, stream_type stream = nullptr) {
-        add_samples(detail::with_part({.lengths = detail::listed_lengths(lengths)}, detail::list_name::past, past),
+        add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::past, past),
                     stream, "add_new_tokens");
     }
-    /// An empty list of `contextual` or `targets` is all zeros.
+    /// An empty list of `contextual` or `targets` means zeros.
     void add_hstu(detail::any_list lengths, detail::any_list contextual, detail::any_list targets,
                   std::uint32_t target_group = 1, stream_type stream = nullptr) {
         add_samples(detail::hstu_samples(lengths, contextual, targets, target_group), stream, "add_hstu");
     }
     template <class T>
     void add_grid_thw(std::span<T> grid_thw, stream_type stream = nullptr) {
-        static_cast<void>(listed_grids(grid_thw));  // or an error: no three numbers each
+        static_cast<void>(listed_grids(grid_thw));  // throws unless the list has three numbers for each grid
         add_samples(detail::sample_list<grid>(grid_thw), stream, "add_grid_thw");
     }
     void add_audio_frames(detail::any_list audio_frames, stream_type stream = nullptr) {
         add_samples(detail::sample_list<audio_clip>(audio_frames), stream, "add_audio_frames");
     }
 
-    /// Adds a batch that the host knows, in any format (batch/source.hpp): it is counted on the host and added here.
+    /// Adds a batch in host memory, in any format (batch/source.hpp). The host counts the batch.
     template <batch_source Source>
     void add(const Source& source, stream_type stream = nullptr) {
         tally counted{masks()};
         counted.add(source);
         add(counted, stream);
     }
-    /// Adds a tally that the host has counted with the same masks.
+    /// Adds a host tally with the same masks.
     void add(const tally& counted, stream_type stream = nullptr) {
         if (!(counted.masks() == masks())) {
-            throw error("masks", "two tallies of different masks cannot be added");
+            throw error("masks", "two tallies of different masks cannot be added: build both with the same masks");
         }
-        detail::add_counted::arguments given{{}, schema_, words()};
-        std::copy(counted.words().begin(), counted.words().end(), given.counted);
+        detail::add_counted::arguments args{{}, schema_, accumulators()};
+        std::copy(counted.accumulators().begin(), counted.accumulators().end(), args.counted);
         next_call();
-        words_.template launch<detail::add_counted>({.threads = detail::add_counted::threads}, stream, "add", given);
+        accumulators_.template launch<detail::add_counted>({.threads = detail::add_counted::threads}, stream, "add",
+                                                           args);
     }
 
-    /// Queues a reset of all sums and of the recorded error.
+    /// Queues a reset of all sums and of the recorded refusals.
     void reset_async(stream_type stream) {
-        words_.reset_async(stream);
+        accumulators_.reset_async(stream);
         calls_ = 0;
     }
     /// Queues a snapshot of the sums for `poll`.
-    void snapshot_async(stream_type stream) { words_.snapshot_async(false, stream, "snapshot_async"); }
+    void snapshot_async(stream_type stream) { accumulators_.snapshot_async(false, stream, "snapshot_async"); }
     /// Queues a snapshot and a reset, in one launch: the end of a step.
     void snapshot_and_reset_async(stream_type stream) {
-        words_.snapshot_async(true, stream, "snapshot_and_reset_async");
+        accumulators_.snapshot_async(true, stream, "snapshot_and_reset_async");
         calls_ = 0;
     }
 
-    /// The next snapshot that has arrived, in the order in which they were taken, or none. Never blocks: it makes no
-    /// call to the device. Throws where sequences were left out (`left_out` has the others), where a sum does not fit,
-    /// and where a snapshot was overwritten before; the next call then continues with the one after it.
+    /// Returns the next snapshot that has arrived, in order, or an empty result. Never blocks and makes no device call.
+    /// Throws `left_out` (with the tally of the other sequences) if sequences were left out, `overflow` if a sum does
+    /// not fit, and `error` if the snapshot was overwritten. After an error, the next call continues with the following
+    /// snapshot.
     [[nodiscard]] std::optional<tally> poll() {
-        const auto seen = words_.next();
-        return seen ? std::optional(detail::tally_of_device(masks(), *seen)) : std::nullopt;
+        const auto snapshot = accumulators_.next();
+        return snapshot ? std::optional(detail::tally_of_device(masks(), *snapshot)) : std::nullopt;
     }
-    /// The number of snapshots that `poll` has passed.
-    [[nodiscard]] std::uint64_t polled() const { return words_.passed(); }
-    /// The tally that the stream has counted so far. Blocks until the stream has done all work that is queued on it.
-    [[nodiscard]] tally read(stream_type stream) const { return detail::tally_of_device(masks(), words_.read(stream)); }
+    /// Returns the number of snapshots that `poll` has returned, thrown an error for, or skipped as overwritten.
+    [[nodiscard]] std::uint64_t polled() const { return accumulators_.passed(); }
+    /// Returns the tally that the stream has counted so far. Blocks until the stream has done all its queued work.
+    [[nodiscard]] tally read(stream_type stream) const {
+        return detail::tally_of_device(masks(), accumulators_.read(stream));
+    }
 
-    /// The number of the device that has its memory.
+    /// Returns the number of the device that holds the tally.
     [[nodiscard]] int device() const { return owner().number(); }
-    /// That device, for what works there beside the tally.
-    [[nodiscard]] const Api& owner() const { return words_.api(); }
+    /// Returns the device API, for other work on the tally's device.
+    [[nodiscard]] const Api& owner() const { return accumulators_.api(); }
     [[nodiscard]] const mask_set& masks() const { return empty_.masks(); }
-    /// The bytes of shared memory that a block needs for `device_tally_ref::local`.
+    /// Returns the bytes of shared memory that a block needs to call `device_tally_ref::local`.
     [[nodiscard]] std::size_t block_bytes() const { return schema_.size() * sizeof(std::uint64_t); }
-    /// The words of both views in device memory, in the order of `tally::words`.
-    [[nodiscard]] std::uint64_t* words() const { return words_.words(); }
-    /// The record of refusals, in device memory.
-    [[nodiscard]] detail::refusal_record* refusals() const { return detail::record_after(schema_, words()); }
+    /// Returns the accumulators of both views in device memory, in the order of `tally::accumulators`.
+    [[nodiscard]] std::uint64_t* accumulators() const { return accumulators_.accumulators(); }
+    /// Returns the record of refusals in device memory.
+    [[nodiscard]] detail::refusal_record* refusals() const { return detail::record_after(schema_, accumulators()); }
 
   private:
     template <class T, class S>
     void add_pack(const detail::length_list& pack, stream_type stream, const char* name) {
         add_lists<sizeof(T), true, detail::slots_by::boundaries, sizeof(S)>(pack, stream, name);
     }
-    /// Adds lengths of so many bytes: eight at a time where all masks are windows, else one by one.
+    /// Adds lengths whose integers have `Bytes` bytes: eight at a time if all masks are windows, otherwise one at a
+    /// time.
     template <std::uint32_t Bytes, bool ByBoundaries, detail::slots_by Slot = detail::slots_by::sequence,
               std::uint32_t SlotBytes = 4>
     void add_lists(const detail::length_list& list, stream_type stream, std::string_view name) {
         if (!schema_.is_plain()) {
             return add_samples(detail::sample_list<sequence>{list}, stream, name);
         }
-        detail::require_modality(masks(), modality::text, "lengths");
+        masks().require(modality::text, "lengths");
         const auto launch_with = [&]<std::uint32_t Sides>() {
             launch<detail::add_lengths<Bytes, ByBoundaries, Slot, SlotBytes, Sides>>(list, stream, name);
         };
         schema_.side_count == 0   ? launch_with.template operator()<0>()
         : schema_.side_count == 1 ? launch_with.template operator()<1>()
-                                  : launch_with.template operator()<detail::word_schema::max_sides>();
+                                  : launch_with.template operator()<detail::accumulator_schema::max_sides>();
     }
-    /// Adds samples one by one.
+    /// Adds samples one at a time.
     template <class Unit>
     void add_samples(const detail::sample_list<Unit>& list, stream_type stream, std::string_view name) {
-        detail::require_modality(masks(), detail::modality_of(Unit{}), detail::name_of(list.name));
-        launch<detail::add_samples<Rules, Unit>>(list, stream, name);
+        masks().require(detail::modality_of(Unit{}), detail::name_of(list.name));
+        launch<detail::add_samples<Statistics, Unit>>(list, stream, name);
     }
     template <class Body>
     void launch(const typename Body::list_type& list, stream_type stream, std::string_view name) {
         const auto shape =
             detail::launch_of<Body>(list.size(), Body::shared_words(schema_), owner().multiprocessors(), max_blocks_);
-        words_.template launch<Body>(shape, stream, name, {list, schema_, words(), next_call()});
+        accumulators_.template launch<Body>(shape, stream, name, {list, schema_, accumulators(), next_call()});
     }
-    /// The number of a call since the last reset, as far as refusals can name it.
+    /// Returns the number of this add since the last reset. It stops at the largest number that a refusal can store.
     std::uint32_t next_call() { return calls_ = std::min(calls_ + 1, detail::refusal_place::own_kernel - 1); }
 
-    /// An empty tally of these masks. Throws where these kernels cannot count one of them.
-    [[nodiscard]] static tally known(const mask_set& masks) {
+    /// Returns an empty tally with these masks. Throws `error` if the kernels cannot count one of the masks.
+    [[nodiscard]] static tally empty_tally(const mask_set& masks) {
         tally empty{masks};
-        detail::require_known(empty.masks(), Rules{});
+        detail::require_known(empty.masks(), Statistics{});
         return empty;
     }
 
     tally empty_;
-    detail::word_schema schema_;
-    detail::device_words<Api> words_;
+    detail::accumulator_schema schema_;
+    detail::device_accumulators<Api> accumulators_;
     std::uint32_t max_blocks_;
-    std::uint32_t calls_ = 0;  // since the last reset
+    std::uint32_t calls_ = 0;  // number of adds since the last reset
 };
 
 }  // namespace floptally

@@ -13,35 +13,35 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The accelerator that a CUDA device is, and with it its peak.
+/// `accelerator_of(device)`: recognises a CUDA device as an accelerator of the library's table, which knows its peak.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The properties of a CUDA device that tell which part it is, as the runtime reports them.
+/// The properties that identify a CUDA device, as the CUDA runtime reports them.
 struct device_identity {
-    std::string name{};  ///< the driver's: "NVIDIA H100 80GB HBM3"
+    std::string name{};  ///< the name that the driver reports: "NVIDIA H100 80GB HBM3"
     int multiprocessors = 0;
-    double clock_ghz = 0;  ///< highest of the multiprocessors; 0 where the driver does not say
+    double clock_ghz = 0;  ///< highest clock of the multiprocessors in GHz; 0: unknown
     std::uint64_t memory_bytes = 0;
-    int compute_major = 0;  ///< 0: a device without compute capabilities, which are NVIDIA's
+    int compute_major = 0;  ///< major number of NVIDIA's compute capability; 0: a device of another vendor
     int compute_minor = 0;
 };
 
-/// The identity of CUDA device number `device`. Throws `cuda_error`.
+/// Returns the identity of CUDA device number `device`. Throws `cuda_error`.
 [[nodiscard]] inline device_identity identity_of(int device) {
-    cudaDeviceProp seen{};
-    require_cuda(cudaGetDeviceProperties(&seen, device), "cudaGetDeviceProperties");
-    int clock_khz = 0;  // no longer among the properties since CUDA 13
+    cudaDeviceProp properties{};
+    require_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    int clock_khz = 0;  // read as an attribute, since CUDA 13 removed the clock from cudaDeviceProp
     require_cuda(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "cudaDeviceGetAttribute");
-    return {.name = seen.name,
-            .multiprocessors = seen.multiProcessorCount,
+    return {.name = properties.name,
+            .multiprocessors = properties.multiProcessorCount,
             .clock_ghz = clock_khz * 1e-6,
-            .memory_bytes = seen.totalGlobalMem,
-            .compute_major = detail::has_compute_capability ? seen.major : 0,
-            .compute_minor = detail::has_compute_capability ? seen.minor : 0};
+            .memory_bytes = properties.totalGlobalMem,
+            .compute_major = detail::has_compute_capability ? properties.major : 0,
+            .compute_minor = detail::has_compute_capability ? properties.minor : 0};
 }
 
-/// One line that describes a device: "NVIDIA H200, 132 multiprocessors at up to 1.980 GHz, 140.0 GiB, compute
+/// Returns one line that describes a device: "NVIDIA H200, 132 multiprocessors at up to 1.980 GHz, 140.0 GiB, compute
 /// capability 9.0".
 [[nodiscard]] inline std::string describe(const device_identity& device) {
     constexpr double gib = 1024.0 * 1024.0 * 1024.0;
@@ -58,9 +58,9 @@ struct device_identity {
 
 namespace detail {
 
-/// Dense fp16 FLOPs that one multiprocessor does per clock, from NVIDIA's whitepapers of Volta (8 tensor cores of 64
-/// multiply-adds), Ampere (4 of 256; 4 of 128 in GA10x), Ada (as GA10x) and Hopper (twice Ampere); 0 for a compute
-/// capability that no such document covers.
+/// Returns the dense fp16 FLOPs of one multiprocessor per clock, or 0 if the compute capability is not in the table.
+/// Sources are NVIDIA's whitepapers of Volta (8 tensor cores of 64 multiply-adds), Ampere (4 of 256; 4 of 128 in
+/// GA10x), Ada (as GA10x) and Hopper (twice Ampere).
 [[nodiscard]] constexpr int tensor_flops_per_clock(int compute_major, int compute_minor) {
     switch (10 * compute_major + compute_minor) {
         case 70:
@@ -77,23 +77,22 @@ namespace detail {
     }
 }
 
-/// The highest fp16 rate that the device's multiprocessors can reach, in TFLOP/s; 0 where it is not known.
+/// Returns the highest dense fp16 rate that the device's multiprocessors can reach, in TFLOP/s. 0: unknown.
 [[nodiscard]] constexpr double attainable_tflops(const device_identity& device) {
     return device.multiprocessors * device.clock_ghz *
            tensor_flops_per_clock(device.compute_major, device.compute_minor) * 1e-3;
 }
 
 [[noreturn]] inline void refuse_device(const device_identity& device, std::string_view problem) {
-    const char* const what = contains_words(device.name, "MIG") ? "a share of a card (MIG): " : "";
-    refuse("accelerator", {problem, "; the device is ", what, describe(device), "; peak_tflops can be given instead"});
+    const char* const kind = contains_words(device.name, "MIG") ? "a slice of a card (MIG): " : "";
+    refuse("accelerator", {problem, "; the device is ", kind, describe(device), "; pass peak_tflops instead"});
 }
 
 }  // namespace detail
 
-/// The accelerator of a device, found by the whole name that its driver gives it, as `accelerator_named` takes it.
-///
-/// A device under such a name whose multiprocessors cannot come near the part's peak is a share of the part (MIG, MPS)
-/// and is refused. Every error has the field "accelerator" and ends with the device's description.
+/// Returns the accelerator that has the name which the driver reports for a device, like `accelerator_named`. Throws
+/// `error` if the multiprocessors of the device cannot come near the peak of that accelerator: the device is only a
+/// slice of it (MIG, MPS). Every error has the field "accelerator" and ends with the device's description.
 [[nodiscard]] inline const accelerator& accelerator_of(const device_identity& device) {
     const accelerator* part = nullptr;
     try {
@@ -101,19 +100,19 @@ namespace detail {
     } catch (const error& unknown) {
         detail::refuse_device(device, unknown.problem());
     }
-    // A whole part attains its published rate, which is for a clock at or below the highest one; a tenth is for
-    // rounding.
+    // The published rate holds for a clock at or below the highest clock, so a whole accelerator reaches it. 10 % are
+    // allowed for rounding.
     const double attainable = detail::attainable_tflops(device);
     const double published = part->published_tflops(precision::fp16);
     if (attainable > 0 && attainable < 0.9 * published) {
         detail::refuse_device(device, detail::text_of({part->name, " has ", detail::fixed_decimal(published, 0),
-                                                       " dense fp16 TFLOP/s, of which these multiprocessors reach ",
+                                                       " dense fp16 TFLOP/s, but these multiprocessors reach only ",
                                                        detail::fixed_decimal(attainable, 0)}));
     }
     return *part;
 }
 
-/// The accelerator of CUDA device number `device`, as above.
+/// Returns the accelerator of CUDA device number `device`, as for its identity.
 [[nodiscard]] inline const accelerator& accelerator_of(int device) { return accelerator_of(identity_of(device)); }
 
 }  // namespace floptally

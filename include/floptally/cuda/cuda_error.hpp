@@ -8,11 +8,12 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A CUDA call that failed, as an error.
+/// `cuda_error`: a failed CUDA call as an error.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A CUDA call that failed: `field()` is the call; the text is the runtime's description and the place of the call.
+/// The error of a failed CUDA call. `field()` is the name of the call. The text has the runtime's description, and the
+/// file and line of the call.
 class cuda_error : public error {
   public:
     cuda_error(cudaError_t status, std::string_view call, const char* file, int line)
@@ -26,15 +27,15 @@ class cuda_error : public error {
     cudaError_t status_;
 };
 
-/// Clears a failure that has been dealt with. The runtime would otherwise still hand it to whoever asks for its last
-/// error, and PyTorch would take it for one of its own.
+/// Clears a failure of CUDA that the caller has handled. Otherwise the runtime returns it to the next caller that asks
+/// for the last error. PyTorch would then take it for an error of its own.
 inline void forget_cuda_error(cudaError_t status) noexcept {
     if (status != cudaSuccess) {
         static_cast<void>(cudaGetLastError());
     }
 }
 
-/// Throws where a CUDA call failed; `call` is its name. File and line are the caller's.
+/// Throws `cuda_error` if a CUDA call failed. `call` is the name of the call; file and line are those of the caller.
 inline void require_cuda(cudaError_t status, std::string_view call, const char* file = __builtin_FILE(),
                          int line = __builtin_LINE()) {
     if (status != cudaSuccess) {

@@ -10,52 +10,50 @@
 #include <floptally/step/memory_probe.hpp>
 
 /// @file
-/// The memory of a device, for a `memory_probe`.
+/// `cuda_memory`: reads the memory use of a device, for a `memory_probe`.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The memory of one device, for a `memory_probe`. No function here waits for a stream.
-///
-/// The high marks are those of a pool of stream-ordered memory (cudaMallocAsync): the pool that the device has at each
-/// call, or the caller's own. They do not see an allocator that takes its memory elsewhere, as PyTorch's does by
-/// default.
+/// Reads the memory use of one device, for a `memory_probe`. No function here waits for a stream. The peak values (high
+/// marks) belong to a pool of stream-ordered memory (cudaMallocAsync): the device's current pool, or a pool of the
+/// caller. They do not include allocators with other memory, such as PyTorch's default allocator.
 class cuda_memory {
   public:
-    /// The memory of the device that is current in this thread.
+    /// Uses the current device of this thread.
     cuda_memory() : cuda_memory(detail::current_cuda_device()) {}
 
-    /// The memory of `device`, with the high marks of `own_pool`, or of the device's pool where it is null. An own pool
-    /// must belong to the device and outlive this object. Throws where the device has no pools. Makes a context on this
-    /// device if it has none, and on no other device.
+    /// Uses `device` with the high marks of `own_pool`, or of the device's current pool if `own_pool` is null. The
+    /// caller's pool must belong to the device and outlive this object. Throws if the device has no pools. Creates a
+    /// context on this device if it has none, and on no other device.
     explicit cuda_memory(int device, cudaMemPool_t own_pool = nullptr) : own_pool_(own_pool), device_(device) {
-        const detail::owned_device::scope on(device_);
+        const detail::owned_device::scope scope(device_);
         static_cast<void>(pool());
     }
 
     [[nodiscard]] int device() const noexcept { return device_.number(); }
 
-    /// Resets the high marks to the bytes in use and reserved now: CUDA accepts 0 as the only value, and takes it to
-    /// mean that.
+    /// Resets the high marks to the bytes that are in use and reserved now. CUDA does so when a high mark is set to 0,
+    /// the only value that it accepts.
     void reset_high_marks() const {
-        const detail::owned_device::scope on(device_);
-        const cudaMemPool_t from = pool();
+        const detail::owned_device::scope scope(device_);
+        const cudaMemPool_t memory_pool = pool();
         for (const cudaMemPoolAttr mark : {cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh}) {
             std::uint64_t zero = 0;
-            require_cuda(cudaMemPoolSetAttribute(from, mark, &zero), "cudaMemPoolSetAttribute");
+            require_cuda(cudaMemPoolSetAttribute(memory_pool, mark, &zero), "cudaMemPoolSetAttribute");
         }
     }
 
-    /// Free and total bytes of the device and the high marks of the pool, now.
+    /// Returns the free and total bytes of the device and the high marks of the pool, now.
     [[nodiscard]] memory_sample sample() const {
-        const detail::owned_device::scope on(device_);
+        const detail::owned_device::scope scope(device_);
         std::size_t free = 0;
         std::size_t total = 0;
         require_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-        const cudaMemPool_t from = pool();
+        const cudaMemPool_t memory_pool = pool();
         return {.free = free,
                 .total = total,
-                .pool_used_high = mark_of(from, cudaMemPoolAttrUsedMemHigh),
-                .pool_reserved_high = mark_of(from, cudaMemPoolAttrReservedMemHigh)};
+                .pool_used_high = mark_of(memory_pool, cudaMemPoolAttrUsedMemHigh),
+                .pool_reserved_high = mark_of(memory_pool, cudaMemPoolAttrReservedMemHigh)};
     }
 
   private:
@@ -63,14 +61,14 @@ class cuda_memory {
         if (own_pool_ != nullptr) {
             return own_pool_;
         }
-        cudaMemPool_t of_device = nullptr;
-        require_cuda(cudaDeviceGetMemPool(&of_device, device_.number()), "cudaDeviceGetMemPool");
-        return of_device;
+        cudaMemPool_t device_pool = nullptr;
+        require_cuda(cudaDeviceGetMemPool(&device_pool, device_.number()), "cudaDeviceGetMemPool");
+        return device_pool;
     }
 
-    [[nodiscard]] static std::uint64_t mark_of(cudaMemPool_t from, cudaMemPoolAttr mark) {
+    [[nodiscard]] static std::uint64_t mark_of(cudaMemPool_t memory_pool, cudaMemPoolAttr mark) {
         std::uint64_t bytes = 0;
-        require_cuda(cudaMemPoolGetAttribute(from, mark, &bytes), "cudaMemPoolGetAttribute");
+        require_cuda(cudaMemPoolGetAttribute(memory_pool, mark, &bytes), "cudaMemPoolGetAttribute");
         return bytes;
     }
 

@@ -14,55 +14,57 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A meter of steps whose lengths and times are on the device.
+/// `device_meter`: a meter of steps whose lengths and times are on the device.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Steps of a training loop whose lengths and times are on the device. They reach the meter when the device has done
-/// them, in order, a few steps later; no step waits for one. Graphs may be captured within a step and replayed in any:
-/// the adds of `microbatch()` and the training. A step's begin and end are outside: events of a graph have no times.
+/// Meters a training loop whose lengths and times are measured on the device. A step reaches the meter a few steps
+/// later, when the device has done it. Steps arrive in order, and no step waits for another. Within a step you may
+/// capture and replay graphs with the adds of `microbatch()` and the training. Keep `begin_step` and `end_step` outside
+/// graphs, because events in a graph have no times.
 ///
 ///     begin_step(stream); microbatch().add_cu_seqlens(…, stream); end_step(stream); poll();
-template <class Rules>
+template <class Statistics>
 class basic_device_meter {
   public:
-    /// A device meter over `totals`, which must outlive it and must not be stepped by anybody else, with at most
-    /// `steps_in_flight` steps under way. Throws where `totals` sums over ranks.
+    /// Makes a device meter that passes steps to `totals`, with at most `steps_in_flight` steps under way. `totals`
+    /// must outlive the device meter, and nothing else may add steps to it. Throws `error` if `totals` sums over ranks.
     explicit basic_device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
-            throw error("meter",
-                        "sums over ranks when a step ends, and steps of a device arrive on each rank at other times; "
-                        "sum them on the device (device_reduction)");
+            throw error(
+                "meter",
+                "sums over ranks when a step ends, but steps of a device arrive at a different time on each rank; "
+                "sum them on the device (device_reduction)");
         }
     }
 
-    /// Opens a step on a stream. Throws where one is open or `steps_in_flight` steps are under way.
+    /// Opens a step on a stream. Throws `error` if a step is open already or `steps_in_flight` steps are under way.
     void begin_step(cudaStream_t stream) { timer_.begin(stream); }
 
-    /// The tally that the next microbatch is added to.
-    [[nodiscard]] basic_device_tally<Rules>& microbatch() {
+    /// Returns the tally to which the caller adds the next microbatch.
+    [[nodiscard]] basic_device_tally<Statistics>& microbatch() {
         if (!timer_.in_step()) {
             throw error("microbatch", "is outside a step: begin_step() comes first");
         }
         return batch_;
     }
 
-    /// Closes the open step on the stream. Throws where no step is open.
+    /// Closes the open step on the stream. Throws `error` if no step is open.
     void end_step(cudaStream_t stream) {
         timer_.end(stream, [&] { batch_.snapshot_and_reset_async(stream); });
     }
 
-    /// Forgets the open step, which failed or is to be repeated.
+    /// Drops the open step, for example one that failed or will be repeated.
     void discard_step(cudaStream_t stream) {
-        const detail::owned_device::scope on(batch_.owner(), stream);
+        const detail::owned_device::scope scope(batch_.owner(), stream);
         refuse_capture(stream, "discard_step");
         batch_.reset_async(stream);
         timer_.discard();
     }
 
-    /// Hands every step that the device has done to the meter and returns their number. Never blocks. A step with
-    /// sequences that were left out is not counted and raises their error; the next call continues after it.
+    /// Passes all finished steps to the meter and returns the number of these steps. Never blocks. A step with left-out
+    /// sequences is not counted and throws their error; the next call continues after that step.
     std::size_t poll() {
         std::size_t steps = 0;
         while (timer_.in_flight() != 0 && take_one()) {
@@ -71,15 +73,16 @@ class basic_device_meter {
         return steps;
     }
 
-    /// Hands all steps to the meter, as `poll` does, and returns their number. Blocks until the stream has done them.
+    /// Passes all steps to the meter, as `poll` does, and returns the number of these steps. Blocks until the stream
+    /// has done all steps.
     std::size_t finish(cudaStream_t stream) {
-        const detail::owned_device::scope on(batch_.owner(), stream);
+        const detail::owned_device::scope scope(batch_.owner(), stream);
         refuse_capture(stream, "finish");
         batch_.owner().synchronize(stream);
         return poll();
     }
 
-    /// The number of steps that the meter has not received yet.
+    /// Returns the number of steps that the meter has not received yet.
     [[nodiscard]] std::size_t in_flight() const { return timer_.in_flight(); }
 
   private:
@@ -97,7 +100,7 @@ class basic_device_meter {
         if (!batch) {
             return false;
         }
-        // The event stands before the snapshot in the stream, so that this does not wait.
+        // The end event stands before the snapshot in the stream, so it has passed and this call does not wait.
         const double seconds = timer_.wait();
         totals_.begin_step();
         try {
@@ -111,11 +114,11 @@ class basic_device_meter {
     }
 
     meter& totals_;
-    basic_device_tally<Rules> batch_;
+    basic_device_tally<Statistics> batch_;
     step_timer timer_;
 };
 
-/// The device meter with the library's rules.
-using device_meter = basic_device_meter<library_rules>;
+/// The device meter with the library's statistics.
+using device_meter = basic_device_meter<library_statistics>;
 
 }  // namespace floptally

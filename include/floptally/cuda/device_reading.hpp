@@ -8,30 +8,30 @@
 #include <string>
 #include <utility>
 
-#include <floptally/batch/attention_mask.hpp>
-#include <floptally/batch/length_refusals.hpp>
+#include <floptally/batch/formats.hpp>
+#include <floptally/batch/length_sums.hpp>
 #include <floptally/batch/tally.hpp>
-#include <floptally/batch/tally_words.hpp>
+#include <floptally/batch/tally_accumulators.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/sequence.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Words of a device, read by the host: a tally, or the error that a kernel could not throw.
+/// Reads a device's accumulators on the host: as a tally, or as the error that a kernel found but could not throw.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The error for sequences that a device left out. Field and text are those that the host would have raised for the
-/// first.
+/// The error for sequences that a device could not count. Field and text are those that a host tally would have thrown
+/// for the first of them.
 class left_out : public error {
   public:
     left_out(const error& first, const std::string& where, std::uint64_t sequences, const tally& counted)
         : error(first.field(), std::string(first.problem()).append(where)), sequences_(sequences), counted_(counted) {}
 
-    /// The number of sequences that were left out.
+    /// Returns the number of sequences that were left out.
     [[nodiscard]] std::uint64_t sequences() const noexcept { return sequences_; }
-    /// The tally of all the other sequences.
+    /// Returns the tally of all other sequences.
     [[nodiscard]] const tally& counted() const noexcept { return counted_; }
 
   private:
@@ -46,7 +46,7 @@ struct read_refusal {
     refusal_place place{};
     refusal_head head{};
     std::uint32_t words[refusal_record::words]{};
-    bool is_whole = false;  ///< false where several refusals had one place
+    bool is_whole = false;  ///< false if the record mixes several refusals of the same position
 
     explicit read_refusal(const refusal_record& record) {
         const std::uint64_t key = refusal_record::key_of(record.first[0]);
@@ -55,7 +55,8 @@ struct read_refusal {
         place = refusal_place::of(key);
         head = refusal_head::of(part(0));
         std::uint32_t sum = 0;
-        for (std::size_t i = 0; i < refusal_record::words && is_own(2 + 2 * i); ++i) {  // later ones have more words
+        for (std::size_t i = 0; i < refusal_record::words && is_own(2 + 2 * i);
+             ++i) {  // stops at a word of another refusal, which may have more words
             words[i] = part(2 + 2 * i) | part(3 + 2 * i) << 16U;
             sum = refusal_record::check(sum, words[i]);
         }
@@ -67,25 +68,25 @@ struct read_refusal {
     }
     [[nodiscard]] bool has(std::uint32_t flag) const { return (head.flags & flag) != 0; }
 
-    /// Throws where a number, or the boundaries from it on, make no length; else returns it.
+    /// Returns number `i` as a length, or the difference of two boundaries. Throws `error` if it cannot be a length.
     [[nodiscard]] std::uint64_t length_at(std::size_t i, list_name field, bool is_signed, bool by_boundaries) const {
         const auto length = [&]<class T>(T first, T next) {
             const T begin = by_boundaries ? first : 0;
             const T end = by_boundaries ? next : first;
-            const std::uint64_t between = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
+            const std::uint64_t difference = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
             if (place.index == 0) {
                 require_start(name_of(field), begin);
             }
-            if (std::cmp_less(begin, 0) || end < begin || between > max_sequence_length) {
+            if (std::cmp_less(begin, 0) || end < begin || difference > max_sequence_length) {
                 by_boundaries ? refuse_boundary(name_of(field), place.index + 1, begin, end)
                               : refuse_length(name_of(field), place.index, end);
             }
-            return between;
+            return difference;
         };
         return is_signed ? length(static_cast<std::int64_t>(number(i)), static_cast<std::int64_t>(number(i + 1)))
                          : length(number(i), number(i + 1));
     }
-    /// Throws the error that a tally of the host has for a sequence of lists, or its slot.
+    /// Throws the error that a host tally throws for a listed sequence or for its slot.
     void repeat_listed() const {
         std::uint64_t length = 0;
         if (has(refusal_head::has_real)) {
@@ -100,10 +101,10 @@ struct read_refusal {
         require_slot(place.index, length, length_at(2, slots, has(refusal_head::slots_are_signed), true),
                      name_of(slots));
     }
-    /// Throws the error that a tally of the host has for a number, of the type that its sign gives it.
+    /// Throws the error that a host tally throws for a number of type T.
     template <integer T>
     void repeat_number(T value) const {
-        switch (head.what) {
+        switch (head.kind) {
             case refused::length:
                 refuse_length(name_of(head.field), place.index, value);
             case refused::flag:
@@ -111,22 +112,24 @@ struct read_refusal {
             case refused::num_real_seqs:
                 refuse_real_sequences(value, number(1));
             default:
-                return tally{mask_set{}}.add_routed(static_cast<std::uint64_t>(value), number(1));
+                return tally{mask_set{}}.add_routed({.useful = static_cast<std::uint64_t>(value), .padded = number(1)});
         }
     }
-    /// Throws the error that a tally of the host has for a refused unit and its slot.
+    /// Throws the error that a host tally throws for a refused sample and its slot.
     template <class Unit>
     void repeat_unit(const mask_set& masks) const {
         Unit real_and_slot[2];
         std::memcpy(real_and_slot, words, sizeof(real_and_slot));
         tally{masks}.add(real_and_slot[0], real_and_slot[1]);
     }
-    /// Throws the error that a tally of the host has.
+    /// Throws the error that a host tally throws for this refusal.
     void repeat(const mask_set& masks) const {
         if (!is_whole) {
-            throw error("device", "several refused samples have one index, so that nothing says which came first");
+            throw error(
+                "device",
+                "several refused samples have the same index, so the first is unknown: pass each its own index");
         }
-        switch (head.what) {
+        switch (head.kind) {
             case refused::sequence:
                 return repeat_unit<sequence>(masks);
             case refused::grid:
@@ -141,7 +144,8 @@ struct read_refusal {
         }
     }
 
-    /// The place as text: " (index 3 of add 2 since the reset, the first of 5 that the device left out)".
+    /// Returns where the device refused a sequence, as text: " (index 3 of add 2 since the reset, the first of 5 that
+    /// the device left out)".
     [[nodiscard]] std::string where(std::uint64_t left_out) const {
         const std::string call = place.call == refusal_place::own_kernel
                                      ? " in a kernel of your own"
@@ -150,28 +154,30 @@ struct read_refusal {
     }
 };
 
-/// The tally made of a device's words, which the record of refusals follows. Throws the recorded error.
-[[nodiscard]] inline tally tally_of_device(const mask_set& masks, std::span<const std::uint64_t> words) {
-    const std::size_t counted = words.size() - refusal_words;
+/// Returns the tally of a device's accumulators. `accumulators` ends with the record of refusals. Throws the recorded
+/// error if there is one.
+[[nodiscard]] inline tally tally_of_device(const mask_set& masks, std::span<const std::uint64_t> accumulators) {
+    const std::size_t counted = accumulators.size() - refusal_words;
     refusal_record record;
-    std::memcpy(&record, words.data() + counted, sizeof(record));
+    std::memcpy(&record, accumulators.data() + counted, sizeof(record));
     for (const std::uint64_t overflowed : record.overflowed) {
-        for (std::size_t word = 0; word < counted / 2; ++word) {
-            if ((overflowed >> word & 1U) != 0) {
-                tally_words(masks).throw_overflow(word);
+        for (std::size_t accumulator = 0; accumulator < counted / 2; ++accumulator) {
+            if ((overflowed >> accumulator & 1U) != 0) {
+                tally_accumulators(masks).throw_overflow(accumulator);
             }
         }
     }
-    tally batch = tally::from_words(masks, words.first(counted));
+    tally batch = tally::from_accumulators(masks, accumulators.first(counted));
     if (record.left_out != 0) {
-        const read_refusal seen(record);
-        const std::string where = seen.where(record.left_out);
+        const read_refusal refusal(record);
+        const std::string where = refusal.where(record.left_out);
         try {
-            seen.repeat(masks);
+            refusal.repeat(masks);
         } catch (const error& first) {
             throw left_out(first, where, record.left_out, batch);
         }
-        throw left_out(error("device", "a kernel refused a sample that the host takes"), where, record.left_out, batch);
+        throw left_out(error("device", "a kernel refused a sample that the host accepts: please report this"), where,
+                       record.left_out, batch);
     }
     return batch;
 }

@@ -8,79 +8,81 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
-#include <floptally/cuda/detail/device_words.hpp>
+#include <floptally/cuda/detail/device_accumulators.hpp>
 #include <floptally/cuda/detail/fill_message.hpp>
 #include <floptally/cuda/detail/kernels.cuh>
 #include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/parallel/verified_sum.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The tally of all ranks, summed on the stream: no rank waits on the host.
+/// `device_reduction`: sums the tallies of all ranks on the stream. No rank waits on the host.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A reducer that adds up words of devices over a group of ranks, in place and on a stream: `nccl_stream_reducer`.
+/// A reducer that sums integers in device memory over a group of ranks, in place and on a stream:
+/// `nccl_stream_reducer`.
 template <class Reducer>
-concept device_word_reducer = requires(Reducer& over, std::span<std::uint64_t> device_words, cudaStream_t stream) {
-    over.sum_async(device_words, stream);
+concept device_integer_reducer = requires(Reducer& reducer, std::span<std::uint64_t> device_integers,
+                                          cudaStream_t stream) {
+    reducer.sum_async(device_integers, stream);
 };
 
-/// The tally of all ranks, step after step, without waiting for a rank: a `tally_reduction` whose message is filled,
-/// summed and kept on the stream. `poll` throws, on every rank, the errors of a wrong group or scope that the host's
-/// reduction would throw.
+/// Sums the tallies of all ranks, step after step, without waiting. It is a `tally_reduction` whose message is filled,
+/// summed and stored on the stream. If the group or scope of ranks is wrong, `poll` throws on every rank the error that
+/// the host's reduction would throw.
 class device_reduction {
   public:
-    /// A device reduction from one that all ranks have constructed together, over any reducer of the host; at most
-    /// `snapshots` sums wait for `poll`.
+    /// Makes a device reduction from a reduction on the host, which all ranks have constructed together with any
+    /// reducer. At most `snapshots` sums can wait for `poll`.
     explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
         : reduction_(reduction),
           parts_(reduction.messages().parts()),
-          words_(detail::cuda_api(), static_cast<std::uint32_t>(reduction.messages().message_size()),
-                 std::as_bytes(std::span(parts_)), snapshots) {}
+          accumulators_(detail::cuda_api(), static_cast<std::uint32_t>(reduction.messages().message_size()),
+                        std::as_bytes(std::span(parts_)), snapshots) {}
 
-    /// Queues the sum of the tallies that the ranks' streams have counted so far. A rank whose own call throws still
-    /// takes part, with a refusal.
-    template <class Rules, device_word_reducer Reducer>
-    void sum_async(const basic_device_tally<Rules>& mine, Reducer& over, cudaStream_t stream,
+    /// Queues the sum of the tallies that the ranks have counted so far on their streams. If this call throws on a
+    /// rank, the rank still takes part and sends a refusal.
+    template <class Statistics, device_integer_reducer Reducer>
+    void sum_async(const basic_device_tally<Statistics>& tally_of_rank, Reducer& reducer, cudaStream_t stream,
                    const microbatch_visits& visits = {}) {
-        if (mine.device() != words_.api().number()) {
-            detail::refuse("tally", {"is on device ", mine.device(), ", and what is made of it on device ",
-                                     words_.api().number()});
+        if (tally_of_rank.device() != accumulators_.api().number()) {
+            detail::refuse("tally", {"is on device ", tally_of_rank.device(), ", but this device_reduction on device ",
+                                     accumulators_.api().number(), ": make both on one device"});
         }
-        std::optional<error> own;
+        std::optional<error> refusal;
         try {
-            reduction_.require_sendable(mine.masks(), visits);
+            reduction_.require_sendable(tally_of_rank.masks(), visits);
         } catch (const error& problem) {
-            own = problem;
+            refusal = problem;
         }
-        words_.launch<detail::fill_message>(
+        accumulators_.launch<detail::fill_message>(
             detail::fill_message::shape, stream, "sum_async",
-            {mine.words(), mine.refusals(), reduction_.messages().header(false), reduction_.messages().header(true),
-             words_.constants<detail::message_part>(), static_cast<std::uint32_t>(parts_.size()), own.has_value(),
-             words_.words()});
+            {tally_of_rank.accumulators(), tally_of_rank.refusals(), reduction_.messages().header(false),
+             reduction_.messages().header(true), accumulators_.constants<detail::message_part>(),
+             static_cast<std::uint32_t>(parts_.size()), refusal.has_value(), accumulators_.accumulators()});
         {
-            const detail::owned_device::scope on(words_.api(), stream);
-            over.sum_async({words_.words(), words_.size()}, stream);
+            const detail::owned_device::scope scope(accumulators_.api(), stream);
+            reducer.sum_async({accumulators_.accumulators(), accumulators_.size()}, stream);
         }
-        words_.snapshot_async(false, stream, "sum_async");
-        if (own) {
-            throw error(*own);
+        accumulators_.snapshot_async(false, stream, "sum_async");
+        if (refusal) {
+            throw error(*refusal);
         }
     }
 
-    /// The next sum that has arrived, or none. Never blocks.
+    /// Returns the next sum that has arrived, or an empty result. Never blocks.
     [[nodiscard]] std::optional<tally> poll() {
-        const auto sums = words_.next();
+        const auto sums = accumulators_.next();
         return sums ? std::optional(reduction_.global(*sums)) : std::nullopt;
     }
 
   private:
     tally_reduction reduction_;
     std::vector<detail::message_part> parts_;
-    detail::device_words<detail::cuda_api> words_;  // the message, and its parts
+    detail::device_accumulators<detail::cuda_api> accumulators_;  // the message and its parts
 };
 
 }  // namespace floptally

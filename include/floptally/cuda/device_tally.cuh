@@ -3,19 +3,19 @@
 
 #include <floptally/cuda/basic_device_tally.hpp>
 #include <floptally/cuda/detail/kernels.cuh>
-#include <floptally/rules/library_rules.hpp>
+#include <floptally/statistics/library_statistics.hpp>
 
 /// @file
-/// A tally in the memory of a device, which adds arrays that are there.
+/// `device_tally`: a tally in device memory that adds arrays in device memory.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A device tally is launched by the runtime where no other launcher is named.
-template <class Rules, class Api = detail::cuda_api>
+/// A device tally makes its device calls by the CUDA runtime, unless another `Api` is named.
+template <class Statistics, class Api = detail::cuda_api>
 class basic_device_tally;
 
-/// The device tally with the library's rules. A tally with a caller's own rules has kernels that are compiled with
-/// them: `basic_device_tally<library_rules::with<dilated_window>>`.
-using device_tally = basic_device_tally<library_rules>;
+/// The device tally with the library's statistics. To use your own statistics, compile the kernels with them:
+/// `basic_device_tally<library_statistics::with<dilated_window>>`.
+using device_tally = basic_device_tally<library_statistics>;
 
 }  // namespace floptally

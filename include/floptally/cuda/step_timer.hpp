@@ -15,16 +15,17 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Times of steps, from pairs of events on their stream.
+/// `step_timer`: measures the times of steps by pairs of events on a stream.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A timer of steps by pairs of events on their stream, a bounded number of them at once, on the device that is current
-/// where it is constructed. Only `wait` blocks. A step cannot be part of a graph, whose events have no times; `poll`
-/// and `wait` may be called while a stream is captured. One host thread at a time.
+/// Measures the times of steps by pairs of events on a stream, for a limited number of steps under way. The timer
+/// belongs to the device that is current at its construction. Only `wait` blocks. A step cannot be part of a graph,
+/// because events in a graph have no times. `poll` and `wait` may be called while a stream is being captured. Use the
+/// timer from one host thread at a time.
 class step_timer {
   public:
-    /// A timer in which at most `steps_in_flight` steps can be under way.
+    /// Makes a timer with at most `steps_in_flight` steps under way.
     explicit step_timer(std::uint32_t steps_in_flight = 64)
         : device_(detail::current_cuda_device()),
           pairs_((require_positive(steps_in_flight, "steps_in_flight"), steps_in_flight)) {}
@@ -32,25 +33,25 @@ class step_timer {
     step_timer& operator=(const step_timer&) = delete;
     ~step_timer() {
         try {
-            const detail::owned_device::scope on(device_);
+            const detail::owned_device::scope scope(device_);
             pairs_.clear();
-        } catch (const error&) {  // the process ends, and so the driver
+        } catch (const error&) {  // ignored: the process is ending, and the driver with it
         }
     }
 
-    /// Opens a step on the stream. Throws where one is open or no further step fits.
+    /// Opens a step on the stream. Throws `error` if a step is open already or the most steps are under way.
     void begin(cudaStream_t stream) {
         if (open_) {
             throw error("begin", "a step is open: end() or discard() comes first");
         }
         if (in_flight() == pairs_.size()) {
-            detail::refuse("begin", {in_flight(), " steps are under way, which is all that fit: call poll()"});
+            detail::refuse("begin", {in_flight(), " steps are under way, the most that fit: call poll()"});
         }
         record(at(last_).begin, "begin", stream);
         open_ = true;
     }
-    /// Closes the open step and calls `queue_behind`, which may queue work after the end; where that throws, the step
-    /// stays open.
+    /// Closes the open step and calls `queue_behind`, which may queue work after the step's end. If `queue_behind`
+    /// throws, the step stays open.
     void end(
         cudaStream_t stream, const std::function<void()>& queue_behind = [] {}) {
         if (!open_) {
@@ -61,16 +62,16 @@ class step_timer {
         open_ = false;
         ++last_;
     }
-    /// Forgets the open step.
+    /// Drops the open step without measuring it.
     void discard() { open_ = false; }
 
-    /// The seconds of the next step if it has ended on its device, or none. Never blocks.
+    /// Returns the seconds of the oldest step under way if the device has ended it, else an empty result. Never blocks.
     [[nodiscard]] std::optional<double> poll() {
         if (in_flight() == 0) {
             return std::nullopt;
         }
-        const detail::owned_device::scope on(device_);
-        const beside_captures asks;
+        const detail::owned_device::scope scope(device_);
+        const relaxed_capture_mode relaxed;
         const cudaError_t state = cudaEventQuery(at(first_).end.get());
         if (state == cudaErrorNotReady) {
             forget_cuda_error(state);
@@ -79,18 +80,18 @@ class step_timer {
         require_cuda(state, "cudaEventQuery");
         return take();
     }
-    /// The seconds of the next step. Blocks until it has ended.
+    /// Returns the seconds of the oldest step under way. Blocks until the device has ended it.
     [[nodiscard]] double wait() {
         if (in_flight() == 0) {
-            throw error("wait", "no step has ended");
+            throw error("wait", "no step has ended: call begin() and end() first");
         }
-        const detail::owned_device::scope on(device_);
-        const beside_captures asks;
+        const detail::owned_device::scope scope(device_);
+        const relaxed_capture_mode relaxed;
         require_cuda(cudaEventSynchronize(at(first_).end.get()), "cudaEventSynchronize");
         return take();
     }
 
-    /// The number of steps that have ended on the host and whose time was not read.
+    /// Returns the number of steps that were closed and whose time was not read yet.
     [[nodiscard]] std::size_t in_flight() const { return last_ - first_; }
     [[nodiscard]] bool in_step() const { return open_; }
 
@@ -104,31 +105,31 @@ class step_timer {
         event end = make();
 
         [[nodiscard]] static event make() {
-            cudaEvent_t made = nullptr;
-            require_cuda(cudaEventCreate(&made), "cudaEventCreate");
-            return event(made);
+            cudaEvent_t created = nullptr;
+            require_cuda(cudaEventCreate(&created), "cudaEventCreate");
+            return event(created);
         }
     };
 
-    /// A scope in which this thread may query events of uncaptured streams while another stream is captured.
-    class beside_captures {
+    /// A scope in which this thread may query events of other streams while a stream is captured.
+    class relaxed_capture_mode {
       public:
-        beside_captures() { exchange(); }
-        beside_captures(const beside_captures&) = delete;
-        beside_captures& operator=(const beside_captures&) = delete;
-        ~beside_captures() { exchange(); }
+        relaxed_capture_mode() { exchange(); }
+        relaxed_capture_mode(const relaxed_capture_mode&) = delete;
+        relaxed_capture_mode& operator=(const relaxed_capture_mode&) = delete;
+        ~relaxed_capture_mode() { exchange(); }
 
       private:
         void exchange() noexcept { forget_cuda_error(cudaThreadExchangeStreamCaptureMode(&mode_)); }
         cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
     };
 
-    void record(const event& what, const char* call, cudaStream_t stream) {
-        const detail::owned_device::scope on(device_, stream);
+    void record(const event& mark, const char* call, cudaStream_t stream) {
+        const detail::owned_device::scope scope(device_, stream);
         detail::refuse_capture(stream, call,
                                "the stream is being captured, and the events of a graph have no times: begin and end "
                                "steps outside, and capture what is between");
-        require_cuda(cudaEventRecord(what.get(), stream), "cudaEventRecord");
+        require_cuda(cudaEventRecord(mark.get(), stream), "cudaEventRecord");
     }
     [[nodiscard]] event_pair& at(std::size_t step) { return pairs_[step % pairs_.size()]; }
 

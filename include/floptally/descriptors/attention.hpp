@@ -9,11 +9,11 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Attention of heads: `gqa`, `mha`, `mqa`, cross attention.
+/// Multi-head attention: `gqa`, `mha`, `mqa` and cross attention.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Throws `error` where heads cannot be: none, or key and value heads that do not serve equally many query heads.
+/// Throws `error` if a number of heads or `head_dim` is 0, or if `num_kv_heads` does not divide `num_heads`.
 constexpr void require_heads(std::uint64_t num_heads, std::uint64_t num_kv_heads, std::uint64_t head_dim) {
     require_positive(num_heads, "num_attention_heads");
     require_positive(num_kv_heads, "num_key_value_heads");
@@ -26,43 +26,43 @@ constexpr void require_heads(std::uint64_t num_heads, std::uint64_t num_kv_heads
 
 /// Grouped-query attention (arXiv:2305.13245): `num_kv_heads` key and value heads serve `num_heads` query heads.
 ///
-/// Forward, per token, h = hidden_size, d = head_dim: q 2·h·H·d, k and v 2·h·K·d each, output 2·H·d·h; per attended
-/// pair 2·H·d for QKᵀ and 2·H·d for PV. `head_dim` need not be hidden_size / num_heads.
+/// Forward, per token, with h = hidden_size, d = head_dim: q 2·h·H·d, k and v 2·h·K·d each, output 2·H·d·h; per
+/// attended pair 2·H·d for QKᵀ and 2·H·d for PV. `head_dim` need not be hidden_size / num_heads.
 ///
-/// An output gate is one more linear h → `gate_size` whose sigmoid scales the output of the core (arXiv:2505.06708):
-/// H·d wide where it is element-wise, H where it is one number a head.
+/// An output gate is one more linear h → `gate_size`. Its sigmoid scales the attended values (arXiv:2505.06708).
+/// `gate_size` is H·d for an element-wise gate and H for one number per head.
 struct gqa {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;
     std::uint64_t head_dim = 0;
     elementwise_parameters elementwise{};
-    std::uint64_t gate_size = 0;  ///< 0: none
-    bool fused_qkv = false;       ///< q, k and v are one matrix, "qkv_proj", which has one adapter
+    std::uint64_t gate_size = 0;  ///< output features of the gate; 0: no gate
+    bool fused_qkv = false;       ///< q, k and v are one matrix, "qkv_proj", with one LoRA adapter
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_heads(num_heads, num_kv_heads, head_dim);
         const checked query_width = checked(num_heads, "attention.qkv") * head_dim;
         const checked kv_width = checked(num_kv_heads, "attention.qkv") * head_dim;
-        constexpr value::set q = value::made(0);
-        const value::set k = fused_qkv ? q : value::made(1);
-        const value::set v = fused_qkv ? q : value::made(2);
-        constexpr value::set out = value::made(3);
-        constexpr value::set gate = value::made(4);
+        constexpr value::set q = value::local(0);
+        const value::set k = fused_qkv ? q : value::local(1);
+        const value::set v = fused_qkv ? q : value::local(2);
+        constexpr value::set out = value::local(3);
+        constexpr value::set gate = value::local(4);
         const auto from_hidden = [&](std::uint64_t width, std::string_view weight, value::set writes,
-                                     const dealing& dealt) {
+                                     const tensor_sharding& sharding) {
             return linear{.in_features = where.hidden_size,
                           .out_features = width,
                           .weight = weight,
                           .reads = value::stream,
                           .writes = writes,
-                          .dealt = dealt};
+                          .sharding = sharding};
         };
-        const dealing heads = dealing::heads(num_heads);
-        const dealing kv_heads = dealing::kv_heads(num_kv_heads);
+        const tensor_sharding heads = tensor_sharding::heads(num_heads);
+        const tensor_sharding kv_heads = tensor_sharding::kv_heads(num_kv_heads);
         floptally::cost sum;
         if (fused_qkv) {
             sum.add("attention.qkv", from_hidden(query_width + 2 * kv_width, "qkv_proj", q,
-                                                 dealing::fused_qkv(num_heads, num_kv_heads)));
+                                                 tensor_sharding::fused_qkv(num_heads, num_kv_heads)));
         } else {
             sum.add("attention.qkv", from_hidden(query_width, "q_proj", q, heads));
             sum.add("attention.qkv", from_hidden(kv_width, "k_proj", k, kv_heads));
@@ -73,7 +73,7 @@ struct gqa {
                                            .out_features = where.hidden_size,
                                            .weight = "o_proj",
                                            .reads = static_cast<value::set>(out | gate),
-                                           .dealt = heads});
+                                           .sharding = heads});
         if (gate_size != 0) {
             sum.add("attention.gate", from_hidden(gate_size, "gate_proj", gate, heads));
         }
@@ -82,7 +82,7 @@ struct gqa {
     }
 };
 
-/// Multi-head attention: every query head has keys and values of its own.
+/// Multi-head attention: every query head has its own keys and values.
 struct mha {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -106,8 +106,8 @@ struct mqa {
     }
 };
 
-/// Cross attention: queries from this side's tokens, keys and values from the `keys` of the other side, whose width is
-/// `context_size` (0: hidden_size). Every query sees every key: Σ n·k pairs.
+/// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens (accumulator
+/// `keys`), which are `context_size` wide (0: hidden_size). Every query sees every key: Σ n·k pairs.
 struct cross_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;
@@ -119,18 +119,18 @@ struct cross_attention {
         require_heads(num_heads, num_kv_heads, head_dim);
         const std::uint64_t query_width = checked(num_heads, "cross_attention.qkv") * head_dim;
         const std::uint64_t kv_width = checked(num_kv_heads, "cross_attention.qkv") * head_dim;
-        constexpr value::set q = value::made(0);
-        constexpr value::set k = value::made(1);
-        constexpr value::set v = value::made(2);
-        constexpr value::set out = value::made(3);
+        constexpr value::set q = value::local(0);
+        constexpr value::set k = value::local(1);
+        constexpr value::set v = value::local(2);
+        constexpr value::set out = value::local(3);
         const auto from_context = [&](std::string_view weight, value::set writes) {
             return linear{.in_features = context_size == 0 ? where.hidden_size : context_size,
                           .out_features = kv_width,
-                          .rows = statistic::keys,
+                          .rows = accumulator::keys,
                           .weight = weight,
                           .reads = value::context,
                           .writes = writes,
-                          .dealt = dealing::kv_heads(num_kv_heads)};
+                          .sharding = tensor_sharding::kv_heads(num_kv_heads)};
         };
         floptally::cost sum;
         sum.add("cross_attention.qkv", linear{.in_features = where.hidden_size,
@@ -138,7 +138,7 @@ struct cross_attention {
                                               .weight = "q_proj",
                                               .reads = value::stream,
                                               .writes = q,
-                                              .dealt = dealing::heads(num_heads)});
+                                              .sharding = tensor_sharding::heads(num_heads)});
         sum.add("cross_attention.qkv", from_context("k_proj", k));
         sum.add("cross_attention.qkv", from_context("v_proj", v));
         sum.add("cross_attention.core", attention_core{num_heads, head_dim, head_dim, q, k, v, out},
@@ -147,7 +147,7 @@ struct cross_attention {
                                                  .out_features = where.hidden_size,
                                                  .weight = "o_proj",
                                                  .reads = out,
-                                                 .dealt = dealing::heads(num_heads)});
+                                                 .sharding = tensor_sharding::heads(num_heads)});
         elementwise.add_to(sum);
         return sum;
     }

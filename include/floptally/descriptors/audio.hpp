@@ -7,55 +7,52 @@
 
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/bounded_vector.hpp>
-#include <floptally/rules/clip_rules.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/rule.hpp>
+#include <floptally/statistics/clip_statistics.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Parts of audio towers besides the layers of a transformer: convolutions along time, and the frames that they leave.
+/// Parts of audio towers other than transformer layers: convolutions along time, and the frames that they output.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A convolution along time. Where each frame has bins too (of a spectrogram), they are its second axis.
+/// A convolution along time. If each frame has bins (of a spectrogram), they are its second axis.
 struct convolution {
     std::uint64_t out_channels = 0;
     std::int64_t kernel_size = 1;
     std::int64_t stride = 1;
-    std::int64_t padding = 0;   ///< on both sides
-    std::int64_t dilation = 1;  ///< frames from one tap of the kernel to the next
+    std::int64_t padding = 0;   ///< frames of padding at each end
+    std::int64_t dilation = 1;  ///< frames between two taps of the kernel
     std::uint64_t groups = 1;
     bool bias = false;
-    bool gated = false;            ///< half of its channels gate the others, so that half of them leave
-    std::uint64_t bins = 1;        ///< positions on the second axis that it leaves
-    std::uint64_t bin_kernel = 1;  ///< its kernel on that axis
+    bool gated = false;            ///< one half of the output channels gates the other half, so only half are output
+    std::uint64_t bins = 1;        ///< output positions on the second axis (spectrogram bins)
+    std::uint64_t bin_kernel = 1;  ///< kernel size on the second axis
 };
 
-/// The frames that convolutions, one after the other, leave of a clip: they are one convolution of this field and this
-/// stride (`unit::strided_frames`). {1, 1} are the frames that enter.
+/// The frames that a chain of convolutions outputs for a clip. The chain acts as one convolution with this field and
+/// stride (`unit::strided_frames`). {1, 1} means the input frames.
 struct frame_rate {
-    std::int64_t field = 1;   ///< of the kernel, less the padding on both sides
-    std::int64_t stride = 1;  ///< frames that enter, for each that leaves
-    std::int64_t chunk = 0;   ///< frames of the chunks that a clip is cut into before; 0: it is not
+    std::int64_t field = 1;   ///< input frames under the kernel, minus the padding on both sides
+    std::int64_t stride = 1;  ///< input frames per output frame
+    std::int64_t chunk = 0;   ///< input frames of the chunks that a clip is cut into first; 0: no chunks
 
-    /// The frames after one more convolution.
+    /// Returns the frame rate after one more convolution.
     [[nodiscard]] constexpr frame_rate after(const convolution& next) const {
         return {field + ((next.kernel_size - 1) * next.dilation - 2 * next.padding) * stride, stride * next.stride,
                 chunk};
     }
-    /// The frames after each `frames` of them became one; a rest is dropped.
-    [[nodiscard]] constexpr frame_rate pooled(std::int64_t frames) const {
-        return after({.kernel_size = frames, .stride = frames});
-    }
 
-    /// The rule that counts these frames.
-    [[nodiscard]] constexpr rule frames() const { return unit::strided_frames(field, stride, chunk); }
-    /// The mask under which each of them sees every other, or those of its window of so many.
+    /// Returns the statistic that counts these frames.
+    [[nodiscard]] constexpr statistic frames() const { return unit::strided_frames(field, stride, chunk); }
+    /// Returns the mask under which all output frames see each other. With a `window` above 0, frames see only those of
+    /// their window of `window` frames.
     [[nodiscard]] constexpr mask squares(std::int64_t window = 0) const {
         return mask::strided_squares(field, stride, chunk, window);
     }
@@ -63,16 +60,16 @@ struct frame_rate {
     [[nodiscard]] friend constexpr bool operator==(const frame_rate&, const frame_rate&) = default;
 };
 
-/// Convolutions one after the other: the front of most audio towers (arXiv:2006.11477, section 2; arXiv:2212.04356,
-/// section 2.2). Forward 2·kernel·in·out/groups for each frame that a convolution leaves. The first has half of a
-/// linear's backward: sound needs no gradient.
+/// A chain of convolutions, as at the start of most audio towers (arXiv:2006.11477, section 2; arXiv:2212.04356,
+/// section 2.2). Forward 2·kernel·in·out/groups for each output frame. The first convolution has half of a linear's
+/// backward, because the input needs no gradient.
 struct convolution_stem {
     std::uint64_t in_channels = 0;
-    detail::bounded_vector<convolution, 16> convolutions{};
-    frame_rate before{};   ///< of what enters
-    bool at_input = true;  ///< what enters is the sound itself
+    bounded_vector<convolution, 16> convolutions{};
+    frame_rate before{};   ///< frame rate of the stem's input
+    bool at_input = true;  ///< the input is the sound itself, so it needs no gradient
 
-    /// The frames after all of them.
+    /// Returns the frame rate after all convolutions of the stem.
     [[nodiscard]] constexpr frame_rate after() const {
         frame_rate rate = before;
         for (const convolution& next : convolutions) {
@@ -89,7 +86,8 @@ struct convolution_stem {
         bool first = at_input;
         for (const convolution& next : convolutions) {
             if (next.kernel_size < 1 || next.stride < 1 || next.dilation < 1) {
-                throw error("conv_kernel", "kernel_size, stride and dilation must be at least 1");
+                detail::refuse("conv_kernel", {"kernel_size, stride and dilation must be at least 1, got ",
+                                               next.kernel_size, ", ", next.stride, " and ", next.dilation});
             }
             if (next.groups == 0 || channels % next.groups != 0 || next.out_channels % next.groups != 0) {
                 detail::refuse("groups", {"must divide the channels (", channels, " to ", next.out_channels, "), got ",
@@ -104,7 +102,7 @@ struct convolution_stem {
                            .stored = 1,
                            .kind = first ? term::input_linear : term::linear,
                            .adaptable = false,
-                           .dealt = dealing::repeated()},
+                           .sharding = tensor_sharding::repeated()},
                     rate.frames());
             sum.add_parameters("bias", term::bias, next.bias ? next.out_channels : 0);
             channels = next.gated ? next.out_channels / 2 : next.out_channels;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -10,48 +11,50 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The name of a component: "attention.core".
+/// `component_name`: the name of a component, such as "attention.core".
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The name of a component as users write it: "attention.core", "moe.experts", … at most 39 characters.
+/// The name of a component of a cost: "attention.core", "moe.experts", …. It has 1 to 39 characters.
 class component_name {
   public:
     static constexpr std::size_t capacity = 39;
 
     component_name() = default;
-    constexpr component_name(std::string_view text)  // NOLINT(google-explicit-constructor): a name is text
+    constexpr component_name(std::string_view text)  // NOLINT(google-explicit-constructor): text stands for its name
         : text_{}, length_{} {
         assign("", text);
     }
-    /// "encoder." and "mlp": "encoder.mlp".
+    /// Joins two texts: "encoder." and "mlp" give "encoder.mlp".
     constexpr component_name(std::string_view prefix, std::string_view text) : text_{}, length_{} {
         assign(prefix, text);
     }
-    constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: likewise
-    component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: likewise
+    constexpr component_name(const char* text) : component_name(std::string_view(text)) {}  // NOLINT: same reason
+    component_name(const std::string& text) : component_name(std::string_view(text)) {}     // NOLINT: same reason
 
-    /// The text; it is gone with the name.
+    /// Returns the text. The view is valid as long as the name.
     [[nodiscard]] constexpr std::string_view view() const { return {text_, length_}; }
     [[nodiscard]] friend constexpr bool operator==(const component_name& a, const component_name& b) {
         return a.is(b.view());
     }
-    /// True for this text. A constant expression pays for each step: a plain loop has the fewest.
+    /// Returns true if the name is this text. A plain loop takes the fewest evaluation steps in a constant expression.
     [[nodiscard]] constexpr bool is(std::string_view text) const {
         if (!std::is_constant_evaluated()) {
             return view() == text;
         }
         const char* const other = text.data();
         std::size_t i = length_ == text.size() ? length_ : capacity + 1;
-        while (i != 0 && i <= capacity && text_[i - 1] == other[i - 1]) {  // names differ at their ends
+        while (i != 0 && i <= capacity &&
+               text_[i - 1] == other[i - 1]) {  // compares from the end, where names usually differ
             --i;
         }
         return i == 0;
     }
 
-    /// True for rows that multiply no matrix, which keep their name where the matrices beside them get another.
+    /// Returns true for norm, bias and embedding: weights without a matrix product. These names stay if the other
+    /// components of a part are renamed.
     [[nodiscard]] constexpr bool is_elementwise() const { return is("norm") || is("bias") || is("embedding"); }
-    /// The name of the same part on the other side of an encoder-decoder: "encoder.mlp".
+    /// Returns the name for an encoder's side: "encoder.mlp".
     [[nodiscard]] constexpr component_name on_encoder() const {
         return is_elementwise() ? *this : component_name("encoder.", view());
     }
@@ -63,18 +66,29 @@ class component_name {
             detail::refuse("component", {"a name must have 1 to 39 characters, got \"", prefix, text, "\""});
         }
         const char* from = prefix.empty() ? text.data() : prefix.data();
+        bool is_ascii = true;
         for (std::size_t i = 0; i < length; ++i) {
             from = i == prefix.size() ? text.data() : from;
             text_[i] = *from++;
-            if (text_[i] >= 0 && text_[i] < ' ') {
+            is_ascii = is_ascii && static_cast<unsigned char>(text_[i]) < 0x80;
+            if (static_cast<unsigned char>(text_[i]) < ' ') {
                 detail::refuse("component", {"a name must not have control characters, got \"", prefix, text, "\""});
             }
         }
         length_ = static_cast<std::uint8_t>(length);
+        if (!is_ascii && !detail::is_utf8({text_, length})) {
+            detail::refuse("component", {"a name must be UTF-8, got \"", prefix, text, "\""});
+        }
     }
 
     char text_[capacity];
     std::uint8_t length_;
 };
+
+/// Writes the text.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const component_name& name) {
+    return to << name.view();
+}
 
 }  // namespace floptally

@@ -9,28 +9,28 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Attention over a window and over compressed keys beside it (DeepSeek-V4).
+/// Attention over a window plus compressed keys (DeepSeek-V4).
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Attention over a window of tokens and, beside it, over keys that each stand for a block of tokens (DeepSeek-V4): one
-/// vector of `head_dim` is key and value of all query heads, queries have a low rank, and the output is projected in
-/// groups of heads before they are mixed.
+/// Attention over a window of tokens plus compressed keys, each for a block of tokens (DeepSeek-V4). One vector of
+/// `head_dim` is key and value of all query heads. Queries have a low rank. The output is projected within groups of
+/// heads first. A second matrix then mixes the groups.
 ///
-/// Forward, per token, with H heads of d, g = o_groups, o = o_lora_rank: q 2·h·q_lora_rank + 2·q_lora_rank·H·d;
-/// kv 2·h·d; compressed keys and the gate that weighs the tokens of a block 2·2·h·d, twice that where blocks `overlap`;
-/// output 2·H·d·o + 2·g·o·h; per attended pair of either kind 2·H·2d. A layer is over `window` tokens alone where
-/// `compress_ratio` is 0; else over all whole blocks before the query, or the `best_keys` of them.
+/// Forward, per token, with H heads of d, g = o_groups, o = o_lora_rank: q 2·h·q_lora_rank + 2·q_lora_rank·H·d; kv
+/// 2·h·d; compressed keys and the gate that weighs the tokens of a block 2·2·h·d, twice that if blocks `overlap`;
+/// output 2·H·d·o + 2·g·o·h; per attended pair of either kind 2·H·2d. With `compress_ratio` 0 a layer sees only its
+/// `window` tokens. Otherwise it also sees all whole blocks before the query, or the `best_keys` best blocks.
 ///
-/// A `lightning_indexer` of the same `compress_ratio` beside it chooses them.
+/// A separate `lightning_indexer` with the same `compress_ratio` chooses the best blocks.
 struct compressed_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
     std::uint64_t q_lora_rank = 0;
     std::uint64_t window = 0;
-    std::uint64_t compress_ratio = 0;  ///< tokens of a block; 0: no compressed keys
-    bool overlap = false;              ///< a key is made of its block and the one before: both matrices twice as wide
-    std::uint64_t best_keys = 0;       ///< 0: every block
+    std::uint64_t compress_ratio = 0;  ///< tokens of a block, which is one key; 0: no compressed keys
+    bool overlap = false;         ///< a key covers its block and the previous block; its two matrices are twice as wide
+    std::uint64_t best_keys = 0;  ///< most compressed keys (best blocks) that a query sees; 0: every block
     std::uint64_t o_groups = 1;
     std::uint64_t o_lora_rank = 0;
     elementwise_parameters elementwise{};
@@ -44,45 +44,47 @@ struct compressed_attention {
         require_positive(o_lora_rank, "o_lora_rank");
         if (compress_ratio == 0 && (overlap || best_keys != 0)) {
             throw error("compress_ratio",
-                        "must be at least 1 where compressed keys overlap or the best are chosen, got 0");
+                        "must be at least 1 if compressed keys overlap or the best are chosen, got 0");
         }
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked(num_heads, "attention.qkv") * head_dim;
         if (width % o_groups != 0) {
             detail::refuse("o_groups", {"must divide num_attention_heads x head_dim (", width, "), got ", o_groups});
         }
-        constexpr value::set q_latent = value::made(0);
-        constexpr value::set q = value::made(1);
-        constexpr value::set kv = value::made(2);
-        constexpr value::set compressed = value::made(3);  // where there are such keys
-        constexpr value::set out = value::made(4);
-        constexpr value::set grouped = value::made(5);
+        constexpr value::set q_latent = value::local(0);
+        constexpr value::set q = value::local(1);
+        constexpr value::set kv = value::local(2);
+        constexpr value::set compressed = value::local(3);  // compressed keys, if compress_ratio is not 0
+        constexpr value::set out = value::local(4);
+        constexpr value::set grouped = value::local(5);
         floptally::cost sum;
-        const auto weight = [&sum](std::string_view component, const linear& matrix) { sum.add(component, matrix); };
-        const auto of_stream = [&](std::string_view component, std::uint64_t columns, std::string_view name,
-                                   value::set writes) {
-            // One key for all heads: whole on every rank.
-            weight(component, {.in_features = h,
-                               .out_features = columns,
-                               .weight = name,
-                               .reads = value::stream,
-                               .writes = writes,
-                               .dealt = dealing::replicated()});
+        const auto add_weight = [&sum](std::string_view component, const linear& matrix) {
+            sum.add(component, matrix);
         };
-        of_stream("attention.qkv", q_lora_rank, "q_a_proj", q_latent);
-        weight("attention.qkv", {.in_features = q_lora_rank,
-                                 .out_features = width,
-                                 .weight = "q_b_proj",
-                                 .reads = q_latent,
-                                 .writes = q,
-                                 .dealt = dealing::heads(num_heads)});
-        of_stream("attention.qkv", head_dim, "kv_proj", kv);
+        const auto add_from_stream = [&](std::string_view component, std::uint64_t columns, std::string_view name,
+                                         value::set writes) {
+            // All heads share one key, so every rank has the whole matrix.
+            add_weight(component, {.in_features = h,
+                                   .out_features = columns,
+                                   .weight = name,
+                                   .reads = value::stream,
+                                   .writes = writes,
+                                   .sharding = tensor_sharding::replicated()});
+        };
+        add_from_stream("attention.qkv", q_lora_rank, "q_a_proj", q_latent);
+        add_weight("attention.qkv", {.in_features = q_lora_rank,
+                                     .out_features = width,
+                                     .weight = "q_b_proj",
+                                     .reads = q_latent,
+                                     .writes = q,
+                                     .sharding = tensor_sharding::heads(num_heads)});
+        add_from_stream("attention.qkv", head_dim, "kv_proj", kv);
         if (compress_ratio != 0) {
             const std::uint64_t columns = (overlap ? 2 : 1) * checked(head_dim, "attention.compress");
-            of_stream("attention.compress", columns, "kv_proj", compressed);
-            of_stream("attention.compress", columns, "gate_proj", compressed);
+            add_from_stream("attention.compress", columns, "kv_proj", compressed);
+            add_from_stream("attention.compress", columns, "gate_proj", compressed);
         }
-        // One softmax over both kinds of keys: each probability depends on all.
+        // One softmax covers window keys and compressed keys: each probability depends on all of them.
         constexpr auto all = static_cast<value::set>(q | kv | compressed);
         add_core(sum, mask::sliding_window(signed_size(window, "sliding_window")), q, kv, all, out);
         if (compress_ratio != 0) {
@@ -92,25 +94,25 @@ struct compressed_attention {
                                     : mask::best_compressed_keys(ratio, signed_size(best_keys, "index_topk"));
             add_core(sum, blocks, q, compressed, all, out);
         }
-        weight("attention.output", {.in_features = width / o_groups,
-                                    .out_features = o_lora_rank,
-                                    .applied = o_groups,
-                                    .weight = "o_a_proj",
-                                    .reads = out,
-                                    .writes = grouped,
-                                    .adaptable = false,  // blocks of one matrix
-                                    .dealt = dealing::heads(o_groups)});
-        weight("attention.output", {.in_features = checked(o_groups, "attention.output") * o_lora_rank,
-                                    .out_features = h,
-                                    .weight = "o_b_proj",
-                                    .reads = grouped,
-                                    .dealt = dealing::heads(o_groups)});
+        add_weight("attention.output", {.in_features = width / o_groups,
+                                        .out_features = o_lora_rank,
+                                        .applied = o_groups,
+                                        .weight = "o_a_proj",
+                                        .reads = out,
+                                        .writes = grouped,
+                                        .adaptable = false,  // a block-diagonal matrix, which LoRA cannot adapt
+                                        .sharding = tensor_sharding::heads(o_groups)});
+        add_weight("attention.output", {.in_features = checked(o_groups, "attention.output") * o_lora_rank,
+                                        .out_features = h,
+                                        .weight = "o_b_proj",
+                                        .reads = grouped,
+                                        .sharding = tensor_sharding::heads(o_groups)});
         elementwise.add_to(sum);
         return sum;
     }
 
   private:
-    /// A size as masks take it, of 31 bits; a larger one is an error under its own name.
+    /// Returns a size as a signed number, as masks need it. Throws `error` at `name` if the size does not fit 31 bits.
     [[nodiscard]] static constexpr std::int64_t signed_size(std::uint64_t size, const char* name) {
         if (size > 0x7FFF'FFFF) {
             detail::refuse(name, {"must be at most 2147483647, got ", size});
@@ -120,21 +122,21 @@ struct compressed_attention {
 
     constexpr void add_core(floptally::cost& sum, const mask& attends, value::set q, value::set keys, value::set all,
                             value::set out) const {
-        const dealing heads = dealing::heads(num_heads);
+        const tensor_sharding heads = tensor_sharding::heads(num_heads);
         const std::uint64_t width = checked(num_heads, "attention.core") * head_dim;
         sum.add_pairs("attention.core", term::scores, width, attends,
                       {.reads = q, .also_reads = keys, .fused_with = all}, heads);
         sum.add_pairs("attention.core", term::values, width, attends, {.reads = all, .also_reads = keys, .writes = out},
                       heads);
         const std::uint64_t softmax = 3 * checked(num_heads, "attention.core");
-        sum.add_row("attention.core", {},
-                    cost_row{.what = statistic::pairs,
-                             .kind = term::softmax,
-                             .useful = softmax,
-                             .padded = softmax,
-                             .flow = {.reads = all},
-                             .dealt = heads},
-                    attends);
+        sum.add_entry("attention.core", {},
+                      cost_entry{.what = accumulator::pairs,
+                                 .kind = term::softmax,
+                                 .useful = softmax,
+                                 .padded = softmax,
+                                 .flow = {.reads = all},
+                                 .sharding = heads},
+                      attends);
     }
 };
 

@@ -9,36 +9,37 @@
 
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
-#include <floptally/descriptors/detail/cost_rows.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
+#include <floptally/descriptors/detail/cost_entries.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/bounded_vector.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/modality.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/modality.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A cost that can be a constant of the compiler, with bounds that it states.
+/// `constant_cost`: a cost with a fixed capacity, so that it can be a `constexpr` constant.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A cost that can be a constant: `constexpr constant_cost llama = presets::llama_3_8b.cost();`.
+/// A cost that can be a `constexpr` constant: `constexpr constant_cost llama = presets::llama_3_8b.cost();`.
 ///
-/// The memory of a cost is allocated, since it is as long as its model, and ends with the constant expression that the
-/// cost is part of. A constant has its memory inside, with a bound. A larger cost is an error, of the compiler in a
-/// constant; then give the bounds (`constant_cost<80, 130>`). Wherever a cost is asked for, a constant is one.
-template <std::size_t Components = 48, std::size_t Rows = 96, std::size_t Weights = 48, std::size_t Masks = 16>
+/// `cost` allocates memory, so a `cost` cannot outlive a constant expression. `constant_cost` stores its components and
+/// entries inline, up to a bound. A larger cost throws `error` (for a constant: does not compile). Then pass larger
+/// bounds (`constant_cost<80, 130>`). A `constant_cost` converts to `cost`.
+template <std::size_t Components = 48, std::size_t Entries = 96, std::size_t Weights = 48, std::size_t Masks = 16>
 class constant_cost {
-  private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
+  private:
+    // Private members come first: clang evaluates a template in a constant expression only after its definition.
     [[nodiscard]] static std::string beyond_the_bound_of_this_constant_cost(std::size_t size, std::size_t bound) {
-        return detail::text_of({size, " are more than the ", bound, " of this constant_cost"});
+        return detail::text_of({size, " are more than the ", bound, " of this constant_cost: pass larger bounds"});
     }
 
     template <class T, std::size_t Bound>
-    static constexpr void copy(const detail::list<T>& from, detail::bounded_vector<T, Bound>& to, const char* field) {
+    static constexpr void copy(const list<T>& from, bounded_vector<T, Bound>& to, const char* field) {
         if (from.size() > Bound) {
             throw error(field, beyond_the_bound_of_this_constant_cost(from.size(), Bound));
         }
@@ -48,7 +49,7 @@ class constant_cost {
     }
 
     template <class T, std::size_t Bound>
-    static constexpr void copy(const detail::bounded_vector<T, Bound>& from, detail::list<T>& to) {
+    static constexpr void copy(const bounded_vector<T, Bound>& from, list<T>& to) {
         to.reserve(from.size());
         for (const T& entry : from) {
             to.push_back(entry, "constant_cost");
@@ -56,59 +57,59 @@ class constant_cost {
     }
 
   public:
-    constexpr constant_cost(const cost& sum) {  // NOLINT(google-explicit-constructor): the same in another form
+    constexpr constant_cost(const cost& sum) {  // NOLINT(google-explicit-constructor): equal value
         copy(sum.components(), components_, "components");
-        copy(sum.rows(), rows_, "rows");
+        copy(sum.entries(), entries_, "rows");
         copy(sum.weights(), weights_, "weights");
         copy(sum.masks(), masks_, "masks");
-        for (const modality in : {modality::text, modality::vision, modality::audio}) {
-            has_[static_cast<std::size_t>(in)] = sum.masks().has(in);
+        for (const modality stream : {modality::text, modality::vision, modality::audio}) {
+            has_[static_cast<std::size_t>(stream)] = sum.masks().has(stream);
         }
     }
 
-    constexpr operator cost() const {  // NOLINT(google-explicit-constructor): likewise
-        detail::cost_rows table;
+    constexpr operator cost() const {  // NOLINT(google-explicit-constructor): equal value
+        detail::cost_entries table;
         copy(components_, table.components);
-        copy(rows_, table.rows);
+        copy(entries_, table.entries);
         copy(weights_, table.weights);
         table.masks = masks();
         return cost(std::move(table));
     }
 
-    /// As those of `cost`.
+    /// The members below are as in `cost`.
     [[nodiscard]] constexpr const auto& components() const { return components_; }
-    [[nodiscard]] constexpr const auto& rows() const { return rows_; }
+    [[nodiscard]] constexpr const auto& entries() const { return entries_; }
     [[nodiscard]] constexpr const auto& weights() const { return weights_; }
-    [[nodiscard]] constexpr std::string_view weight_name(const cost_row& row) const {
-        return row.weight == 0 ? std::string_view{} : weights_[row.weight - 1U].view();
+    [[nodiscard]] constexpr std::string_view weight_name(const cost_entry& entry) const {
+        return entry.weight == 0 ? std::string_view{} : weights_[entry.weight - 1U].view();
     }
     [[nodiscard]] constexpr mask_set masks() const {
         mask_set all;
         copy(masks_, all);
-        for (const modality in : {modality::text, modality::vision, modality::audio}) {
-            if (has_[static_cast<std::size_t>(in)]) {
-                all.include(in);
+        for (const modality stream : {modality::text, modality::vision, modality::audio}) {
+            if (has_[static_cast<std::size_t>(stream)]) {
+                all.include(stream);
             }
         }
         return all;
     }
     [[nodiscard]] constexpr std::uint64_t parameters() const {
         checked sum(0, "parameters");
-        for (const cost_row& row : rows_) {
-            sum += row.parameters;
+        for (const cost_entry& entry : entries_) {
+            sum += entry.parameters;
         }
         return sum;
     }
 
   private:
-    detail::bounded_vector<component_name, Components> components_;
-    detail::bounded_vector<cost_row, Rows> rows_;
-    detail::bounded_vector<component_name, Weights> weights_;
-    detail::bounded_vector<rule, Masks> masks_;
+    bounded_vector<component_name, Components> components_;
+    bounded_vector<cost_entry, Entries> entries_;
+    bounded_vector<component_name, Weights> weights_;
+    bounded_vector<statistic, Masks> masks_;
     bool has_[modality_count] = {};
 };
 
-/// Sums, multiples and equality of constants, as of costs.
+/// Adds, multiplies and compares constants as costs.
 template <std::size_t... A, std::size_t... B>
 [[nodiscard]] constexpr cost operator+(const constant_cost<A...>& a, const constant_cost<B...>& b) {
     return cost(a) + cost(b);

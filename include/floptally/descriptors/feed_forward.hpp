@@ -6,17 +6,17 @@
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
-#include <floptally/rules/measured.hpp>
+#include <floptally/statistics/measured.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `mlp`, `gated_mlp`, `moe`, and dense layers before sparse ones.
+/// `mlp`, `gated_mlp`, `moe`, and `dense_first`: dense layers before sparse ones.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Gate (where there is one), up and down; `up` says the rest of what they have in common, and what down reads and
-/// `result` is what it writes. Where `up` does not say how it is dealt, and these are no experts, up is dealt by
-/// columns and down by rows.
+/// Adds the matrices gate (if `gated`), up and down. `up` gives the fields that the matrices share. Down reads what up
+/// writes, and writes `result`. If `up` names no sharding and is not an expert, up is sharded by columns and down by
+/// rows.
 constexpr void add_matrices(cost& sum, const component_name& component, linear up, bool gated, value::set result = 0) {
     linear down = up;
     down.in_features = up.out_features;
@@ -25,9 +25,9 @@ constexpr void add_matrices(cost& sum, const component_name& component, linear u
     down.reads = up.writes;
     down.writes = result;
     up.weight = "up_proj";
-    if (up.dealt.by == tensor_split::unsaid && up.stored <= up.applied) {
-        up.dealt = dealing::columns();
-        down.dealt = dealing::rows();
+    if (up.sharding.by == sharding_kind::unsaid && up.stored <= up.applied) {
+        up.sharding = tensor_sharding::columns();
+        down.sharding = tensor_sharding::rows();
     }
     if (gated) {
         linear gate = up;
@@ -38,14 +38,14 @@ constexpr void add_matrices(cost& sum, const component_name& component, linear u
     sum.add(component, down);
 }
 
-/// Two matrices, up and down: 2·2·h·i per token.
+/// Two matrices, up and down: 2·2·h·i FLOPs per token.
 struct mlp {
     std::uint64_t intermediate_size = 0;
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
-        constexpr value::set inner = value::made(0);
+        constexpr value::set inner = value::local(0);
         floptally::cost sum;
         add_matrices(sum, "mlp",
                      linear{.in_features = where.hidden_size,
@@ -58,15 +58,15 @@ struct mlp {
     }
 };
 
-/// Three matrices, gate, up and down (SwiGLU, GeGLU; arXiv:2002.05202): 2·3·h·i per token.
+/// Three matrices, gate, up and down (SwiGLU, GeGLU; arXiv:2002.05202): 2·3·h·i FLOPs per token.
 struct gated_mlp {
     std::uint64_t intermediate_size = 0;
     elementwise_parameters elementwise{};
-    bool fused_gate_up = false;  ///< gate and up are one matrix, "gate_up_proj", which has one adapter
+    bool fused_gate_up = false;  ///< gate and up are one matrix, "gate_up_proj", with one LoRA adapter
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
-        constexpr value::set inner = value::made(0);
+        constexpr value::set inner = value::local(0);
         floptally::cost sum;
         if (fused_gate_up) {
             sum.add("mlp", linear{.in_features = where.hidden_size,
@@ -74,12 +74,12 @@ struct gated_mlp {
                                   .weight = "gate_up_proj",
                                   .reads = value::stream,
                                   .writes = inner,
-                                  .dealt = dealing::columns(intermediate_size)});
+                                  .sharding = tensor_sharding::columns(intermediate_size)});
             sum.add("mlp", linear{.in_features = intermediate_size,
                                   .out_features = where.hidden_size,
                                   .weight = "down_proj",
                                   .reads = inner,
-                                  .dealt = dealing::rows()});
+                                  .sharding = tensor_sharding::rows()});
         } else {
             add_matrices(sum, "mlp",
                          linear{.in_features = where.hidden_size,
@@ -93,30 +93,30 @@ struct gated_mlp {
     }
 };
 
-/// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and experts that all tokens
-/// share. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
+/// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and shared experts for all
+/// tokens. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
 /// 2·m·h·s. Dropless: every token reaches all its experts.
 ///
-/// With a `latent_size` l the routed experts work on width l, between two linears h → l and l → h that all of them
-/// share. With `zero_experts` (arXiv:2509.01322) the router chooses among E + Z, and an identity expert costs nothing:
-/// how many choices fall on real ones depends on the data, so that a configuration gives an upper bound.
+/// With a `latent_size` l the routed experts work on width l, between two shared linears h → l and l → h. With
+/// `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts, and an identity expert costs nothing. The
+/// data decide how many choices are real experts, so a configuration alone gives only an upper bound of the FLOPs.
 ///
-/// `routed_is_measured`: experts are counted by `tally::add_measured(visits, …)`, 2·m·h·i a visit, and not by tokens.
-/// Exact with identity experts, dropped tokens and capacity slots.
+/// `routed_is_measured`: experts count by `tally::add_measured(visits, …)`, 2·m·h·i per visit, instead of by tokens.
+/// This is exact with identity experts, dropped tokens and capacity slots.
 struct moe {
     std::uint64_t num_experts = 0;
     std::uint64_t num_experts_per_tok = 0;
-    std::uint64_t intermediate_size = 0;         ///< of one routed expert
-    std::uint64_t shared_intermediate_size = 0;  ///< of all shared experts together; 0: none
+    std::uint64_t intermediate_size = 0;         ///< width of one routed expert
+    std::uint64_t shared_intermediate_size = 0;  ///< width of all shared experts together; 0: no shared experts
     bool shared_expert_gate = false;             ///< a linear h → 1 that scales the shared experts (Qwen2-MoE)
     bool gated = true;
     elementwise_parameters elementwise{};
-    std::uint64_t latent_size = 0;    ///< 0: experts work on the hidden size
-    std::uint64_t zero_experts = 0;   ///< identity experts beside `num_experts`
-    bool routed_is_measured = false;  ///< count visits, not tokens
-    /// The word that they are measured by (`measured`); experts of two kinds have one each.
+    std::uint64_t latent_size = 0;    ///< width that routed experts work on; 0: hidden_size
+    std::uint64_t zero_experts = 0;   ///< identity experts in addition to `num_experts`
+    bool routed_is_measured = false;  ///< routed experts count measured visits instead of tokens
+    /// The name of the `measured` accumulator that counts visits of experts. Each kind of experts needs its own.
     std::string_view visits = "routed";
-    std::uint64_t expert_bias = 0;  ///< biases of one expert, which a token passes of those that it chooses
+    std::uint64_t expert_bias = 0;  ///< number of biases of one expert; a token uses those of its chosen experts
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_experts, "num_experts");
@@ -131,27 +131,27 @@ struct moe {
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t visited = detail::smaller(num_experts_per_tok, num_experts);
         floptally::cost sum;
-        constexpr value::set scores = value::made(0);
-        const value::set latent = latent_size == 0 ? value::stream : value::made(1);
-        constexpr value::set inner = value::made(2);
-        constexpr value::set result = value::made(3);
-        constexpr value::set shared = value::made(4);
+        constexpr value::set scores = value::local(0);
+        const value::set latent = latent_size == 0 ? value::stream : value::local(1);
+        constexpr value::set inner = value::local(2);
+        constexpr value::set result = value::local(3);
+        constexpr value::set shared = value::local(4);
         sum.add("moe.router", linear{.in_features = h,
                                      .out_features = choices,
                                      .kind = term::router,
                                      .weight = "gate",
                                      .reads = value::stream,
                                      .writes = scores,
-                                     .dealt = dealing::replicated()});
+                                     .sharding = tensor_sharding::replicated()});
         linear expert{.in_features = latent_size == 0 ? h : latent_size,
                       .out_features = intermediate_size,
                       .applied = visited,
                       .stored = num_experts,
                       .reads = latent,
                       .writes = inner,
-                      .dealt = dealing::experts(num_experts, intermediate_size)};
+                      .sharding = tensor_sharding::experts(num_experts, intermediate_size)};
         if (routed_is_measured) {
-            // One measured count belongs to one row: all matrices of an expert, whose gradients go together.
+            // All matrices of the experts form one entry, because one measured count belongs to one entry.
             expert.applied = matrices;
             expert.stored = matrices * checked(num_experts, "moe.experts");
             expert.reads = 0;
@@ -161,12 +161,12 @@ struct moe {
         }
         if (expert_bias != 0) {
             const std::uint64_t passed = 2 * (checked(visited, "bias") * expert_bias);
-            sum.add_row("bias", {},
-                        cost_row{.kind = term::bias,
-                                 .useful = passed,
-                                 .padded = passed,
-                                 .parameters = checked(num_experts, "bias") * expert_bias,
-                                 .dealt = dealing::replicated()});
+            sum.add_entry("bias", {},
+                          cost_entry{.kind = term::bias,
+                                     .useful = passed,
+                                     .padded = passed,
+                                     .parameters = checked(num_experts, "bias") * expert_bias,
+                                     .sharding = tensor_sharding::replicated()});
         }
         if (latent_size != 0) {
             sum.add("moe.latent", linear{.in_features = h,
@@ -174,12 +174,12 @@ struct moe {
                                          .weight = "down_proj",
                                          .reads = value::stream,
                                          .writes = latent,
-                                         .dealt = dealing::replicated()});
+                                         .sharding = tensor_sharding::replicated()});
             sum.add("moe.latent", linear{.in_features = latent_size,
                                          .out_features = h,
                                          .weight = "up_proj",
                                          .reads = static_cast<value::set>(result | inner | scores),
-                                         .dealt = dealing::replicated()});
+                                         .sharding = tensor_sharding::replicated()});
         }
         if (shared_intermediate_size != 0) {
             add_matrices(sum, "moe.shared",
@@ -194,7 +194,7 @@ struct moe {
                                              .kind = term::router,
                                              .weight = "shared_expert_gate",
                                              .reads = value::stream,
-                                             .dealt = dealing::replicated()});
+                                             .sharding = tensor_sharding::replicated()});
             }
         }
         elementwise.add_to(sum);
@@ -202,7 +202,7 @@ struct moe {
     }
 };
 
-/// The first `num_dense_layers` layers are of one kind, the others of another: DeepSeek's `first_k_dense_replace`.
+/// The first `num_dense_layers` layers are `dense`, the others `sparse`: DeepSeek's `first_k_dense_replace`.
 template <class Dense, class Sparse>
 struct dense_first {
     static_assert(detail::require_layer_part<Dense>() && detail::require_layer_part<Sparse>());
@@ -212,7 +212,11 @@ struct dense_first {
     Sparse sparse{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        return where.index < num_dense_layers ? dense.cost(where) : sparse.cost(where);
+        // Not `?:`: with two costs g++ 12 frees the memory of a constant twice.
+        if (where.index < num_dense_layers) {
+            return dense.cost(where);
+        }
+        return sparse.cost(where);
     }
 };
 

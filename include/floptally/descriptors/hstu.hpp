@@ -8,25 +8,25 @@
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/model_part.hpp>
-#include <floptally/rules/hstu_mask.hpp>
-#include <floptally/rules/hstu_rules.hpp>
+#include <floptally/statistics/hstu_mask.hpp>
+#include <floptally/statistics/hstu_statistics.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// HSTU (arXiv:2402.17152): its layer, the matrices before and after, and the model.
+/// HSTU (arXiv:2402.17152): its layer, the matrices before and after the layers, and the model.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A layer of HSTU (arXiv:2402.17152): attention without softmax, gated, and no feed-forward beside it.
+/// A layer of HSTU (arXiv:2402.17152): gated attention without softmax, and no feed-forward.
 ///
-/// Forward, per token, h = hidden_size, N heads: u, v, q, k in one matrix 2·h·N·(2·linear_dim + 2·attention_dim),
+/// Forward, per token, with h = hidden_size, N heads: u, v, q, k in one matrix 2·h·N·(2·linear_dim + 2·attention_dim),
 /// output 2·κ·N·linear_dim·h; per attended pair 2·N·attention_dim for QKᵀ and 2·N·linear_dim for PV. κ concatenated
-/// blocks enter the output: the gated attention alone (1), or beside u and the attention (3, `concat_ua`).
+/// blocks enter the output: the gated attention alone (1), or also u and the attention (3, `concat_ua`).
 struct hstu_layer {
     std::uint64_t num_heads = 0;
-    std::uint64_t attention_dim = 0;  ///< of a head's queries and keys
-    std::uint64_t linear_dim = 0;     ///< of a head's values, and of its gate u
-    std::uint64_t output_blocks = 1;  ///< κ: 1, 2 or 3
+    std::uint64_t attention_dim = 0;  ///< width of a head's queries and keys
+    std::uint64_t linear_dim = 0;     ///< width of a head's values and of its gate u
+    std::uint64_t output_blocks = 1;  ///< κ, the concatenated blocks that enter the output matrix: 1, 2 or 3
     bool residual = true;
     elementwise_parameters elementwise{};
 
@@ -39,17 +39,17 @@ struct hstu_layer {
         }
         const checked n(num_heads, "hstu.uvqk");
         const checked width = n * linear_dim;
-        constexpr value::set uvqk = value::made(0);
-        constexpr value::set attended = value::made(1);
-        constexpr value::set gated = value::made(2);
-        const dealing heads = dealing::heads(num_heads);
+        constexpr value::set uvqk = value::local(0);
+        constexpr value::set attended = value::local(1);
+        constexpr value::set gated = value::local(2);
+        const tensor_sharding heads = tensor_sharding::heads(num_heads);
         floptally::cost sum;
         sum.add("hstu.uvqk", linear{.in_features = where.hidden_size,
                                     .out_features = 2 * n * (checked(linear_dim, "hstu.uvqk") + attention_dim),
                                     .weight = "uvqk_proj",
                                     .reads = value::stream,
                                     .writes = uvqk,
-                                    .dealt = heads});
+                                    .sharding = heads});
         sum.add_pairs("hstu.qk", term::scores, n * attention_dim, where.attends, {uvqk, uvqk, uvqk, 0}, heads);
         sum.add_pairs("hstu.pv", term::values, width, where.attends, {uvqk, uvqk, 0, attended}, heads);
         sum.add_elementwise("hstu.elementwise", term::gating, width, {uvqk, attended, 0, gated}, heads);
@@ -57,7 +57,7 @@ struct hstu_layer {
                                       .out_features = where.hidden_size,
                                       .weight = "o_proj",
                                       .reads = gated,
-                                      .dealt = heads});
+                                      .sharding = heads});
         if (residual) {
             sum.add_elementwise("hstu.elementwise", term::residual, n * where.hidden_size, {}, heads);
         }
@@ -66,18 +66,18 @@ struct hstu_layer {
     }
 };
 
-/// Matrices one after the other, before the layers (from the width of an embedding table to hidden_size) or after them
-/// (to as many outputs as there are tasks), over all rows or those of one part of each sequence.
+/// A chain of matrices before the layers (from the width of an embedding table to hidden_size) or after them (to one
+/// output for each task). The matrices run over all rows (tokens) of a sequence, or over one part such as the targets.
 struct hstu_mlp {
     static constexpr std::size_t max_layers = 8;
 
-    std::uint64_t input_size = 0;                         ///< 0: hidden_size
-    std::array<std::uint64_t, max_layers> layer_sizes{};  ///< the first 0 ends them
+    std::uint64_t input_size = 0;                         ///< input width of the first matrix; 0: hidden_size
+    std::array<std::uint64_t, max_layers> layer_sizes{};  ///< output widths; the first 0 ends the list
     hstu_rows rows = hstu_rows::all;
-    std::uint64_t stride = 1;  ///< 2: on every second of these rows, where items and actions take turns
+    std::uint64_t stride = 1;  ///< runs on the first of every `stride` rows; 2 if items and actions alternate
     bool bias = true;
 
-    /// The number of matrices.
+    /// Returns the number of matrices.
     [[nodiscard]] constexpr std::size_t num_layers() const {
         std::size_t layers = 0;
         while (layers < max_layers && layer_sizes[layers] != 0) {
@@ -86,7 +86,7 @@ struct hstu_mlp {
         return layers;
     }
 
-    /// `kind` is what they are: `term::preprocessing` or `term::lm_head`.
+    /// Returns the cost of the matrices. `kind` is `term::preprocessing` or `term::lm_head`.
     [[nodiscard]] constexpr floptally::cost cost(const component_name& component, term kind,
                                                  std::uint64_t hidden_size) const {
         floptally::cost sum;
@@ -94,13 +94,14 @@ struct hstu_mlp {
         value::set reads = value::stream;
         checked biases(0, component.view());
         for (std::size_t i = 0; i < num_layers(); ++i) {
-            const value::set writes = value::made(static_cast<unsigned>(i));
-            const linear matrix{.in_features = in,
-                                .out_features = layer_sizes[i],
-                                .kind = kind,
-                                .reads = reads,
-                                .writes = writes,
-                                .dealt = dealing::repeated()};  // as recsys-examples has them
+            const value::set writes = value::local(static_cast<unsigned>(i));
+            const linear matrix{
+                .in_features = in,
+                .out_features = layer_sizes[i],
+                .kind = kind,
+                .reads = reads,
+                .writes = writes,
+                .sharding = tensor_sharding::repeated()};  // every rank runs all rows, as in recsys-examples
             if (rows == hstu_rows::all && stride == 1) {
                 sum.add(component, matrix);
             } else {
@@ -115,7 +116,7 @@ struct hstu_mlp {
     }
 };
 
-/// A model of HSTU layers. Look-up tables of embeddings are not part of it: a look-up is no product.
+/// A model of HSTU layers, without its embedding tables: a look-up is not a matrix product.
 struct hstu {
     static constexpr std::size_t max_mlps = 4;
 
@@ -123,18 +124,19 @@ struct hstu {
     std::uint64_t num_layers = 0;
     hstu_layer layer{};
     layer_masks masks{mask::hstu()};
-    std::array<hstu_mlp, max_mlps> preprocessing{};  ///< side by side; one without layers is none
+    std::array<hstu_mlp, max_mlps> preprocessing{};  ///< MLPs that run side by side; one without layers counts nothing
     std::array<hstu_mlp, max_mlps> prediction{};
     elementwise_parameters final_elementwise{};
 
-    /// Calls `add` with every part in forward order, for plans that treat layers differently (see `parts_of`).
+    /// Calls `add` with every part of the model in forward order. Plans that treat layers differently need the parts
+    /// (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_positive(hidden_size, "hidden_size");
         require_positive(num_layers, "num_layers");
         masks.require_layers(num_layers);
         const auto add_part = [&add](const char* name, part_role role, const floptally::cost& sum) {
-            if (!sum.rows().empty()) {
+            if (!sum.entries().empty()) {
                 add(model_part{.name = name, .role = role, .cost = sum});
             }
         };

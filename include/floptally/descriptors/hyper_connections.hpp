@@ -7,17 +7,17 @@
 #include <floptally/descriptors/layer.hpp>
 
 /// @file
-/// Residuals of several streams: their coefficients, mixes and heads.
+/// Hyper-connections: residuals of several streams, with the products that mix the streams.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// Hyper-connections around one part of a layer (arXiv:2409.19606; constrained to doubly stochastic mixes in
-/// DeepSeek-V4): the residual is n streams of h, which are collapsed to the part's input, and to which its result is
-/// dealt. The coefficients come out of all streams.
+/// DeepSeek-V4). The residual is n streams of width h. The streams are combined into the part's input, and the part's
+/// result is distributed over the streams. A matrix computes the coefficients from all streams together.
 ///
-/// Forward, per token: coefficients 2·n·h·(2 + n)·n, of which n·n mix the streams with each other: 2·n·n·h. Without
-/// `mixes` (HY-V4) each stream stays itself, and the coefficients are 2·n·h·2n. Collapsing and dealing out multiply
-/// element by element and are not counted.
+/// Forward, per token: coefficients 2·n·h·(2 + n)·n, and 2·n·n·h to mix the streams by n·n of these coefficients.
+/// Without `mixes` (HY-V4) the streams are not mixed, and the coefficients are 2·n·h·2n. Combining and distributing
+/// multiply element by element and are not counted.
 struct hyper_connections {
     std::uint64_t streams = 0;
     bool mixes = true;
@@ -28,9 +28,10 @@ struct hyper_connections {
         const checked n(streams, "residual.mix");
         const checked width = n * where.hidden_size;
         const checked kinds = mixes ? n + 2 : checked(2, "residual.mix");
-        constexpr value::set coefficients = value::made(0);
-        // Small, and of whole tokens: every rank has it, with sequence parallelism each for its tokens.
-        const dealing dealt = dealing::replicated();
+        constexpr value::set coefficients = value::local(0);
+        // These small weights need whole tokens, so every rank has all of them. With sequence parallelism each rank
+        // runs its own tokens.
+        const tensor_sharding sharding = tensor_sharding::replicated();
         floptally::cost sum;
         sum.add("residual.mix", linear{.in_features = width,
                                        .out_features = kinds * streams,
@@ -38,22 +39,23 @@ struct hyper_connections {
                                        .reads = value::stream,
                                        .writes = coefficients,
                                        .adaptable = false,
-                                       .dealt = dealt});
+                                       .sharding = sharding});
         if (mixes) {
             const std::uint64_t flops = 2 * (n * width);
-            sum.add_row("residual.mix", {},
-                        cost_row{.kind = term::state,
-                                 .useful = flops,
-                                 .padded = flops,
-                                 .flow = {.reads = coefficients, .also_reads = value::stream},
-                                 .dealt = dealt});
+            sum.add_entry("residual.mix", {},
+                          cost_entry{.kind = term::state,
+                                     .useful = flops,
+                                     .padded = flops,
+                                     .flow = {.reads = coefficients, .also_reads = value::stream},
+                                     .sharding = sharding});
         }
         elementwise.add_to(sum);
         return sum;
     }
 };
 
-/// The head that makes one stream of n after the last layer: 2·n·h·n a token for the weights of the streams.
+/// The head that combines the n streams into one after the last layer. It computes one coefficient per stream: 2·n·h·n
+/// FLOPs per token.
 struct stream_head {
     std::uint64_t streams = 0;
     elementwise_parameters elementwise{};
@@ -66,46 +68,46 @@ struct stream_head {
                                         .weight = "hc_head",
                                         .reads = value::stream,
                                         .adaptable = false,
-                                        .dealt = dealing::replicated()});
+                                        .sharding = tensor_sharding::replicated()});
         elementwise.add_to(sum);
         return sum;
     }
 };
 
-/// Streams that are gated by a low-rank matrix (Qwen4): n·h → rank → n·h makes the gates that collapse them, and, where
-/// the part's result is dealt out again, n·h → n its shares.
+/// Streams that a low-rank matrix gates (Qwen4). n·h → rank → n·h gives the gates that combine the streams. n·h → n
+/// gives the weights that distribute the part's result.
 ///
-/// Forward, per token: 2·2·n·h·rank, and 2·n·h·n where it `injects`.
+/// Forward, per token: 2·2·n·h·rank, plus 2·n·h·n if it `injects`.
 struct gated_streams {
     std::uint64_t streams = 0;
     std::uint64_t rank = 0;
-    bool injects = true;  ///< false: after the last layer
+    bool injects = true;  ///< also distributes the part's result over the streams; false after the last layer
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(streams, "hc_count");
         require_positive(rank, "hc_lowrank");
         const std::uint64_t width = checked(streams, "residual.mix") * where.hidden_size;
-        const dealing dealt = dealing::replicated();
-        constexpr value::set low = value::made(0);
+        const tensor_sharding sharding = tensor_sharding::replicated();
+        constexpr value::set low = value::local(0);
         floptally::cost sum;
         sum.add("residual.mix", linear{.in_features = width,
                                        .out_features = rank,
                                        .weight = "input_mix_weight_down",
                                        .reads = value::stream,
                                        .writes = low,
-                                       .dealt = dealt});
+                                       .sharding = sharding});
         sum.add("residual.mix", linear{.in_features = rank,
                                        .out_features = width,
                                        .weight = "input_mix_weight_up",
                                        .reads = low,
-                                       .dealt = dealt});
+                                       .sharding = sharding});
         if (injects) {
             sum.add("residual.mix", linear{.in_features = width,
                                            .out_features = streams,
                                            .weight = "block_inject_weight",
                                            .reads = value::stream,
-                                           .dealt = dealt});
+                                           .sharding = sharding});
         }
         elementwise.add_to(sum);
         return sum;

@@ -6,35 +6,35 @@
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
+#include <floptally/statistics/sequence_units.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Multi-head latent attention (`mla`) and the indexer of sparse attention.
+/// Multi-head latent attention (`mla`) and the indexer of sparse attention (`lightning_indexer`).
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1): keys and values are expanded from a latent
-/// of `kv_lora_rank`, queries from one of `q_lora_rank`; a part of each key that carries positions is shared by all
-/// heads.
+/// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1). Keys and values are expanded from a latent
+/// of `kv_lora_rank`, queries from one of `q_lora_rank`. All heads share the part of a key that carries positions.
 ///
-/// Forward, per token, with H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim, c = kv_lora_rank:
-/// q 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r), or 2·h·H·(n + r) at full rank; kv 2·h·(c + r) + 2·c·H·(n + v); output
+/// Forward, per token, with H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim, c = kv_lora_rank: q
+/// 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r), or 2·h·H·(n + r) at full rank; kv 2·h·(c + r) + 2·c·H·(n + v); output
 /// 2·H·v·h; per attended pair 2·H·(n + r) for QKᵀ and 2·H·v for PV.
 ///
-/// `absorbed`: kv_b is not applied to the latent but, in two parts, to the query (2·H·n·c a token) and to the output of
-/// the core (2·H·c·v), so that a pair is 2·H·(c + r) and 2·H·c. Equal weights and equal work per token; cheaper only
-/// where few queries meet many cached keys.
+/// `absorbed`: kv_b is applied in two parts, to the query (2·H·n·c per token) and to the output of the core (2·H·c·v),
+/// instead of to the latent. A pair then costs 2·H·(c + r) and 2·H·c. Weights and work per token are equal. This is
+/// cheaper only if few queries meet many cached keys.
 struct mla {
     std::uint64_t num_heads = 0;
-    std::uint64_t q_lora_rank = 0;  ///< 0: queries of full rank
+    std::uint64_t q_lora_rank = 0;  ///< width of the queries' latent; 0: queries of full rank
     std::uint64_t kv_lora_rank = 0;
     std::uint64_t qk_nope_head_dim = 0;
-    std::uint64_t qk_rope_head_dim = 0;  ///< 0: no positions
+    std::uint64_t qk_rope_head_dim = 0;  ///< width of the part of a head that carries positions (RoPE); 0: none
     std::uint64_t v_head_dim = 0;
     bool absorbed = false;
-    elementwise_parameters elementwise{};  ///< norm: those on the two latents
-    std::uint64_t gate_size = 0;           ///< above 0: a gate of so many outputs on what was attended, 2·h·gate_size
-    bool shares_latent = false;            ///< keys and values are expanded from an earlier layer's latent
+    elementwise_parameters elementwise{};  ///< `norm`: the norms of the two latents
+    std::uint64_t gate_size = 0;  ///< outputs of a gate on the attended values, 2·h·gate_size per token; 0: no gate
+    bool shares_latent = false;   ///< keys and values are expanded from an earlier layer's latent
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "num_attention_heads");
@@ -47,43 +47,46 @@ struct mla {
         const std::uint64_t query_width = num_heads * qk_head_dim;
         const std::uint64_t latent_key = checked(kv_lora_rank, "attention.qkv") + qk_rope_head_dim;
         floptally::cost sum;
-        constexpr value::set q_latent = value::made(0);
-        constexpr value::set q = value::made(1);
-        const value::set latent = shares_latent ? value::stream : value::made(2);  // an earlier layer's came before
-        constexpr value::set kv = value::made(3);
-        constexpr value::set out = value::made(4);
-        constexpr value::set absorbed_out = value::made(5);
-        constexpr value::set gate = value::made(6);
-        const auto weight = [&sum](std::uint64_t in, std::uint64_t width, std::string_view name, value::set reads,
-                                   value::set writes, const dealing& dealt) {
+        constexpr value::set q_latent = value::local(0);
+        constexpr value::set q = value::local(1);
+        const value::set latent =
+            shares_latent ? value::stream
+                          : value::local(2);  // with `shares_latent` the stream carries an earlier layer's latent
+        constexpr value::set kv = value::local(3);
+        constexpr value::set out = value::local(4);
+        constexpr value::set absorbed_out = value::local(5);
+        constexpr value::set gate = value::local(6);
+        const auto add_weight = [&sum](std::uint64_t in, std::uint64_t width, std::string_view name, value::set reads,
+                                       value::set writes, const tensor_sharding& sharding) {
             sum.add("attention.qkv", linear{.in_features = in,
                                             .out_features = width,
                                             .weight = name,
                                             .reads = reads,
                                             .writes = writes,
-                                            .dealt = dealt});
+                                            .sharding = sharding});
         };
-        // The projections to the latents are whole on every rank ("duplicated" in Megatron-Core).
-        const dealing heads = dealing::heads(num_heads);
-        const dealing whole = dealing::replicated();
+        // Every rank has the whole projections to the latents ("duplicated" in Megatron-Core).
+        const tensor_sharding heads = tensor_sharding::heads(num_heads);
+        const tensor_sharding whole = tensor_sharding::replicated();
         if (q_lora_rank == 0) {
-            weight(h, query_width, "q_proj", value::stream, q, heads);
+            add_weight(h, query_width, "q_proj", value::stream, q, heads);
         } else {
-            weight(h, q_lora_rank, "q_a_proj", value::stream, q_latent, whole);
-            weight(q_lora_rank, query_width, "q_b_proj", q_latent, q, heads);
+            add_weight(h, q_lora_rank, "q_a_proj", value::stream, q_latent, whole);
+            add_weight(q_lora_rank, query_width, "q_b_proj", q_latent, q, heads);
         }
         if (!shares_latent) {
-            weight(h, latent_key, "kv_a_proj", value::stream, latent, whole);
+            add_weight(h, latent_key, "kv_a_proj", value::stream, latent, whole);
         }
         if (gate_size != 0) {
-            weight(h, gate_size, "gate_proj", value::stream, gate, heads);
+            add_weight(h, gate_size, "gate_proj", value::stream, gate, heads);
         }
         if (absorbed) {
             add_absorbed(sum, where, q, latent, out, absorbed_out);
         } else {
-            const auto keys = static_cast<value::set>(latent | kv);  // the part with positions skips kv_b
+            const auto keys = static_cast<value::set>(
+                latent | kv);  // the RoPE part of the keys comes from the latent directly, without kv_b
             const std::uint64_t kv_width = num_heads * (nope_head_dim + v_head_dim);
-            weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv, heads);
+            add_weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv, heads);
             sum.add("attention.core", attention_core{num_heads, qk_head_dim, v_head_dim, q, keys, kv, out},
                     where.attends);
         }
@@ -91,16 +94,17 @@ struct mla {
                                            .out_features = h,
                                            .weight = "o_proj",
                                            .reads = static_cast<value::set>(out | absorbed_out | gate),
-                                           .dealt = heads});
+                                           .sharding = heads});
         sum.add_parameters("norm", term::latent_norm, elementwise.norm);
         sum.add_parameters("bias", term::bias, elementwise.bias);
         return sum;
     }
 
-    /// True where any layer's core runs over the latent: the values' part of kv_b then comes after it.
+    /// Returns true if the attention core of any layer runs over the latent (`absorbed`). There kv_b's part for values
+    /// is applied after the core.
     [[nodiscard]] static constexpr bool is_absorbed_in(const floptally::cost& model) {
-        for (const cost_row& row : model.rows()) {
-            if (model.components()[row.component].is("attention.output") && model.weight_name(row) == "kv_b_proj") {
+        for (const cost_entry& entry : model.entries()) {
+            if (model.components()[entry.component].is("attention.output") && model.weight_name(entry) == "kv_b_proj") {
                 return true;
             }
         }
@@ -108,12 +112,12 @@ struct mla {
     }
 
   private:
-    /// One head's part of kv_b for keys is applied to the query, the one for values to the output of the core. No
-    /// adapter stands beside a weight that is taken apart.
+    /// Adds an attention core that runs over the latent. Each head's part of kv_b for keys is applied to the query, the
+    /// part for values to the output of the core. LoRA cannot adapt a weight that is split in this way.
     constexpr void add_absorbed(floptally::cost& sum, const layer& where, value::set q, value::set latent,
                                 value::set out, value::set absorbed_out) const {
-        constexpr value::set absorbed_q = value::made(3);
-        const auto part = [&](const char* component, std::uint64_t width, value::set reads, value::set writes) {
+        constexpr value::set absorbed_q = value::local(3);
+        const auto add_part = [&](const char* component, std::uint64_t width, value::set reads, value::set writes) {
             sum.add(component, linear{.in_features = kv_lora_rank,
                                       .out_features = width,
                                       .applied = num_heads,
@@ -121,10 +125,10 @@ struct mla {
                                       .reads = reads,
                                       .writes = writes,
                                       .adaptable = false,
-                                      .dealt = dealing::heads(num_heads)});
+                                      .sharding = tensor_sharding::heads(num_heads)});
         };
-        part("attention.qkv", qk_nope_head_dim, q, absorbed_q);
-        part("attention.output", v_head_dim, out, absorbed_out);
+        add_part("attention.qkv", qk_nope_head_dim, q, absorbed_q);
+        add_part("attention.output", v_head_dim, out, absorbed_out);
         sum.add("attention.core",
                 attention_core{num_heads, checked(kv_lora_rank, "attention.qkv") + qk_rope_head_dim, kv_lora_rank,
                                static_cast<value::set>(q | absorbed_q), latent, latent, out},
@@ -132,31 +136,33 @@ struct mla {
     }
 };
 
-/// The lightning indexer of DeepSeek sparse attention (DeepSeek-V3.2, arXiv:2512.02556, section 2.1): scores every
-/// earlier token cheaply, so that the attention beside it needs only the `mask::top_k` best.
+/// The lightning indexer of DeepSeek sparse attention (DeepSeek-V3.2, arXiv:2512.02556, section 2.1). It scores every
+/// earlier token cheaply, so that the main attention needs only the `mask::top_k` best.
 ///
-/// Forward, per token, with H heads of d: queries 2·query_size·H·d from the latent that the attention's queries come
-/// from, one key 2·h·d, a weight a head 2·h·H; per causal pair, whatever the layer's mask is, 2·H·d for QKᵀ. The heads'
-/// scores are then added up by those weights: `head_sum_is_product` counts that as the product [1, H]·[H, keys] that it
-/// is in Hugging Face's implementation, 2·H a pair; a fused kernel has it in its epilogue.
+/// Forward, per token, with H heads of d: queries 2·query_size·H·d from the latent of the attention's queries, one key
+/// 2·h·d, one weight per head 2·h·H; per causal pair, with any mask of the layer, 2·H·d for QKᵀ. The scores of the
+/// heads are then summed with the head weights. `head_sum_is_product` counts that as a product [1, H]·[H, keys], 2·H
+/// per pair, as Hugging Face's implementation runs it. A fused kernel does it in its epilogue.
 ///
-/// Where it scores blocks of `compress_ratio` tokens, a pair is a whole block before the query, and the key of a block
-/// comes out of a matrix of `key_width` columns and, with `key_gate`, another that weighs its tokens (DeepSeek-V4,
-/// GLM-5). Without `head_weights` nothing adds the heads up: each chooses for itself (MiniMax-M3).
+/// With a `compress_ratio` the indexer scores blocks: a pair is a whole block before the query. The key of a block
+/// comes from a matrix of `key_width` columns and, with `key_gate`, from another that weighs the block's tokens
+/// (DeepSeek-V4, GLM-5). Without `head_weights` each head chooses keys for itself (MiniMax-M3).
 ///
-/// The choice of keys passes no gradient. A loss of the indexer's own is a matter of the plan
-/// (`training_plan::indexer`); `detached` is false where its gradients reach what it reads, as those of any layer.
+/// The choice of keys passes no gradient. `training_plan::indexer` says whether a separate loss trains the indexer. Set
+/// `detached` to false if its gradients reach its inputs like those of any layer.
 struct lightning_indexer {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
-    std::uint64_t query_size = 0;  ///< width of what the queries are projected from: q_lora_rank
+    std::uint64_t query_size = 0;  ///< width of the latent that queries are projected from: q_lora_rank
     bool detached = true;
     elementwise_parameters elementwise{};
     bool head_sum_is_product = false;
-    std::uint64_t compress_ratio = 0;  ///< tokens of a block that has one score; 0: every token has one
-    std::uint64_t key_width = 0;       ///< of the matrix that the keys come from; 0: head_dim
+    std::uint64_t compress_ratio = 0;  ///< tokens of a block with one score; 0: a score for each token
+    std::uint64_t key_width = 0;       ///< columns of the matrix that keys come from; 0: head_dim
     bool key_gate = false;
     bool head_weights = true;
+    std::uint64_t key_input = 0;  ///< width of the compressed key that a block's key is made from; 0: from its tokens
+    bool shares_keys = false;     ///< keys are those of an earlier layer's indexer
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "index_n_heads");
@@ -164,48 +170,65 @@ struct lightning_indexer {
         require_positive(query_size, "q_lora_rank");
         const checked width = checked(num_heads, "attention.indexer") * head_dim;
         floptally::cost sum;
-        // The queries come from a value of the attention's: here it may be any.
-        constexpr value::set q = value::made(0);
-        constexpr value::set k = value::made(1);
-        constexpr value::set head_sums = value::made(2);
-        constexpr value::set scores = value::made(3);
-        const term of_weights = detached ? term::index_linear : term::linear;
-        // Megatron-Core gathers its inputs, so that every rank runs it on all tokens.
-        const dealing dealt = dealing::repeated();
+        // The queries come from a value inside the main attention. Its number is not known here, so this entry names no
+        // input.
+        constexpr value::set q = value::local(0);
+        constexpr value::set k = value::local(1);
+        constexpr value::set head_sums = value::local(2);
+        constexpr value::set scores = value::local(3);
+        const term weight_term = detached ? term::index_linear : term::linear;
+        // Megatron-Core gathers the indexer's inputs, so every rank runs it on all tokens.
+        const tensor_sharding sharding = tensor_sharding::repeated();
         sum.add("attention.indexer", linear{.in_features = query_size,
                                             .out_features = width,
-                                            .kind = of_weights,
+                                            .kind = weight_term,
                                             .weight = "wq_b",
                                             .writes = q,
-                                            .dealt = dealt});
-        const auto of_stream = [&](std::uint64_t columns, std::string_view name, value::set writes) {
+                                            .sharding = sharding});
+        const auto add_from_stream = [&](std::uint64_t columns, std::string_view name, value::set writes) {
             sum.add("attention.indexer", linear{.in_features = where.hidden_size,
                                                 .out_features = columns,
-                                                .kind = of_weights,
+                                                .kind = weight_term,
                                                 .weight = name,
                                                 .reads = value::stream,
                                                 .writes = writes,
-                                                .dealt = dealt});
+                                                .sharding = sharding});
         };
         const std::uint64_t key_columns = key_width == 0 ? head_dim : key_width;
-        of_stream(key_columns, "wk", k);
-        if (key_gate) {
-            of_stream(key_columns, "gate_proj", k);
+        if (key_input != 0 && compress_ratio == 0) {
+            throw error("compress_ratio", "must be at least 1 if keys are made from compressed ones, got 0");
+        }
+        if (key_input != 0 && !shares_keys) {
+            // The compressed keys come from the main attention, like the queries' latent.
+            floptally::cost keys;
+            keys.add("attention.indexer", linear{.in_features = key_input,
+                                                 .out_features = key_columns,
+                                                 .kind = weight_term,
+                                                 .weight = "wk",
+                                                 .writes = k,
+                                                 .sharding = sharding});
+            sum += keys.over(unit::whole_blocks(ratio()));
+        } else if (!shares_keys) {
+            add_from_stream(key_columns, "wk", k);
+        }
+        if (key_gate && !shares_keys) {
+            add_from_stream(key_columns, "gate_proj", k);
         }
         if (head_weights) {
-            of_stream(num_heads, "weights_proj", head_sums);
+            add_from_stream(num_heads, "weights_proj", head_sums);
         }
         const mask scored = compress_ratio == 0 ? mask::causal() : mask::compressed_keys(ratio());
         if (detached) {
             sum.add_pairs("attention.indexer", term::index_scores, width, scored,
-                          {.reads = q, .also_reads = k, .writes = scores}, dealt);
+                          {.reads = q, .also_reads = k, .writes = scores}, sharding);
             if (head_sum_is_product) {
                 sum.add_pairs("attention.indexer", term::index_scores, num_heads, scored,
-                              {.reads = scores, .also_reads = head_sums}, dealt);
+                              {.reads = scores, .also_reads = head_sums}, sharding);
             }
         } else {
             sum.add_scores("attention.indexer", head_sum_is_product ? width + num_heads : width, scored,
-                           {.reads = q, .also_reads = k, .fused_with = head_weights ? head_sums : value::set{}}, dealt);
+                           {.reads = q, .also_reads = k, .fused_with = head_weights ? head_sums : value::set{}},
+                           sharding);
         }
         elementwise.add_to(sum);
         return sum;

@@ -1,92 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/descriptors/parts_of.hpp>  // IWYU pragma: export
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// A model as a config describes it, and the choices that a config leaves open.
+/// `model_config`: a model as a config describes it; and `read_options`: the choices that a config leaves open.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// How the core of multi-head latent attention is computed: with keys and values of every head, as in training, or over
-/// the latent itself, as a decoder with a cache does.
+/// How the core of multi-head latent attention runs: with keys and values for each head (`expanded`, as in training),
+/// or over the latent itself (`absorbed`, as in a decoder with a cache).
 enum class mla_core : std::uint8_t { expanded, absorbed };
 /// The names of `mla_core`, in its order.
 inline constexpr const char* mla_core_names[] = {"expanded", "absorbed"};
 
-/// A text of pages (docs/pages.md), and the file that it was read from, which an error names where the text has no name
-/// of a page yet.
-struct page_text {
+/// A text of model specs (docs/specs.md) and the file that it was read from. Errors before the first spec's name show
+/// the file instead.
+struct spec_text {
     std::string text;
     std::string file{};
-    page_text(std::string pages, std::string read_from = {})  // NOLINT(google-explicit-constructor): a text is one
-        : text(std::move(pages)), file(std::move(read_from)) {}
-    page_text(const char* pages) : text(pages) {}  // NOLINT(google-explicit-constructor)
+    spec_text(std::string specs, std::string read_from = {})  // NOLINT(google-explicit-constructor): any text will do
+        : text(std::move(specs)), file(std::move(read_from)) {}
+    spec_text(const char* specs) : text(specs) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// Choices that a config leaves open.
+/// The choices that a config leaves open.
 struct read_options {
     mla_core mla = mla_core::expanded;
-    std::uint64_t mtp_layers = 0;  ///< layers of multi-token prediction that are trained
-    std::uint64_t padded_vocab_size =
-        0;  ///< of the lm_head as kernels run it, in the padded view; 0: as the config says
-    /// Pages that come before those of the library. The config's `model_type` chooses among
-    /// all; one without a type is read by the first page of the first text.
-    std::vector<page_text> pages{};
-    /// The models of a pipeline that are read, by the names of their folders: the first trains, and the others run
-    /// before it, frozen and forward only. Without a name it is what denoises: its transformer or UNet.
+    std::uint64_t mtp_layers = 0;  ///< number of trained layers of multi-token prediction
+    /// Padded vocabulary of the lm_head that kernels run, for the padded view; 0: as the config says.
+    std::uint64_t padded_vocab_size = 0;
+    /// Your own specs, which take precedence over the library's. The config's `model_type` chooses the spec. For a
+    /// config without `model_type`, the first spec of the first text is used.
+    std::vector<spec_text> specs{};
+    /// The models of a pipeline to read, by the names of their folders. The first one trains. The others run before it,
+    /// frozen and forward only. If empty, the denoiser is read: the pipeline's transformer or UNet.
     std::vector<std::string> parts{};
-    /// A key that nothing reads and that its class does not ignore, and a size that the config leaves to its class, are
-    /// errors, not notes.
-    bool strict = false;
+    /// The treatment of a key that the model's class neither reads nor ignores. By default reading throws an `error` if
+    /// the key names a size ("num_recurrent_steps": 3); other such keys are notes. False: all of them are notes. True:
+    /// all of them are errors, and so is a size that the config leaves to the class's default.
+    std::optional<bool> strict{};
 };
 
-/// The input of a tower of a model, and the tokens of the text that stand for it.
+namespace detail {
+
+inline constexpr std::string_view class_sizes_note = "config does not say all sizes";
+inline constexpr std::string_view head_note = "config names no architectures";
+inline constexpr std::string_view unread_size_note = "config has a size that is not read: ";
+
+}  // namespace detail
+
+/// Returns true if a note of `model_config::notes` assumes a size of the model: a default of its class, a head that
+/// the config does not name, or a key that names a size and is not read (with `read_options::strict` false).
+[[nodiscard]] inline bool is_assumption(std::string_view note) {
+    for (const std::string_view start : {detail::class_sizes_note, detail::head_note, detail::unread_size_note}) {
+        // In the notes of a pipeline the name of a part stands first: "text_encoder: config ...".
+        const std::size_t at = note.find(start);
+        if (at == 0 || (at != std::string_view::npos && at >= 2 && note.substr(at - 2, 2) == ": ")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The input of a model's tower, and the text tokens that stand for it.
 struct tower_input {
     modality in = modality::vision;
-    std::optional<grid> image{};       ///< the image (or clip) of fixed size that the config states, in patches
-    std::optional<audio_clip> clip{};  ///< the clip of sound that every other is padded to, where the config states it
-    /// Tokens of the text that stand for what the tower makes: `per_unit` for each unit of a mask, `per_frame` for each
-    /// frame (or clip of sound).
+    std::optional<grid> image{};       ///< the fixed size of an image (or clip), if the config states it, in patches
+    std::optional<audio_clip> clip{};  ///< the length that all audio clips are padded to, if the config states it
+    /// Text tokens that stand for the tower's output: `per_unit` for each unit (merged patch, output frame, …) that
+    /// `units` counts, plus `per_frame` for each frame (or audio clip).
     mask units = mask::bidirectional();
     std::uint64_t per_unit = 0;
     std::uint64_t per_frame = 0;
-    std::uint64_t per_token = 0;     ///< for each patch, or frame of sound
-    std::uint32_t pixels = 0;        ///< of a side of a cell of its grids; 0: what makes cells is not known
-    std::uint32_t pixel_frames = 1;  ///< of a cell of its grids, but for the first, which has one
-    bool are_keys = false;           ///< no token stands for the units: a decoder attends them, `keys` of its sequences
-    bool meets_text = false;         ///< it stands beside a text: that of a grid, if it has one, is the sequence there
+    std::uint64_t per_token = 0;     ///< text tokens that stand for each patch or audio frame
+    std::uint32_t pixels = 0;        ///< side of a grid cell in pixels; 0: unknown
+    std::uint32_t pixel_frames = 1;  ///< video frames in a grid cell; the first cell of a clip always has one
+    bool are_keys = false;           ///< no text token stands for the output: a decoder attends to it as `keys`
+    bool meets_text = false;         ///< the tower runs together with a text; a grid's own text, if any, is this text
 };
 
-/// Makes a model's tallies count the units that its tokens stand for, which need no row: pooling multiplies nothing.
+/// Makes a model's tallies count the tower's output units that text tokens stand for. No cost entry needs this count,
+/// because pooling has no matrix product.
 inline void keep_units(const tower_input& tower, cost& model) {
     if (tower.per_unit != 0 && !tower.are_keys) {
         model.keep(tower.units);
     }
 }
 
-/// A model as a config describes it: its cost, its parts, its towers.
+/// A model as a config describes it: cost, parts and towers.
 struct model_config {
-    std::string model_type;
-    floptally::cost cost;
-    std::vector<std::string> notes;   ///< what the reader decided where the config is silent
-    std::vector<model_part> parts;    ///< the same cost in forward order, for plans that treat layers differently
-    std::vector<tower_input> towers;  ///< besides the text
+    std::string model_type{};
+    floptally::cost cost{};
+    std::vector<std::string> notes{};   ///< what the reader assumed where the config says nothing
+    std::vector<model_part> parts{};    ///< the same cost in forward order, for plans that treat layers differently
+    std::vector<tower_input> towers{};  ///< vision and audio towers
 };
 
-/// The `keys` of a decoder's sequence that a clip of sound makes: the frames that its encoder leaves, where that is an
-/// audio tower, as Whisper's; else 0.
+/// Returns those notes of a model that assume a size.
+[[nodiscard]] inline std::vector<std::string> assumptions_of(const model_config& model) {
+    std::vector<std::string> assumptions;
+    for (const std::string& note : model.notes) {
+        if (is_assumption(note)) {
+            assumptions.push_back(note);
+        }
+    }
+    return assumptions;
+}
+
+/// Returns the `keys` that an audio clip gives to a decoder's sequence: the output frames of an audio encoder such as
+/// Whisper's. Returns 0 for a model without an audio encoder.
 [[nodiscard]] inline std::uint32_t keys_of(const model_config& model, const audio_clip& clip) {
     for (const tower_input& tower : model.towers) {
         if (tower.are_keys) {

@@ -6,35 +6,36 @@
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/other_side_masks.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/other_side_masks.hpp>
 
 /// @file
-/// Parts of models whose tokens have a vector for each pair (AlphaFold 3, doi:10.1038/s41586-024-07487-w, and its kin).
-/// A sequence's n tokens have n² pairs, and `sequence::keys` are the s rows of an alignment of other sequences with it.
-/// A transition of pairs is `gated_mlp::cost(…).over(unit::powers(2))`.
+/// Parts of models with a vector for each pair of tokens (AlphaFold 3, doi:10.1038/s41586-024-07487-w, and related
+/// models). A sequence of n tokens has n² pairs. `sequence::keys` is the number s of rows of its multiple sequence
+/// alignment. A transition of pairs is `gated_mlp::cost(…).over(unit::powers(2))`.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// `count` matrices in → out over the units of a rule.
+/// Adds `count` matrices in → out over the units of a statistic.
 constexpr void add_matrices(cost& sum, std::string_view component, std::uint64_t in, std::uint64_t out,
-                            std::uint64_t count, const rule& units) {
+                            std::uint64_t count, const statistic& units) {
     sum.add(component, linear{.in_features = in, .out_features = out, .applied = count, .stored = count}, units);
 }
-/// A product of two activations, `multiply_adds` for each unit.
-constexpr void add_products(cost& sum, std::string_view component, std::uint64_t multiply_adds, const rule& units) {
+/// Adds a product of two activations, `multiply_adds` for each unit of a statistic.
+constexpr void add_products(cost& sum, std::string_view component, std::uint64_t multiply_adds,
+                            const statistic& units) {
     floptally::cost product;
     product.add_state(component, multiply_adds);
     sum += product.over(units);
 }
-/// The core of an attention whose queries, keys and values have one head_dim.
+/// Adds an attention core with one head_dim for queries, keys and values.
 constexpr void add_core(cost& sum, std::string_view component, std::uint64_t num_heads, std::uint64_t head_dim,
-                        const rule& pairs) {
+                        const statistic& pairs) {
     sum.add(component, attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim}, pairs);
 }
-/// Features of all heads together.
+/// Returns num_heads · head_dim, the width of all heads together.
 [[nodiscard]] constexpr std::uint64_t width_of_heads(std::uint64_t num_heads, std::uint64_t head_dim,
                                                      std::string_view component) {
     require_positive(num_heads, "num_heads");
@@ -43,7 +44,7 @@ constexpr void add_core(cost& sum, std::string_view component, std::uint64_t num
 
 }  // namespace detail
 
-/// A triangle multiplication of one direction (algorithms 11 and 12), z = hidden_size of a pair, c = `width`.
+/// A triangle multiplication in one direction (algorithms 11 and 12), with z = hidden_size of a pair, c = `width`.
 ///
 /// Forward, per pair: two values and their gates 2·z·4c, output 2·c·z and its gate 2·z·z; per triple of tokens 2·c.
 struct triangle_multiplication {
@@ -62,7 +63,7 @@ struct triangle_multiplication {
     }
 };
 
-/// Triangle attention around a starting or an ending node (algorithms 13 and 14): each pair of a token attends the
+/// Triangle attention around a starting or an ending node (algorithms 13 and 14). Each pair of a token attends the
 /// token's other pairs, with the third pair of the triangle as bias.
 ///
 /// Forward, per pair: bias 2·z·H, q, k, v and a gate 2·z·4Hd, output 2·Hd·z; per triple of tokens 4·Hd.
@@ -83,9 +84,10 @@ struct triangle_attention {
     }
 };
 
-/// The mean of outer products over an alignment (algorithm 9), whose tokens are hidden_size wide: pairs of `pair_size`.
+/// The mean of outer products over an alignment (algorithm 9). The alignment's tokens are hidden_size wide; the pairs
+/// become `pair_size` wide.
 ///
-/// Forward, per token of the alignment: 2·m·2c; per pair and row of it 2·c²; per pair 2·c²·z.
+/// Forward, per token of the alignment: 2·m·2c; per pair and row of the alignment 2·c²; per pair 2·c²·z.
 struct outer_product_mean {
     std::uint64_t width = 0;
     std::uint64_t pair_size = 0;
@@ -103,7 +105,7 @@ struct outer_product_mean {
     }
 };
 
-/// An average of each row of an alignment by weights that pairs give (algorithm 10): attention without queries.
+/// An average of each row of an alignment with weights from the pairs (algorithm 10): attention without queries.
 ///
 /// Forward, per token of the alignment: values and a gate 2·m·2Hd, output 2·Hd·m; per pair 2·z·H; per pair and row
 /// 2·Hd.
@@ -125,13 +127,13 @@ struct pair_weighted_average {
     }
 };
 
-/// Gated attention along an alignment's rows, with pairs as bias, or with `columns` along its columns (AlphaFold 2,
+/// Gated attention along an alignment's rows with pairs as bias, or with `columns` along its columns (AlphaFold 2,
 /// algorithms 7 and 8). Forward, per token of the alignment: q, k, v and a gate 2·m·4Hd, output 2·Hd·m; per pair 2·z·H
 /// in rows; per pair of a row, or of a column, 4·Hd.
 struct alignment_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
-    std::uint64_t pair_size = 0;  ///< of the bias; 0: none
+    std::uint64_t pair_size = 0;  ///< width of the pair vectors that give the attention bias; 0: no bias
     bool columns = false;
     elementwise_parameters elementwise{};
 
@@ -149,7 +151,7 @@ struct alignment_attention {
     }
 };
 
-/// Attention of tokens with a gate, and with pairs as bias (algorithm 24). Forward, per token: q, k, v and the gate
+/// Attention of tokens with a gate and with pairs as bias (algorithm 24). Forward, per token: q, k, v and the gate
 /// 2·h·4Hd, output 2·Hd·h; per pair 2·z·H and 4·Hd.
 struct pair_biased_attention {
     std::uint64_t num_heads = 0;

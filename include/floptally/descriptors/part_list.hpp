@@ -10,36 +10,34 @@
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/list.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/modality.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/modality.hpp>
 
 /// @file
-/// The parts of a model in forward order, collected in any order in which a config is read.
+/// `part_list`: collects the parts of a model in any order and returns them in forward order.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The parts of a config, collected in any order.
+/// Collects the parts of a model config, which are added in any order.
 class part_list {
   public:
     static constexpr std::size_t no_part = ~std::size_t{0};
 
-    /// Adds a part outside the layers; a cost without rows is no part.
+    /// Adds a part outside the layers. Ignores a cost without entries.
     [[gnu::noinline]] void add(const component_name& name, part_role role, const cost& sum) {
-        if (!sum.rows().empty()) {
+        if (!sum.entries().empty()) {
             add_after({.name = name, .role = role, .cost = sum});
         }
     }
 
-    /// Adds a part after the layers, unless it is an input or may be one.
+    /// Adds a part after the layers. A part whose role is `input` or `anywhere` goes before them.
     [[gnu::noinline]] void add_after(const model_part& next) {
         const bool before = next.role == part_role::input || next.role == part_role::anywhere;
         (before ? inputs_ : after_).push_back(next);
     }
 
-    /// The parts of one layer; equal layers that follow each other become one run.
-    void add_layer(std::uint64_t index, std::vector<cost> parts) { add_layers(index, 1, std::move(parts)); }
-
-    /// `beside`: the part that reads what entered the layer, if any does.
+    /// Adds `repeat` equal layers. Consecutive equal layers become one run. `beside` is the index in `parts` of the
+    /// part that reads the layer's input instead of the output of the part before.
     [[gnu::noinline]] void add_layers(std::uint64_t index, std::uint64_t repeat, std::vector<cost> parts,
                                       std::size_t beside = no_part) {
         if (!runs_.empty() && runs_.back().parts == parts && runs_.back().beside == beside) {
@@ -49,35 +47,36 @@ class part_list {
         }
     }
 
-    /// These parts, changed, as those of an encoder before the layers of a decoder.
+    /// Appends these parts as the encoder of `decoder`, with each cost changed by `change`.
     template <class Change>
     void append_encoder_to(part_list& decoder, Change change) const {
         for (model_part& part : in_order("encoder", part_role::encoder)) {
             part.cost = change(part.cost);
-            decoder.add_of_encoder(part);
+            decoder.add_to_encoder(part);
         }
     }
 
-    /// All parts over the statistics of a tower.
+    /// Makes all parts count over the accumulators of a vision or audio tower.
     void move_into(modality which) {
         for (cost* const part : all()) {
             *part = part->in(which);
         }
     }
-    /// All parts over other units than tokens.
-    void move_over(const rule& units, const rule& attends) {
+    /// Makes all parts run over `units` instead of tokens.
+    void move_over(const statistic& units, const statistic& attends) {
         for (cost* const part : all()) {
             *part = part->over(units, attends);
         }
     }
-    /// All parts so far over sequences that are longer by `n` tokens.
+    /// Adds `n` prefix tokens to the sequences of all parts so far.
     void add_prefix_tokens(std::uint64_t n) {
         for (cost* const part : all()) {
             *part = part->with_prefix_tokens(n);
         }
     }
 
-    /// In forward order: inputs, the encoder, the layers, and what follows them in the order in which it was added.
+    /// Returns the parts in forward order: inputs, the encoder, the layers, and the later parts in the order of their
+    /// addition.
     [[nodiscard]] std::vector<model_part> in_order() const { return in_order("layer", part_role::layer); }
 
   private:
@@ -88,7 +87,7 @@ class part_list {
         std::size_t beside = no_part;
     };
 
-    /// The cost of every part so far.
+    /// Returns pointers to the costs of all parts so far.
     [[nodiscard, gnu::noinline]] list<cost*> all() {
         list<cost*> costs;
         for (std::vector<model_part>* parts : {&inputs_, &encoder_, &after_}) {
@@ -104,7 +103,7 @@ class part_list {
         return costs;
     }
 
-    [[gnu::noinline]] void add_of_encoder(model_part& part) {
+    [[gnu::noinline]] void add_to_encoder(model_part& part) {
         const bool before = part.role == part_role::input || part.role == part_role::anywhere;
         part.name = "encoder";
         part.role = before ? part.role : part_role::encoder;

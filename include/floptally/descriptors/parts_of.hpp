@@ -8,12 +8,12 @@
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/array_view.hpp>
-#include <floptally/rules/modality.hpp>
+#include <floptally/statistics/modality.hpp>
 
 /// @file
-/// The parts of a descriptor in forward order, for plans that say which weights train.
+/// `parts_of`: the parts of a descriptor in forward order, for plans that say which weights train.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 struct any_part_visitor {
@@ -21,27 +21,28 @@ struct any_part_visitor {
 };
 }  // namespace detail
 
-/// A model that knows its cost: `transformer`, or a struct of a user's own with `cost() const`.
+/// A model with a cost: `transformer`, or your own struct with `cost() const`.
 template <class Model>
 concept model_descriptor = requires(const Model& model) {
     { model.cost() } -> std::convertible_to<cost>;
 };
 
-/// A model that knows its parts in forward order too: `for_each_part(visit) const` calls `visit(const model_part&)`.
+/// A model with a cost and a list of parts in forward order: `for_each_part(visit) const` calls `visit(const
+/// model_part&)`.
 template <class Model>
 concept lists_parts = requires(const Model& model, detail::any_part_visitor visit) {
     model.for_each_part(visit);
 };
 
-/// A struct with a cost and its parts as members: a `model_config`.
+/// A struct with data members `cost` and `parts`, such as `model_config`.
 template <class Model>
 concept model_record = requires(const Model& model) {
     { model.cost } -> std::convertible_to<const cost&>;
-    { model.parts } -> std::convertible_to<detail::array_view<model_part>>;
+    { model.parts } -> std::convertible_to<array_view<model_part>>;
 };
 
-/// Parts in memory of their own: any list of parts, a `std::vector<model_part>` too, can be made of it. (A vector here
-/// would be a tenth of the umbrella's compile time.)
+/// A list of parts that owns its memory. It converts to any list of parts, such as `std::vector<model_part>`. (<vector>
+/// here would take 10 % of the compile time of floptally.hpp.)
 class listed_parts {
   public:
     template <lists_parts Model>
@@ -51,7 +52,7 @@ class listed_parts {
         parts_ = new model_part[count]{};
         model.for_each_part([this](const model_part& next) { parts_[size_++] = next; });
     }
-    constexpr explicit listed_parts(const detail::array_view<model_part>& parts) : listed_parts() {
+    constexpr explicit listed_parts(const array_view<model_part>& parts) : listed_parts() {
         parts_ = new model_part[parts.size()]{};
         for (const model_part& next : parts) {
             parts_[size_++] = next;
@@ -81,7 +82,7 @@ class listed_parts {
         List(&part, &part);
         to.push_back(part);
     }
-    constexpr operator List() const {  // NOLINT(google-explicit-constructor): the same parts
+    constexpr operator List() const {  // NOLINT(google-explicit-constructor): equal parts
         return List(begin(), end());
     }
 
@@ -92,17 +93,17 @@ class listed_parts {
     std::size_t size_ = 0;
 };
 
-/// The parts of a descriptor in forward order, which plans look at that say which weights train.
+/// Returns the parts of a descriptor in forward order. Plans that say which weights train need these parts.
 template <lists_parts Model>
 [[nodiscard]] constexpr listed_parts parts_of(const Model& model) {
     return listed_parts(model);
 }
 
-/// A model's text, or one of its towers with its projector, as a module of its own: the parts of the others stay in the
-/// list, marked `elsewhere`, so that a plan sees the whole graph. Modules are disjoint and add up to the model.
-template <std::convertible_to<detail::array_view<model_part>> Parts>
+/// Returns one module of a model: the text model, or a tower with its projector. The other parts stay in the list,
+/// marked `elsewhere`, so that a plan sees the whole graph. The modules are disjoint and add up to the model.
+template <std::convertible_to<array_view<model_part>> Parts>
 [[nodiscard]] constexpr listed_parts parts_of(const Parts& model, modality which) {
-    listed_parts module{detail::array_view<model_part>(model)};
+    listed_parts module{array_view<model_part>(model)};
     for (model_part& part : module) {
         part.elsewhere = part.elsewhere || part.in() != which;
     }

@@ -6,11 +6,11 @@
 #include <floptally/descriptors/transformer.hpp>
 
 /// @file
-/// Published models as constant expressions: `constexpr constant_cost model = presets::llama_3_8b.cost();`.
-/// Dimensions are those of each model's published config.json; `tests/descriptors/presets.test.cpp` pins their number
-/// of parameters and their FLOPs.
+/// Published models as constants: `constexpr constant_cost model = presets::llama_3_8b.cost();`. Their dimensions are
+/// those of each model's published config.json. `tests/descriptors/presets.test.cpp` checks their numbers of parameters
+/// and FLOPs.
 
-namespace floptally::presets {
+namespace floptally::inline v0_3::presets {
 
 inline constexpr transformer<mha, gated_mlp> llama_2_7b{.hidden_size = 4096,
                                                         .num_layers = 32,
@@ -47,7 +47,7 @@ inline constexpr transformer<gqa, gated_mlp> llama_3_1_405b{
     .layer_elementwise = {.norm = 2 * 16384},
     .final_elementwise = {.norm = 16384}};
 
-/// Every layer sees a window of 4096 tokens.
+/// Every layer has a sliding window of 4096 tokens.
 inline constexpr transformer<gqa, gated_mlp> mistral_7b{
     .hidden_size = 4096,
     .num_layers = 32,
@@ -67,7 +67,7 @@ inline constexpr transformer<gqa, moe> mixtral_8x7b{
     .layer_elementwise = {.norm = 2 * 4096},
     .final_elementwise = {.norm = 4096}};
 
-/// Query and key norms of head_dim in every layer.
+/// Every layer has query and key norms of head_dim.
 inline constexpr transformer<gqa, moe> qwen3_30b_a3b{
     .hidden_size = 2048,
     .num_layers = 48,
@@ -77,7 +77,8 @@ inline constexpr transformer<gqa, moe> qwen3_30b_a3b{
     .layer_elementwise = {.norm = 2 * 2048},
     .final_elementwise = {.norm = 2048}};
 
-/// Windows of 128 tokens and full layers alternate; biases on every linear and one sink per head.
+/// Layers with a window of 128 tokens and full layers alternate. Every linear has a bias. Each head has one learned
+/// attention sink.
 inline constexpr transformer<gqa, moe> gpt_oss_20b{
     .hidden_size = 2880,
     .num_layers = 24,
@@ -94,7 +95,8 @@ inline constexpr transformer<gqa, moe> gpt_oss_20b{
     .layer_elementwise = {.norm = 2 * 2880},
     .final_elementwise = {.norm = 2880}};
 
-/// Five windows of 512 tokens to one full layer; four norms a layer, query and key norms of head_dim.
+/// Five layers with a window of 512 tokens precede each full layer. A layer has four norms, plus query and key norms of
+/// head_dim.
 inline constexpr transformer<mqa, gated_mlp> gemma_3_1b{
     .hidden_size = 1152,
     .num_layers = 26,
@@ -106,7 +108,7 @@ inline constexpr transformer<mqa, gated_mlp> gemma_3_1b{
     .layer_elementwise = {.norm = 4 * 1152},
     .final_elementwise = {.norm = 1152}};
 
-/// LayerNorms and biases everywhere, learned positions, tied embedding.
+/// LayerNorms and biases everywhere, learned positions and a tied embedding.
 inline constexpr transformer<mha, mlp> gpt2{
     .hidden_size = 768,
     .num_layers = 12,

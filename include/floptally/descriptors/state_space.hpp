@@ -9,13 +9,13 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// State spaces: Mamba, Mamba-2, RG-LRU, short convolutions.
+/// State spaces (Mamba, Mamba-2), RG-LRU and short convolutions.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A causal depthwise convolution over `kernel_size` tokens: 2·kernel·channels a token.
+/// Adds a causal depthwise convolution over `kernel_size` tokens: 2·kernel·channels per token.
 ///
-/// The taps before the first token of a sequence are counted too, as the kernels run them.
+/// The taps before the first token of a sequence count too, because kernels run them.
 constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels,
                                term kind = term::linear, value::set reads = 0, value::set writes = 0,
                                std::string_view weight = "conv1d") {
@@ -26,28 +26,30 @@ constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, 
                                         .reads = reads,
                                         .writes = writes,
                                         .adaptable = false,
-                                        .dealt = dealing::even()});
+                                        .sharding = tensor_sharding::even()});
 }
 
-/// A linear of a mixer, by its width and the values that it reads and makes.
+/// Adds a linear layer of a mixer (the part in place of attention), with its widths and the values that it reads and
+/// writes.
 constexpr void add_projection(floptally::cost& sum, const char* component, std::string_view weight, std::uint64_t in,
                               std::uint64_t out, value::set reads, value::set writes = 0,
-                              const dealing& dealt = dealing::even()) {
+                              const tensor_sharding& sharding = tensor_sharding::even()) {
     sum.add(component, linear{.in_features = in,
                               .out_features = out,
                               .weight = weight,
                               .reads = reads,
                               .writes = writes,
-                              .dealt = dealt});
+                              .sharding = sharding});
 }
 
 /// Mamba-1, the S6 selective state space (arXiv:2312.00752, algorithm 2): each of i = `inner_size` channels has a state
 /// of n = `state_size` numbers.
 ///
 /// Forward, per token: in 2·h·2i, convolution 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i, state 2·i·n to
-/// update and 2·i·n to read, out 2·i·h. The scan counts as in its definition, not as a kernel splits it into chunks.
+/// update and 2·i·n to read, out 2·i·h. The scan counts by its definition. The extra work of kernels that split it into
+/// chunks is not counted.
 struct mamba {
-    std::uint64_t inner_size = 0;  ///< expand · hidden_size
+    std::uint64_t inner_size = 0;  ///< channels: expand · hidden_size
     std::uint64_t state_size = 0;
     std::uint64_t dt_rank = 0;
     std::uint64_t conv_kernel = 0;
@@ -60,18 +62,18 @@ struct mamba {
         require_positive(conv_kernel, "conv_kernel");
         const std::uint64_t from_x = dt_rank + 2 * checked(state_size, "mixer.input");
         floptally::cost sum;
-        constexpr value::set projected = value::made(0);
-        constexpr value::set x = value::made(1);
-        constexpr value::set selected = value::made(2);
-        constexpr value::set dt = value::made(3);
-        constexpr value::set read = value::made(4);
+        constexpr value::set projected = value::local(0);
+        constexpr value::set x = value::local(1);
+        constexpr value::set selected = value::local(2);
+        constexpr value::set dt = value::local(3);
+        constexpr value::set read = value::local(4);
         add_projection(sum, "mixer.input", "in_proj", where.hidden_size, 2 * checked(inner_size, "mixer.input"),
                        value::stream, projected);
         add_convolution(sum, conv_kernel, inner_size, term::scan_convolution, projected, x);
         add_projection(sum, "mixer.input", "x_proj", inner_size, from_x, x, selected);
         add_projection(sum, "mixer.input", "dt_proj", dt_rank, inner_size, selected, dt);
         sum.add_state("mixer.state", 2 * (checked(inner_size, "mixer.state") * state_size), term::scan,
-                      static_cast<value::set>(x | selected | dt), read, dealing::even());
+                      static_cast<value::set>(x | selected | dt), read, tensor_sharding::even());
         add_projection(sum, "mixer.output", "out_proj", inner_size, where.hidden_size,
                        static_cast<value::set>(read | projected));
         elementwise.add_to(sum);
@@ -79,11 +81,11 @@ struct mamba {
     }
 };
 
-/// Mamba-2, SSD (arXiv:2405.21060): heads of p = `head_dim` channels with a state p x n each; B and C are shared by the
-/// heads of one of g = `n_groups` groups.
+/// Mamba-2, SSD (arXiv:2405.21060): heads of p = `head_dim` channels with a state p x n each. The heads of one of g =
+/// `n_groups` groups share B and C.
 ///
-/// Forward, per token, i = num_heads·head_dim (which need not be expand·h): in 2·h·(2i + 2·g·n + num_heads),
-/// convolution 2·k·(i + 2·g·n), state 2·i·n to update and 2·i·n to read, out 2·i·h.
+/// Forward, per token, with i = num_heads·head_dim (need not be expand·h): in 2·h·(2i + 2·g·n + num_heads), convolution
+/// 2·k·(i + 2·g·n), state 2·i·n to update and 2·i·n to read, out 2·i·h.
 struct mamba2 {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -102,13 +104,13 @@ struct mamba2 {
         const checked convolved = inner + 2 * (checked(n_groups, "mixer.input") * state_size);
         const std::uint64_t projected = inner + convolved + num_heads;
         floptally::cost sum;
-        constexpr value::set all = value::made(0);
-        constexpr value::set x_b_c = value::made(1);
-        constexpr value::set read = value::made(2);
+        constexpr value::set all = value::local(0);
+        constexpr value::set x_b_c = value::local(1);
+        constexpr value::set read = value::local(2);
         add_projection(sum, "mixer.input", "in_proj", where.hidden_size, projected, value::stream, all);
         add_convolution(sum, conv_kernel, convolved, term::scan_convolution, all, x_b_c);
         sum.add_state("mixer.state", 2 * (checked(inner, "mixer.state") * state_size), term::scan,
-                      static_cast<value::set>(all | x_b_c), read, dealing::even());
+                      static_cast<value::set>(all | x_b_c), read, tensor_sharding::even());
         add_projection(sum, "mixer.output", "out_proj", inner, where.hidden_size, static_cast<value::set>(read | all));
         elementwise.add_to(sum);
         return sum;
@@ -117,11 +119,12 @@ struct mamba2 {
 
 /// The recurrent block of Griffin and RecurrentGemma with its RG-LRU (arXiv:2402.19427, section 2.4).
 ///
-/// Forward, per token, w = `lru_width`: two branches 2·h·w each, convolution 2·k·w on one of them, input and recurrence
-/// gates as block-diagonal matrices 2·w·(w / num_blocks) each, out 2·w·h. The recurrence is element-wise: no product.
+/// Forward, per token, with w = `lru_width`: two branches 2·h·w each, convolution 2·k·w on one of them, input and
+/// recurrence gates as block-diagonal matrices 2·w·(w / num_blocks) each, out 2·w·h. The recurrence is element-wise and
+/// counts no FLOPs.
 struct rg_lru {
     std::uint64_t lru_width = 0;
-    std::uint64_t num_blocks = 0;  ///< as many as attention heads
+    std::uint64_t num_blocks = 0;  ///< blocks of each gate matrix: as many as attention heads
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};
 
@@ -134,10 +137,10 @@ struct rg_lru {
         }
         const std::uint64_t block = lru_width / num_blocks;
         floptally::cost sum;
-        constexpr value::set y = value::made(0);
-        constexpr value::set x = value::made(1);
-        constexpr value::set convolved = value::made(2);
-        constexpr value::set gates = value::made(3);
+        constexpr value::set y = value::local(0);
+        constexpr value::set x = value::local(1);
+        constexpr value::set convolved = value::local(2);
+        constexpr value::set gates = value::local(3);
         add_projection(sum, "mixer.input", "linear_y", where.hidden_size, lru_width, value::stream, y);
         add_projection(sum, "mixer.input", "linear_x", where.hidden_size, lru_width, value::stream, x);
         add_convolution(sum, conv_kernel, lru_width, term::linear, x, convolved);
@@ -148,7 +151,7 @@ struct rg_lru {
                                       .reads = convolved,
                                       .writes = gates,
                                       .adaptable = false,
-                                      .dealt = dealing::even()});
+                                      .sharding = tensor_sharding::even()});
         add_projection(sum, "mixer.output", "linear_out", lru_width, where.hidden_size,
                        static_cast<value::set>(y | convolved | gates));
         elementwise.add_to(sum);
@@ -156,8 +159,8 @@ struct rg_lru {
     }
 };
 
-/// The gated short convolution of LFM2 (arXiv:2511.23404): in 2·h·3h, depthwise convolution 2·k·h, out 2·h·h per token;
-/// the gates multiply element by element.
+/// The gated short convolution of LFM2 (arXiv:2511.23404): in 2·h·3h, depthwise convolution 2·k·h, out 2·h·h per token.
+/// The gates multiply element by element and count no FLOPs.
 struct short_convolution {
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};
@@ -166,8 +169,8 @@ struct short_convolution {
         require_positive(conv_kernel, "conv_L_cache");
         const std::uint64_t h = where.hidden_size;
         floptally::cost sum;
-        constexpr value::set projected = value::made(0);
-        constexpr value::set convolved = value::made(1);
+        constexpr value::set projected = value::local(0);
+        constexpr value::set convolved = value::local(1);
         add_projection(sum, "mixer.input", "in_proj", h, 3 * checked(h, "mixer.input"), value::stream, projected);
         add_convolution(sum, conv_kernel, h, term::linear, projected, convolved);
         add_projection(sum, "mixer.output", "out_proj", h, h, static_cast<value::set>(projected | convolved));

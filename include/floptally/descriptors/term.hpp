@@ -6,76 +6,78 @@
 #include <string_view>
 
 /// @file
-/// The kinds of products, and all that the library knows of each.
+/// `term`: the kinds of work of an entry, with their operands, their place in a model and their backward.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The kind of product that a row of a cost is; `meanings` says all that the library knows of each.
+/// The kind of work of an entry of a cost. `meanings` has the properties of each kind.
 enum class term : std::uint8_t {
     linear,              ///< weight times activation
-    input_linear,        ///< weight times what the model is given (pixels, sound): no gradient to data
-    preprocessing,       ///< the linears between look-up tables and the first layer
-    router,              ///< the linears that choose and weigh experts
-    lm_head,             ///< the linears after the last layer: vocabulary, classifier, the dense before them
+    input_linear,        ///< weight times model input (pixels, sound): no gradient to the data
+    preprocessing,       ///< linears between look-up tables and the first layer
+    router,              ///< linears that choose and weigh experts
+    lm_head,             ///< linears after the last layer: vocabulary, classifier, and a dense layer before them
     scores,              ///< QKᵀ: activation times activation, per attended pair
-    values,              ///< PV: likewise
+    values,              ///< PV: activation times activation, per attended pair
     state,               ///< activation times activation, per token: a recurrent state
-    delta_rule,          ///< the state of a delta rule (gated delta net, KDA): read, correct, read
-    scan,                ///< the state of a selective scan (Mamba-2): write, read
+    delta_rule,          ///< products of a delta rule's state (gated delta net, KDA): look up, correct, read
+    scan,                ///< products of a selective scan's state (Mamba-2): write, read
     scan_convolution,    ///< the short convolution before a selective scan
     detached,            ///< weight times activation whose result does not reach the loss: forward only
-    detached_head,       ///< the same after the last layer: a pooler beside the output
-    embedding,           ///< a look-up; as a GEMM it would be tokens x vocabulary x hidden
-    tied_embedding,      ///< the same, where the table is also the lm_head's weight
+    detached_head,       ///< `detached` work after the last layer: a pooler whose result does not reach the loss
+    embedding,           ///< a look-up, no GEMM; as a GEMM it would be tokens x vocabulary x hidden
+    tied_embedding,      ///< a look-up in a table that is also the lm_head's weight
     position_embedding,  ///< a learned table of positions or segments
     norm,                ///< norm weights: element-wise
     latent_norm,         ///< the norms inside latent attention (MLA), on the compressed query and key-value
     bias,                ///< bias vectors: element-wise
     softmax,             ///< three FLOPs per attended pair and head: element-wise
     gating,              ///< a product of two activations, element by element
-    residual,            ///< the sum with a layer's input, as recsys-examples has it: once for each head
-    optimizer,           ///< what an optimizer multiplies besides, once a step: Muon's orthogonalisation
-    index_linear,   ///< a weight of an indexer, whose choice of keys passes no gradient: see `training_plan::indexer`
-    index_scores,   ///< activation times activation in an indexer, per pair that it scores
-    teacher_scores  ///< the attention's QKᵀ once more, by which an indexer's loss measures: a plan adds it
+    residual,            ///< the residual sum with a layer's input; counted once per head, as recsys-examples does
+    optimizer,           ///< matrix products of an optimizer, once per step: Muon's orthogonalisation
+    /// A weight of a sparse attention's indexer. The choice of keys passes no gradient (`training_plan::indexer`).
+    index_linear,
+    index_scores,   ///< activation times activation in an indexer, per scored pair
+    teacher_scores  ///< the attention's QKᵀ once more, as target of an indexer's loss; a plan adds this work
 };
 
-/// The operands of a row.
+/// The operands of an entry.
 enum class term_operands : std::uint8_t {
     matrix,       ///< a weight matrix and activations
-    vector,       ///< a weight for each element, or beside it: no product of matrices
-    table,        ///< weights that are looked up: no product
-    activations,  ///< two activations: a product of matrices without a weight
-    elements,     ///< activations, element by element
-    updates       ///< updates of weights among themselves: products outside of forward and backward
+    vector,       ///< a weight for each element, multiplied or added: no matrix product
+    table,        ///< weights that are looked up: no matrix product
+    activations,  ///< two activations: a matrix product without a weight
+    elements,     ///< activations, combined element by element
+    updates       ///< updates of weights with each other: matrix products outside forward and backward
 };
 
-/// The place of a row in a model, which says whether recompute runs it again.
+/// The place of an entry in a model. It decides whether recompute runs the entry again.
 enum class term_place : std::uint8_t { before_layers, layer, attention_core, after_layers, after_backward };
 
-/// The backward of a row, in units of its forward.
+/// The backward of an entry, in units of its forward.
 enum class term_backward : std::uint8_t {
     weight_and_data,  ///< a product for dW and one for dX
-    weight_only,      ///< dW: nothing asks for the gradient of what a model is given
-    each_operand,     ///< one for each of the two activations
-    fused,            ///< likewise, in the one kernel of an attention's backward
-    fused_again,      ///< likewise; that kernel computes the forward product once more
-    once,             ///< as much as the forward, where a gradient arrives
-    none,             ///< nothing that a convention counts
-    instead           ///< nothing but the product itself, which runs after the backward and has no forward
+    weight_only,      ///< dW only: the model's input needs no gradient
+    each_operand,     ///< one product for each of the two activations
+    fused,            ///< one product for each activation, in the fused kernel of an attention's backward
+    fused_again,      ///< as `fused`, plus the forward product, which the kernel computes once more
+    once,             ///< as much work as the forward, if a gradient arrives
+    none,             ///< no work that any convention counts
+    instead           ///< the entry itself: it runs after the backward pass and has no forward
 };
 
-/// All that the library knows of a kind of product.
+/// The properties of a kind of work.
 struct term_meaning {
     const char* name = "";
     term_operands operands = term_operands::matrix;
     term_place place = term_place::layer;
     term_backward backward = term_backward::weight_and_data;
-    term when_detached = term::detached;  ///< where its result does not reach the loss; element-wise ones stay
-    std::uint64_t flops_together = 2;     ///< what a convention scales or halves: a split leaves it whole
+    term when_detached = term::detached;  ///< kind if no loss depends on the result; element-wise kinds keep their kind
+    /// A split keeps multiples of this many FLOPs of one unit together, because conventions scale them together.
+    std::uint64_t flops_together = 2;
 };
 
-/// The meaning of each kind, in the order of `term`.
+/// The properties of each kind, in the order of `term`.
 inline constexpr term_meaning meanings[] = {
     {"linear"},
     {.name = "input_linear", .backward = term_backward::weight_only},
@@ -113,35 +115,36 @@ inline constexpr term_meaning meanings[] = {
     {"index_scores", term_operands::activations, term_place::layer, term_backward::each_operand, term::index_scores},
     {"teacher_scores", term_operands::activations, term_place::layer, term_backward::none, term::teacher_scores}};
 
-/// The number of kinds.
+/// The number of kinds of work.
 inline constexpr std::size_t term_count = sizeof(meanings) / sizeof(meanings[0]);
 static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached == term::optimizer);
 
-/// The meaning of a kind of product.
+/// Returns the properties of a kind.
 [[nodiscard]] constexpr const term_meaning& meaning_of(term kind) { return meanings[static_cast<std::size_t>(kind)]; }
 
-/// A row with weights: matrices, vectors, look-up tables.
+/// Returns true for kinds with weights: matrices, vectors, look-up tables.
 [[nodiscard]] constexpr bool has_weight(term kind) {
     const term_operands operands = meaning_of(kind).operands;
     return operands == term_operands::matrix || operands == term_operands::vector || operands == term_operands::table;
 }
-/// A product of matrices, which a training step computes.
+/// Returns true for matrix products of forward and backward.
 [[nodiscard]] constexpr bool is_product(term kind) {
     const term_operands operands = meaning_of(kind).operands;
     return operands == term_operands::matrix || operands == term_operands::activations;
 }
-/// Weights without a product: norms, biases, look-up tables.
+/// Returns true for weights without a matrix product: norms, biases, look-up tables.
 [[nodiscard]] constexpr bool is_elementwise_weight(term kind) { return has_weight(kind) && !is_product(kind); }
-/// A product whose result does not reach the loss.
+/// Returns true for matrix products whose result does not reach the loss.
 [[nodiscard]] constexpr bool is_detached(term kind) {
     return is_product(kind) && meaning_of(kind).when_detached == kind;
 }
 
-/// A product of an indexer, which trains, where it does, by a loss of its own that no gradient leaves.
+/// Returns true for products of a sparse attention's indexer. Only a separate loss can train an indexer, and no
+/// gradient leaves it.
 [[nodiscard]] constexpr bool is_of_indexer(term kind) {
     return kind == term::index_linear || kind == term::index_scores;
 }
-/// Pairs that a convention may count in a way of their own.
+/// Returns true for work per scored pair of an indexer. Conventions may count such work in their own way.
 [[nodiscard]] constexpr bool is_index_pairs(term kind) {
     return kind == term::index_scores || kind == term::teacher_scores;
 }
@@ -153,19 +156,19 @@ class term_set {
     template <class... Terms>
     constexpr explicit term_set(Terms... terms) : bits_(((1U << static_cast<unsigned>(terms)) | ...)) {}
 
-    /// True where the term belongs to it.
+    /// Returns true if the set has the term.
     [[nodiscard]] constexpr bool contains(term which) const {
         return ((bits_ >> static_cast<unsigned>(which)) & 1U) != 0;
     }
-    /// True where no term belongs to it.
+    /// Returns true if the set has no term.
     [[nodiscard]] constexpr bool is_empty() const { return bits_ == 0; }
-    /// The set and one more.
+    /// Returns the set plus one term.
     [[nodiscard]] constexpr term_set with(term which) const {
         term_set set = *this;
         set.bits_ |= 1U << static_cast<unsigned>(which);
         return set;
     }
-    /// The set less one.
+    /// Returns the set minus one term.
     [[nodiscard]] constexpr term_set without(term which) const {
         term_set set = *this;
         set.bits_ &= ~(1U << static_cast<unsigned>(which));
@@ -176,7 +179,7 @@ class term_set {
     unsigned bits_ = 0;
 };
 
-/// All terms that `belongs` returns true for.
+/// Returns all terms for which `belongs` returns true.
 template <class Belongs>
 [[nodiscard]] constexpr term_set terms_that(Belongs belongs) {
     term_set set;
@@ -186,10 +189,10 @@ template <class Belongs>
     return set;
 }
 
-/// Every product that a training step computes, and nothing else.
+/// Every matrix product of a training step's forward and backward.
 inline constexpr term_set products = terms_that(is_product);
 
-/// Every weight, whether it multiplies a matrix or an element; no look-up table.
+/// Every kind of weight, in matrices and vectors, without look-up tables.
 inline constexpr term_set stored_weights =
     terms_that([](term kind) { return has_weight(kind) && meaning_of(kind).operands != term_operands::table; });
 

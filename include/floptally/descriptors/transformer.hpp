@@ -3,38 +3,41 @@
 
 #include <cstdint>
 
+#include <floptally/descriptors/attention.hpp>
 #include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/feed_forward.hpp>
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A stack of layers with embedding and lm_head, and multi-token prediction.
+/// `transformer`: a stack of layers with embedding and lm_head; and multi-token prediction.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// The embedding before the first layer and the lm_head after the last.
 ///
-/// lm_head: 2·h·V per token, tied to the embedding or not; the look-up itself is no product. With a `padded_size`
-/// the padded and executed views count the padded vocabulary, the useful view the real one.
+/// lm_head: 2·h·V per token, tied to the embedding or not. The look-up counts no FLOPs. With a `padded_size` the padded
+/// and executed views count the padded vocabulary, the useful view the real one.
 struct vocabulary {
     std::uint64_t size = 0;
-    std::uint64_t padded_size = 0;  ///< 0: not padded
+    std::uint64_t padded_size = 0;  ///< words after padding, for the padded and executed views; 0: not padded
     bool tied = false;
-    std::uint64_t positions = 0;  ///< rows of learned position tables, segments included
+    std::uint64_t positions = 0;  ///< rows of the tables of learned positions and segments together
 
-    /// The tables before the first layer: parameters, no product.
+    /// Returns the tables before the first layer: parameters without FLOPs.
     [[nodiscard]] constexpr floptally::cost embedding_cost(std::uint64_t hidden_size) const {
         require_positive(size, "vocab_size");
         floptally::cost sum;
         sum.add_parameters("embedding", tied ? term::tied_embedding : term::embedding,
-                           checked(size, "embedding") * hidden_size, dealing::vocabulary(size));
+                           checked(size, "embedding") * hidden_size, tensor_sharding::vocabulary(size));
         sum.add_parameters("embedding", term::position_embedding, checked(positions, "embedding") * hidden_size);
         return sum;
     }
 
-    /// The lm_head. `shared_weights`: its weights are counted elsewhere, it computes logits once more.
+    /// Returns the lm_head. With `shared_weights` another part counts the weights, and this head computes logits once
+    /// more.
     [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
             detail::refuse("padded_vocab_size", {"must be at least vocab_size (", size, "), got ", padded_size});
@@ -46,52 +49,55 @@ struct vocabulary {
                                   .kind = term::lm_head,
                                   .shared = shared_weights,
                                   .reads = value::stream,
-                                  .dealt = dealing::vocabulary()});
+                                  .sharding = tensor_sharding::vocabulary()});
         return sum;
     }
 };
 
-/// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2): at each of `num_layers` depths a projection
-/// 2h → h of the hidden state beside the next token's embedding, one more layer, and the logits once more.
+/// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` depths has a projection 2h
+/// → h of the hidden state and the next token's embedding, one more layer, and the logits once more.
 ///
-/// Per token and depth: 2·2h·h, the layer, 2·h·V. All of it is the component "mtp", except for routed experts that are
-/// counted by measured visits: those stay where the model's others are. Embedding and lm_head are the model's own.
+/// Per token and depth: 2·2h·h, the layer, 2·h·V. All of this is the component "mtp", except routed experts with
+/// measured visits: they stay in the component of the model's other experts. Embedding and lm_head are the model's own.
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
-    bool shared_head = true;               ///< false: each depth has an lm_head of its own
-    elementwise_parameters elementwise{};  ///< of one depth: the norms of both inputs and before the head
-    bool projects = true;                  ///< false: its layer's parts say themselves how it begins
+    bool shared_head = true;               ///< true: all depths use the model's lm_head; false: each depth has its own
+    elementwise_parameters elementwise{};  ///< norms of one depth: of its two inputs and before the lm_head
+    bool projects = true;                  ///< false: the layer's parts already include the projection
 
-    /// `last_layer` is the cost of one layer, of the kind that the last of the model has.
+    /// Returns the cost of all depths. `last_layer` is the cost of one layer like the model's last.
     [[nodiscard]] constexpr floptally::cost cost(const floptally::cost& last_layer, std::uint64_t hidden_size,
                                                  const vocabulary& vocab) const {
         require_positive(num_layers, "num_nextn_predict_layers");
         require_positive(hidden_size, "hidden_size");
-        floptally::cost depth = projects ? projection_cost(hidden_size) : floptally::cost{};
+        floptally::cost depth;
+        if (projects) {
+            depth = projection_cost(hidden_size);
+        }
         depth += last_layer;
         depth += vocab.head_cost(hidden_size, shared_head);
         elementwise.add_to(depth);
         return num_layers * depth.as_component("mtp");
     }
 
-    /// Calls `add` with every part of all depths in forward order; `parts` are those of one layer.
+    /// Calls `add` with every part of all depths in forward order. `parts` are the parts of one layer.
     template <class Add>
-    constexpr void for_each_part(const detail::array_view<floptally::cost>& parts, std::uint64_t hidden_size,
+    constexpr void for_each_part(const array_view<floptally::cost>& parts, std::uint64_t hidden_size,
                                  const vocabulary& vocab, Add add) const {
-        const auto put = [&](part_role role, const floptally::cost& part) {
+        const auto add_part = [&](part_role role, const floptally::cost& part) {
             add(model_part{.name = "mtp", .role = role, .cost = part.as_component("mtp")});
         };
         for (std::uint64_t depth = 0; depth < num_layers; ++depth) {
             floptally::cost norms;
             elementwise.add_to(norms);
-            put(part_role::layer, norms);
+            add_part(part_role::layer, norms);
             if (projects) {
-                put(part_role::layer, projection_cost(hidden_size));
+                add_part(part_role::layer, projection_cost(hidden_size));
             }
             for (const floptally::cost& part : parts) {
-                put(part_role::layer, part);
+                add_part(part_role::layer, part);
             }
-            put(part_role::head, vocab.head_cost(hidden_size, shared_head));
+            add_part(part_role::head, vocab.head_cost(hidden_size, shared_head));
         }
     }
 
@@ -102,16 +108,20 @@ struct multi_token_prediction {
                               .out_features = hidden_size,
                               .weight = "eh_proj",
                               .reads = value::stream,
-                              .dealt = dealing::columns()});
+                              .sharding = tensor_sharding::columns()});
         return sum;
     }
 };
 
-/// A stack of equal layers, each an attention and a feed-forward: `transformer<gqa, gated_mlp>`.
+/// A stack of layers, each an attention and a feed-forward: `transformer<gqa, gated_mlp>`.
 ///
-/// A constant expression where its fields are: `constexpr constant_cost model = llama.cost();`. What differs from layer
-/// to layer is in `masks` or in a part that looks at `layer::index` (`dense_first`).
-template <class Attention, class FeedForward>
+/// Grouped-query attention and a gated MLP are the defaults. g++, and clang++ from 17, deduce the two template
+/// arguments from the fields (`transformer m{.hidden_size = 4096, …}`). Write `transformer<>` or `transformer<mha,
+/// mlp>` for any other compiler.
+///
+/// A transformer is a constant expression if its fields are: `constexpr constant_cost model = llama.cost();`. Layers
+/// may differ by `masks`, or by a part that reads `layer::index` (`dense_first`).
+template <class Attention = gqa, class FeedForward = gated_mlp>
 struct transformer {
     static_assert(detail::require_layer_part<Attention>() && detail::require_layer_part<FeedForward>());
 
@@ -127,7 +137,7 @@ struct transformer {
     [[nodiscard]] constexpr floptally::cost cost() const {
         require_layers();
         floptally::cost sum;
-        // Equal layers are added at once, which saves most of a constant expression's steps.
+        // Adding equal layers at once saves most evaluation steps in a constant expression.
         floptally::cost mixers;
         floptally::cost feeds;
         std::uint64_t times = 0;

@@ -6,30 +6,30 @@
 
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/rules/grid_units.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/grid_units.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Parts of vision towers besides the layers of a transformer: patches, mergers, pooling. As all costs, theirs are over
-/// the statistics of the text until `cost::in(tower::vision)` moves them.
+/// Parts of vision towers other than transformer layers: patches, mergers, pooling. Like all costs they count over the
+/// text's accumulators until `cost::in(modality::vision)` moves them.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Patches of pixels to tokens: a convolution whose stride is its kernel, so a matrix
-/// [hidden_size, in_channels · frames · patch²]. 2·in·out a patch forward, and half of a linear's backward: pixels need
-/// no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
+/// Turns patches of pixels into tokens. It is a convolution whose stride is its kernel size, so a matrix [hidden_size,
+/// in_channels · frames · patch²]. Forward 2·in·out FLOPs per patch. The backward is half of a linear's, because pixels
+/// need no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
 struct patch_embedding {
     std::uint64_t in_channels = 3;
-    std::uint64_t patch_size = 0;           ///< pixels, each side, or the height
-    std::uint64_t patch_width = 0;          ///< pixels; 0: a square
-    std::uint64_t temporal_patch_size = 1;  ///< frames that make one patch
+    std::uint64_t patch_size = 0;           ///< side of a patch in pixels; with `patch_width` its height
+    std::uint64_t patch_width = 0;          ///< width of a patch in pixels; 0: the patch is a square
+    std::uint64_t temporal_patch_size = 1;  ///< frames in one patch
     bool bias = false;
 
     [[nodiscard]] constexpr floptally::cost cost(std::uint64_t hidden_size) const {
@@ -39,7 +39,7 @@ struct patch_embedding {
         const std::uint64_t width = patch_width == 0 ? patch_size : patch_width;
         const checked area = checked(patch_size, "patch_embedding") * width;
         const checked pictures = checked(in_channels, "patch_embedding") * temporal_patch_size;
-        constexpr value::set patches = value::made(0);
+        constexpr value::set patches = value::local(0);
         floptally::cost sum;
         sum.add("patch_embedding", linear{.in_features = area * pictures,
                                           .out_features = hidden_size,
@@ -47,22 +47,22 @@ struct patch_embedding {
                                           .reads = value::stream,
                                           .writes = patches,
                                           .adaptable = false,
-                                          .dealt = dealing::repeated()});
+                                          .sharding = tensor_sharding::repeated()});
         sum.add_parameters("bias", term::bias, bias ? hidden_size : 0);
         return sum;
     }
 };
 
-/// side² patches beside each other become one row of side²·hidden_size, and an MLP of two matrices takes it to the
-/// text's width: what Qwen2-VL calls its merger (arXiv:2409.12191, section 2.1). DeepStack (arXiv:2406.04334) has one
-/// for each of several layers: so many times its cost.
+/// Joins side² adjacent patches into one vector of side²·hidden_size. An MLP of two matrices takes it to the text's
+/// width: Qwen2-VL's merger (arXiv:2409.12191, section 2.1). DeepStack (arXiv:2406.04334) has one merger for each of
+/// several layers; multiply the cost by their number.
 struct patch_merger {
     std::uint64_t spatial_merge_size = 2;
-    std::uint64_t hidden_size = 0;        ///< of the tower
-    std::uint64_t intermediate_size = 0;  ///< 0: as wide as the merged row
-    std::uint64_t out_features = 0;       ///< of the text
+    std::uint64_t hidden_size = 0;        ///< width of the tower
+    std::uint64_t intermediate_size = 0;  ///< width between the two matrices; 0: as wide as the joined vector
+    std::uint64_t out_features = 0;       ///< hidden size of the text model
     elementwise_parameters elementwise{};
-    bool pooled_frames = false;  ///< the frames of a clip were made one before
+    bool pooled_frames = false;  ///< before merging, the frames of a clip are pooled into one
 
     [[nodiscard]] constexpr floptally::cost cost() const {
         require_positive(spatial_merge_size, "spatial_merge_size");
@@ -70,10 +70,10 @@ struct patch_merger {
         require_positive(out_features, "out_hidden_size");
         const std::uint64_t merged = checked(spatial_merge_size, "merger") * spatial_merge_size * hidden_size;
         const std::uint64_t width = intermediate_size == 0 ? merged : intermediate_size;
-        const rule units = pooled_frames ? rule(unit::pooled_patches(spatial_merge_size))
-                                         : rule(unit::merged_patches(spatial_merge_size));
-        constexpr value::set inner = value::made(0);
-        constexpr value::set result = value::made(1);
+        const statistic units = pooled_frames ? statistic(unit::pooled_patches(spatial_merge_size))
+                                              : statistic(unit::merged_patches(spatial_merge_size));
+        constexpr value::set inner = value::local(0);
+        constexpr value::set result = value::local(1);
         floptally::cost sum;
         sum.add("merger",
                 linear{.in_features = merged,
@@ -81,7 +81,7 @@ struct patch_merger {
                        .weight = "up_proj",
                        .reads = value::stream,
                        .writes = inner,
-                       .dealt = dealing::columns()},
+                       .sharding = tensor_sharding::columns()},
                 units);
         sum.add("merger",
                 linear{.in_features = width,
@@ -89,20 +89,20 @@ struct patch_merger {
                        .weight = "down_proj",
                        .reads = inner,
                        .writes = result,
-                       .dealt = dealing::rows()},
+                       .sharding = tensor_sharding::rows()},
                 units);
         elementwise.add_to(sum);
         return sum;
     }
 };
 
-/// GLM-4.1V's merger (arXiv:2507.01006): a convolution of side² patches to the text's width, a linear of that width and
-/// a gated MLP.
+/// GLM-4.1V's merger (arXiv:2507.01006): a convolution over side² patches to the text's width, a linear of that width
+/// and a gated MLP.
 struct gated_patch_merger {
     std::uint64_t spatial_merge_size = 2;
-    std::uint64_t hidden_size = 0;  ///< of the tower
+    std::uint64_t hidden_size = 0;  ///< width of the tower
     std::uint64_t intermediate_size = 0;
-    std::uint64_t out_features = 0;  ///< of the text
+    std::uint64_t out_features = 0;  ///< hidden size of the text model
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost() const {
@@ -110,11 +110,11 @@ struct gated_patch_merger {
         require_positive(hidden_size, "hidden_size");
         require_positive(intermediate_size, "intermediate_size");
         require_positive(out_features, "out_hidden_size");
-        const rule units = unit::merged_patches(spatial_merge_size);
-        constexpr value::set merged = value::made(0);
-        constexpr value::set projected = value::made(1);
-        constexpr value::set gated = value::made(2);
-        constexpr value::set result = value::made(3);
+        const statistic units = unit::merged_patches(spatial_merge_size);
+        constexpr value::set merged = value::local(0);
+        constexpr value::set projected = value::local(1);
+        constexpr value::set gated = value::local(2);
+        constexpr value::set result = value::local(3);
         floptally::cost sum;
         sum.add("merger",
                 linear{.in_features = checked(spatial_merge_size, "merger") * spatial_merge_size * hidden_size,
@@ -138,7 +138,7 @@ struct gated_patch_merger {
                            .weight = weight,
                            .reads = projected,
                            .writes = gated,
-                           .dealt = dealing::columns()},
+                           .sharding = tensor_sharding::columns()},
                     units);
         }
         sum.add("merger",
@@ -147,20 +147,20 @@ struct gated_patch_merger {
                        .weight = "down_proj",
                        .reads = gated,
                        .writes = result,
-                       .dealt = dealing::rows()},
+                       .sharding = tensor_sharding::rows()},
                 units);
         elementwise.add_to(sum);
         return sum;
     }
 };
 
-/// One learned query for each image attends all its tokens, and a residual MLP follows: SigLIP's pooling head
-/// (arXiv:2106.04560, section 3.3). Keys and values are of every token, all else of one row an image.
+/// One learned query for each image attends all tokens of the image, and a residual MLP follows: SigLIP's pooling head
+/// (arXiv:2106.04560, section 3.3). Keys and values run over every token, everything else once for each image.
 struct attention_pooling {
     std::uint64_t num_heads = 0;
     std::uint64_t hidden_size = 0;
-    std::uint64_t intermediate_size = 0;  ///< of the MLP
-    std::uint64_t learned = 0;            ///< parameters of the query itself
+    std::uint64_t intermediate_size = 0;  ///< width of the MLP
+    std::uint64_t learned = 0;            ///< number of parameters of the learned query
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost() const {
@@ -169,7 +169,7 @@ struct attention_pooling {
         if (hidden_size % num_heads != 0) {
             detail::refuse("num_attention_heads", {"must divide hidden_size (", hidden_size, "), got ", num_heads});
         }
-        const auto matrix = [](std::uint64_t in, std::uint64_t out, statistic rows, std::string_view weight,
+        const auto matrix = [](std::uint64_t in, std::uint64_t out, accumulator rows, std::string_view weight,
                                value::set reads, value::set writes) {
             return linear{.in_features = in,
                           .out_features = out,
@@ -180,22 +180,23 @@ struct attention_pooling {
                           .writes = writes};
         };
         const std::uint64_t h = hidden_size;
-        constexpr value::set q = value::made(0);
-        constexpr value::set k = value::made(1);
-        constexpr value::set v = value::made(2);
-        constexpr value::set pooled = value::made(3);
-        constexpr value::set row = value::made(4);
-        constexpr value::set inner = value::made(5);
-        constexpr value::set result = value::made(6);
+        constexpr value::set q = value::local(0);
+        constexpr value::set k = value::local(1);
+        constexpr value::set v = value::local(2);
+        constexpr value::set pooled = value::local(3);
+        constexpr value::set row = value::local(4);
+        constexpr value::set inner = value::local(5);
+        constexpr value::set result = value::local(6);
         floptally::cost sum;
-        sum.add("pooling", matrix(h, h, statistic::count, "q_proj", 0, q));  // of the learned query, which trains
-        sum.add("pooling", matrix(h, h, statistic::tokens, "k_proj", value::stream, k));
-        sum.add("pooling", matrix(h, h, statistic::tokens, "v_proj", value::stream, v));
-        sum.add("pooling", attention_core{num_heads, h / num_heads, h / num_heads, q, k, v, pooled}, statistic::tokens,
-                1);
-        sum.add("pooling", matrix(h, h, statistic::count, "out_proj", pooled, row));
-        sum.add("pooling", matrix(h, intermediate_size, statistic::count, "up_proj", row, inner));
-        sum.add("pooling", matrix(intermediate_size, h, statistic::count, "down_proj", inner, result));
+        sum.add("pooling",
+                matrix(h, h, accumulator::count, "q_proj", 0, q));  // its input is the learned query, which is a weight
+        sum.add("pooling", matrix(h, h, accumulator::tokens, "k_proj", value::stream, k));
+        sum.add("pooling", matrix(h, h, accumulator::tokens, "v_proj", value::stream, v));
+        sum.add("pooling", attention_core{num_heads, h / num_heads, h / num_heads, q, k, v, pooled},
+                accumulator::tokens, 1);
+        sum.add("pooling", matrix(h, h, accumulator::count, "out_proj", pooled, row));
+        sum.add("pooling", matrix(h, intermediate_size, accumulator::count, "up_proj", row, inner));
+        sum.add("pooling", matrix(intermediate_size, h, accumulator::count, "down_proj", inner, result));
         sum.add_parameters("embedding", term::position_embedding, learned);
         elementwise.add_to(sum);
         return sum;

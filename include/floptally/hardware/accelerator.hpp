@@ -8,91 +8,113 @@
 #include <string_view>
 
 #include <floptally/text/error.hpp>
+#include <floptally/text/text.hpp>
 
 /// @file
-/// Peak rates of accelerators, by which a measured rate is divided for an MFU.
+/// Peak rates of accelerators. The MFU is a measured rate divided by such a peak.
 ///
 /// Every rate is dense. Datasheets since Ampere often print the rate with 2:4 sparsity, twice the dense one; such a
-/// figure is halved here. Products accumulate in fp32 (int32 for int8) and use the matrix units where the part has
-/// them: fp64 is the tensor or matrix core's where the vendor publishes one, fp32 is the plain one on NVIDIA parts
-/// (their tensor cores take TF32 instead) and the matrix core's on AMD parts.
+/// figure is halved here. Products accumulate in fp32 (int8 in int32) and use matrix units if the accelerator has them.
+/// fp64 is the rate of tensor or matrix cores if the vendor publishes one. On NVIDIA accelerators fp32 is the rate
+/// without tensor cores, because these take TF32 instead. On AMD accelerators fp32 is the rate of matrix cores.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// The number format in which the factors of a product are stored.
 enum class precision : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4 };
 /// The number of precisions.
 inline constexpr std::size_t precision_count = 8;
 
-/// The name of a precision: "bf16", …
+/// Returns the name of a precision: "bf16", …
 [[nodiscard]] constexpr std::string_view name(precision which) {
     constexpr const char* names[precision_count]{"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"};
     return names[static_cast<std::size_t>(which)];
 }
 
-/// A public source of figures, and where it is.
+/// A public source of figures: its title and its address.
 struct publication {
     std::string_view title;
     std::string_view url;
 };
 
-/// Qualities of a source, the best first.
+/// How reliable the source of a figure is, best first.
 enum class source_quality : std::uint8_t {
     vendor_document,  ///< datasheet, whitepaper or product page of the vendor
-    vendor_slide,     ///< said by the vendor in a talk or a paper, or marked as preliminary by it
-    third_party       ///< quoted by others; no public document of the vendor was found
+    vendor_slide,     ///< a talk or a paper of the vendor, or a document that the vendor marks as preliminary
+    third_party       ///< a quotation by others; no public document of the vendor was found
 };
 
-/// The name of a quality: "vendor_document", …
+/// Returns the name of a source quality: "vendor_document", …
 [[nodiscard]] constexpr std::string_view name(source_quality which) {
     constexpr const char* names[3]{"vendor_document", "vendor_slide", "third_party"};
     return names[static_cast<std::size_t>(which)];
 }
 
-/// The remark of a report on a source that is less than a document of the vendor; empty for a document.
+/// Returns the remark that a report prints if a figure's source is not a vendor document; empty for a vendor document.
 [[nodiscard]] constexpr std::string_view remark(source_quality which) {
     constexpr const char* remarks[3]{"", "said by the vendor, no datasheet", "quoted by a third party"};
     return remarks[static_cast<std::size_t>(which)];
 }
 
-/// Kinds of a peak, by the origin of its number.
+/// The origin of the number that is used as a peak rate.
 enum class peak_kind : std::uint8_t {
-    unsaid,     ///< a number that a user gave, and did not say
-    datasheet,  ///< what the vendor prints
-    boost,      ///< what the units do at a clock that the device reports, which may be above the datasheet's
-    measured    ///< what a matmul reached on the device
+    unsaid,     ///< the user gave the number without its origin
+    datasheet,  ///< the vendor prints this rate
+    boost,      ///< FLOPs per clock x the clock that the device reports; it may exceed the datasheet's rate
+    measured    ///< a matmul on the device reached this rate
 };
 
-/// The name of a kind: "datasheet", …; "unsaid" too.
+/// Returns the name of a kind of peak: "unsaid", "datasheet", "boost" or "measured".
 [[nodiscard]] constexpr std::string_view name(peak_kind which) {
     constexpr const char* names[4]{"unsaid", "datasheet", "boost", "measured"};
     return names[static_cast<std::size_t>(which)];
 }
 
-/// The most driver's names of one part.
-inline constexpr std::size_t max_driver_names = 4;
+/// The most names under which drivers report one accelerator.
+inline constexpr std::size_t max_driver_names = 8;
 
-/// One part, per device as frameworks count devices unless its note says otherwise.
+namespace detail {
+
+/// The end of an error about a rate that nobody has published.
+inline constexpr std::string_view measure_instead =
+    "; pass the peak (peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the device";
+
+}  // namespace detail
+
+/// An accelerator. Figures are per device, as frameworks count devices, unless the note says otherwise.
 struct accelerator {
-    std::string_view name;         ///< ours, unique: "H100 SXM"
+    std::string_view name;         ///< unique name in this library: "H100 SXM"
     std::string_view vendor;       ///< "NVIDIA"
-    std::string_view form_factor;  ///< "SXM5"
-    /// The names, each whole, by which the driver, the framework or the vendor calls it: "NVIDIA H100 80GB HBM3".
-    /// Unused places are empty.
+    std::string_view form_factor;  ///< the package: "SXM5", "PCIe"
+    /// The full names that the driver, the framework or the vendor uses: "NVIDIA H100 80GB HBM3". Unused elements are
+    /// empty.
     std::array<std::string_view, max_driver_names> driver_names;
-    /// Dense TFLOP/s (TOP/s for int8) by `precision`; 0 is none, or none published.
+    /// Dense TFLOP/s (TOP/s for int8) by `precision`; 0 if the accelerator has no such rate or none is published.
     std::array<double, precision_count> dense_tflops;
     publication source;
-    std::string_view note;  ///< how the figures follow from the source, where they are not printed as they stand
+    /// How the figures follow from the source; may be empty if the source prints them unchanged.
+    std::string_view note;
     source_quality quality = source_quality::vendor_document;
-    std::uint32_t flops_per_clock = 0;  ///< of bf16 (fp16 where there is none), dense, all units; 0: not known
+    std::uint32_t flops_per_clock = 0;  ///< dense bf16 (else fp16) FLOPs of all units in one clock; 0: unknown
+    double datasheet_mhz = 0;           ///< the clock at which the datasheet's rates hold; 0: the vendor does not say
 
-    /// Dense TFLOP/s (TOP/s for int8), or 0 where none is published.
+    /// Returns the dense TFLOP/s (TOP/s for int8), or 0 if none is published.
     [[nodiscard]] constexpr double published_tflops(precision which) const {
         return dense_tflops[static_cast<std::size_t>(which)];
     }
 
-    /// Dense TFLOP/s (TOP/s for int8), or an error that names the precisions that the part has.
+    /// Returns false if the vendor publishes no rate at all. `note` has the reason.
+    [[nodiscard]] constexpr bool has_published_rate() const {
+        for (const double tflops : dense_tflops) {
+            if (tflops > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Returns the dense TFLOP/s (TOP/s for int8). If it is unknown, throws an `error` that lists the precisions with a
+    /// known rate, or the reason why there is none, and offers to measure.
     [[nodiscard]] double peak_tflops(precision which) const {
         if (published_tflops(which) > 0) {
             return published_tflops(which);
@@ -103,18 +125,23 @@ struct accelerator {
                 append_item(known, floptally::name(static_cast<precision>(i)));
             }
         }
-        detail::refuse("precision", {name, " has no published ", floptally::name(which), " rate; it has ", known});
+        if (known.empty()) {
+            detail::refuse("accelerator", {name, " has no published rate: ", note, detail::measure_instead});
+        }
+        detail::refuse("precision", {name, " has no published ", floptally::name(which), " rate; it has ", known,
+                                     "; for another precision", detail::measure_instead.substr(1)});
     }
 
-    /// Dense TFLOP/s of the units at `clock_mhz`, which the device reports (`nvidia-smi --query-gpu=clocks.max.sm`):
-    /// the datasheet's rate is for a clock of its own (H100 SXM: 1830 MHz of 1980).
+    /// Returns the dense TFLOP/s at `clock_mhz`, the clock that the device reports (`nvidia-smi
+    /// --query-gpu=clocks.max.sm`). The datasheet's rate may hold at a lower clock (H100 SXM: 1830 MHz, while the
+    /// device reports 1980). Throws `error` for a clock outside (0, 100000] MHz, and if `flops_per_clock` is unknown.
     [[nodiscard]] double boost_tflops(precision which, double clock_mhz) const {
         if (!(clock_mhz > 0) || clock_mhz > 1e5) {
             detail::refuse("clock_mhz", {"must be above 0 and at most 100000, got ", std::to_string(clock_mhz)});
         }
         if (flops_per_clock == 0) {
-            detail::refuse("clock_mhz",
-                           {name, " has no known FLOPs of a clock, so no boost peak; give peak_tflops instead"});
+            detail::refuse("clock_mhz", {"cannot give a boost peak: the FLOPs a clock of ", name,
+                                         " are unknown; give peak_tflops instead"});
         }
         const double published = peak_tflops(which);
         const double half = published_tflops(precision::bf16) > 0 ? published_tflops(precision::bf16)
@@ -122,5 +149,34 @@ struct accelerator {
         return published / half * (flops_per_clock * clock_mhz * 1e-6);
     }
 };
+
+/// An upper bound of the dense TFLOP/s of any device. A peak above it must be in another unit.
+inline constexpr double impossible_tflops = 1e5;
+
+namespace detail {
+
+/// Throws the error of `require_possible_peak`.
+[[noreturn, gnu::cold]] inline void refuse_peak(double peak_tflops, std::string_view field) {
+    struct unit {
+        const char* name;
+        double tflops;
+    };
+    for (const unit& other : {unit{"GFLOP/s", 1e3}, unit{"MFLOP/s", 1e6}, unit{"FLOP/s", 1e12}}) {
+        if (const double tflops = peak_tflops / other.tflops; tflops <= impossible_tflops) {
+            detail::refuse(field, {"must be in TFLOP/s of one GPU, but no GPU has ", detail::rounded(peak_tflops, 6),
+                                   "; if that is ", other.name, ", give ", detail::rounded(tflops, 6)});
+        }
+    }
+    detail::refuse(field, {"must be in TFLOP/s of one GPU, but no GPU has ", detail::rounded(peak_tflops, 6)});
+}
+
+}  // namespace detail
+
+/// Throws `error` for a peak above `impossible_tflops`. The error says in which unit the number would be possible.
+constexpr void require_possible_peak(double peak_tflops, std::string_view field) {
+    if (peak_tflops > impossible_tflops) {
+        detail::refuse_peak(peak_tflops, field);
+    }
+}
 
 }  // namespace floptally

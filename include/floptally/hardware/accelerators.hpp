@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -9,18 +8,18 @@
 
 #include <floptally/hardware/accelerator.hpp>
 #include <floptally/hardware/detail/accelerator_table.hpp>
+#include <floptally/text/edit_distance.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/names.hpp>
-#include <floptally/text/word_distance.hpp>
 
 /// @file
-/// The known accelerators, and one of them by its product name.
+/// The known accelerators, and a look-up by product name.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The rows of `accelerator_table` as parts.
+/// The rows of `accelerator_table` as `accelerator` objects.
 struct known_parts {
     known_parts() noexcept {
         for (std::size_t i = 0; i < count; ++i) {
@@ -33,6 +32,7 @@ struct known_parts {
             part.note = row.note;
             part.quality = row.quality;
             part.flops_per_clock = row.flops_per_clock;
+            part.datasheet_mhz = row.datasheet_mhz;
             for (std::size_t n = 0; n < max_driver_names && row.driver_names[n] != nullptr; ++n) {
                 part.driver_names[n] = row.driver_names[n];
             }
@@ -47,7 +47,7 @@ struct known_parts {
     static constexpr std::size_t count = sizeof accelerator_table / sizeof accelerator_table[0];
     accelerator parts[count];
 };
-/// The known parts, made when they are first asked for.
+/// Returns the known accelerators. The first call creates them.
 [[nodiscard]] inline const known_parts& all_parts() noexcept {
     static const known_parts all;
     return all;
@@ -55,8 +55,8 @@ struct known_parts {
 
 }  // namespace detail
 
-/// Every known part, in the order in which they are listed. `Part` is a parameter so that callers without a use for it
-/// compile no span.
+/// Returns every known accelerator in the order of the table. `Part` is a template parameter only to save compile time:
+/// programs that do not call this function do not compile `std::span`.
 template <class Part = accelerator>
 [[nodiscard]] std::span<const Part> accelerators() noexcept {
     const detail::known_parts& all = detail::all_parts();
@@ -65,7 +65,7 @@ template <class Part = accelerator>
 
 namespace detail {
 
-/// The next run of letters and digits, taken off the front of `text`; empty at its end.
+/// Removes the next run of letters and digits from the front of `text` and returns it; empty at the end.
 [[nodiscard]] constexpr std::string_view take_word(std::string_view& text) {
     constexpr auto in_word = [](char c) { return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z'); };
     std::size_t begin = 0;
@@ -81,7 +81,7 @@ namespace detail {
     return word;
 }
 
-/// True where `text` begins with `words` as whole words.
+/// Returns true if `text` begins with `words` as whole words.
 [[nodiscard]] constexpr bool starts_with_words(std::string_view text, std::string_view words) {
     for (;;) {
         const std::string_view word = take_word(words);
@@ -94,7 +94,7 @@ namespace detail {
     }
 }
 
-/// True where `words` stand in `text` as whole words, side by side: "A100" is in "A100-SXM4-80GB" and not in "RTX
+/// Returns true if `text` contains `words` as adjacent whole words: "A100" is in "A100-SXM4-80GB" and not in "RTX
 /// A1000".
 [[nodiscard]] constexpr bool contains_words(std::string_view text, std::string_view words) {
     std::string_view probe = words;
@@ -109,8 +109,8 @@ namespace detail {
     return false;
 }
 
-/// The word that tells a part's model: the first in our name with a digit and more than that digit ("H100", "v5p"), or
-/// none.
+/// Returns the word for the model in an accelerator's name ("H100", "v5p"): the first word with a digit and at least
+/// one more character. Empty if the name has no such word.
 [[nodiscard]] constexpr std::string_view model_word(const accelerator& part) {
     std::string_view rest = part.name;
     for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) {
@@ -121,7 +121,7 @@ namespace detail {
     return {};
 }
 
-/// True where our name or a driver's name of the part satisfies the predicate.
+/// Returns true if the accelerator's name or one of its driver names satisfies the predicate.
 template <class Predicate>
 [[nodiscard]] constexpr bool any_name(const accelerator& part, Predicate predicate) {
     if (predicate(part.name)) {
@@ -135,7 +135,17 @@ template <class Predicate>
     return false;
 }
 
-/// The names of the parts that satisfy the predicate, with commas between them.
+/// Returns true if `wanted` is the known name, in any letter case. A known name that ends with `*` fits every text that
+/// begins with what stands before it.
+[[nodiscard]] constexpr bool fits_name(std::string_view known, std::string_view wanted) {
+    if (known.ends_with('*')) {
+        known.remove_suffix(1);
+        wanted = wanted.substr(0, known.size());
+    }
+    return same_name(known, wanted);
+}
+
+/// Returns the names of the accelerators that satisfy the predicate, separated by commas.
 template <class Predicate>
 [[nodiscard]] std::string list_parts(Predicate predicate) {
     std::string parts;
@@ -147,7 +157,7 @@ template <class Predicate>
     return parts;
 }
 
-/// The letters and digits of a name alone, in lower case: "h100sxm" of "H100 SXM".
+/// Returns only the letters and digits of a name, in lower case: "h100sxm" for "H100 SXM".
 [[nodiscard]] inline std::string squeezed(std::string_view text) {
     std::string letters;
     for (std::string_view word = take_word(text); !word.empty(); word = take_word(text)) {
@@ -158,19 +168,20 @@ template <class Predicate>
     return letters;
 }
 
-/// The letters in which `wanted` differs from the nearest name of the part, or from its model's word: "h10o" is one
-/// from "H100".
+/// Returns the edit distance from `wanted` to the nearest of the accelerator's names and its `model_word`, at most
+/// `most` + 1. Example: 1 for "h10o" and "H100".
 [[nodiscard]] inline std::size_t letters_from(const accelerator& part, std::string_view wanted, std::size_t most) {
     const std::string model = squeezed(model_word(part));
-    std::size_t least = model.empty() ? most + 1 : word_distance(wanted, model, most);
+    std::size_t least = model.empty() ? most + 1 : edit_distance(wanted, model, most);
     static_cast<void>(any_name(part, [&](std::string_view name) {
-        least = std::min(least, word_distance(wanted, squeezed(name), most));
+        least = lesser(least, edit_distance(wanted, squeezed(name), most));
         return least == 0;
     }));
     return least;
 }
 
-/// The parts with a name that is nearest to `wanted` in letters, if any is near: a third of them at most.
+/// Returns the names of the accelerators with the least edit distance to `wanted`, for an error. Empty if more than a
+/// third of the letters of `wanted` differ.
 [[nodiscard]] inline std::string nearest_parts(std::string_view wanted) {
     const std::string letters = squeezed(wanted);
     const std::size_t most = letters.size() / 3;
@@ -179,7 +190,7 @@ template <class Predicate>
     }
     std::size_t least = most + 1;
     for (const accelerator& part : all_parts()) {
-        least = std::min(least, letters_from(part, letters, most));
+        least = lesser(least, letters_from(part, letters, most));
     }
     return least > most
                ? std::string()
@@ -188,31 +199,36 @@ template <class Predicate>
 
 }  // namespace detail
 
-/// The part whose own name or driver's name is `product`, whole; letter case and surrounding blanks do not count.
+/// Returns the accelerator with the name or driver name `product`. Letter case and surrounding blanks do not matter.
 ///
-/// Nothing fuzzier is accepted, since look-alikes differ several times over in rate (RTX A1000 and A100, H100 PCIe and
-/// SXM). A name that fits no part, or several, is an error that lists what it could be.
+/// The whole name must match, since accelerators with similar names may have very different rates (RTX A1000 and A100,
+/// H100 PCIe and SXM). Throws an `error` that lists candidates if no accelerator or several match.
 [[nodiscard]] inline const accelerator& accelerator_named(std::string_view product) {
     const std::string_view wanted = detail::trimmed(product);
     if (wanted.empty()) {
         throw error("accelerator", "the name is empty; `floptally accelerators` lists the known parts");
     }
-    const auto is_named = [wanted](const accelerator& part) {
+    const auto is_called = [wanted](const accelerator& part) {
         return detail::any_name(part, [wanted](std::string_view name) { return detail::same_name(name, wanted); });
     };
     const accelerator* found = nullptr;
+    const accelerator* fits = nullptr;
     bool several = false;
     for (const accelerator& part : detail::all_parts()) {
-        if (is_named(part)) {
+        if (is_called(part)) {
             several = found != nullptr;
             found = &part;
+        } else if (detail::any_name(part,
+                                    [wanted](std::string_view name) { return detail::fits_name(name, wanted); })) {
+            fits = &part;
         }
     }
+    found = found != nullptr ? found : fits;
     const std::string quoted = detail::text_of({"\"", wanted, "\""});
     if (several) {
         detail::refuse(
             "accelerator",
-            {quoted, " is what the driver calls several parts; name one of them: ", detail::list_parts(is_named)});
+            {quoted, " is what the driver calls several parts; name one of them: ", detail::list_parts(is_called)});
     }
     if (found != nullptr) {
         return *found;
@@ -221,7 +237,7 @@ template <class Predicate>
         return detail::any_name(part, [wanted](std::string_view name) { return detail::contains_words(name, wanted); });
     });
     if (!partial.empty()) {
-        detail::refuse("accelerator", {quoted, " is not the whole name of a part, only in the names of: ", partial});
+        detail::refuse("accelerator", {quoted, " is only part of a name; give the whole name, one of: ", partial});
     }
     std::string near = detail::list_parts(
         [wanted](const accelerator& part) { return detail::contains_words(wanted, detail::model_word(part)); });
@@ -231,7 +247,8 @@ template <class Predicate>
                                    near.empty() ? ""
                                    : has_model  ? "; near it: "
                                                 : "; nearest: ",
-                                   near, "; `floptally accelerators` lists the known parts"});
+                                   near, "; `floptally accelerators` lists the known parts. For another part",
+                                   detail::measure_instead.substr(1)});
 }
 
 }  // namespace floptally

@@ -9,75 +9,155 @@
 
 #include <floptally/hardware/accelerator.hpp>
 #include <floptally/hardware/accelerators.hpp>
-#include <floptally/hardware/detail/accelerator_memory.hpp>
+#include <floptally/hardware/detail/accelerator_table.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/names.hpp>
 
 /// @file
-/// Peaks of memory bandwidth by product name, with their sources.
+/// Memory of accelerators by product name, with sources: peak bandwidth, and size.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The peak rate of a device's memory, with its public source.
+/// The peak bandwidth of a device's memory, with its public source.
 struct memory_bandwidth {
     double tbps = 0;  ///< 10^12 bytes a second
     publication source{};
     source_quality quality = source_quality::vendor_document;
 };
 
-/// The bandwidth of the part that `product` names, as `accelerator_named` matches it; nothing where none is known, or
-/// where parts of this name have memories of several rates (A100 SXM with 40 and 80 GB), which the driver's names tell
-/// apart. A name of no part is an error.
-[[nodiscard]] inline std::optional<memory_bandwidth> memory_bandwidth_named(std::string_view product) {
-    const accelerator& part = accelerator_named(product);
-    const std::string_view wanted = detail::trimmed(product);
-    const auto found = [](const detail::memory_row& row) {
-        return memory_bandwidth{row.tbps, {row.source.title, row.source.url}, row.quality};
-    };
-    for (const detail::memory_row& row : detail::accelerator_memory) {
-        if (detail::same_name(row.product, wanted) || detail::same_name(row.product, part.name)) {
-            return found(row);
-        }
-    }
-    return {};
+/// The size of a device's memory, with its public source.
+struct memory_size {
+    /// GiB (2^30 bytes). Vendors print it as GB. Drivers report up to 2 % less, which they keep for themselves.
+    double gib = 0;
+    publication source{};
+    source_quality quality = source_quality::vendor_document;
+};
+
+namespace detail {
+
+/// Returns the row of a known accelerator in `accelerator_table`.
+[[nodiscard]] inline const accelerator_row& row_of(const accelerator& part) {
+    return accelerator_table[&part - all_parts().begin()];
 }
 
-/// The names of a part, ours and the driver's, by which `memory_bandwidth_named` knows its memory. A driver's name that
-/// several parts have is not among them.
+/// Returns the source of one of the memories in an accelerator's row.
+[[nodiscard]] inline publication source_of(const accelerator_row& row, const memory_row& memory) {
+    const publication_row& source = memory.source.title != nullptr ? memory.source : row.source;
+    return {source.title, source.url};
+}
+
+/// Returns the quality of `source_of`.
+[[nodiscard]] inline source_quality quality_of(const accelerator_row& row, const memory_row& memory) {
+    return memory.source.title != nullptr ? memory.quality : row.quality;
+}
+
+/// Returns the memory of the accelerator that `accelerator_named(product)` finds, or null if the figure is unknown. A
+/// driver's name chooses its own memory. The accelerator's name has a figure only if all its memories agree.
+[[nodiscard]] inline const memory_row* memory_of(std::string_view product, double memory_row::*figure) {
+    const accelerator_row& row = row_of(accelerator_named(product));
+    const std::string_view wanted = trimmed(product);
+    const memory_row* common = nullptr;
+    bool agree = true;
+    for (const memory_row& memory : row.memory) {
+        if (memory.tbps == 0 && memory.gib == 0) {
+            break;
+        }
+        if (memory.driver_name != nullptr && same_name(memory.driver_name, wanted)) {
+            return memory.*figure > 0 ? &memory : nullptr;
+        }
+        agree = agree && (common == nullptr || common->*figure == memory.*figure);
+        common = common == nullptr ? &memory : common;
+    }
+    return agree && common != nullptr && common->*figure > 0 ? common : nullptr;
+}
+
+}  // namespace detail
+
+/// Returns the memory bandwidth of the accelerator that `accelerator_named(product)` finds. Returns nothing if the
+/// bandwidth is unknown. Returns nothing also for a name of accelerators with different bandwidths (A100 SXM with 40
+/// and 80 GB): then use the driver's name. Throws `error` for an unknown name.
+[[nodiscard]] inline std::optional<memory_bandwidth> memory_bandwidth_named(std::string_view product) {
+    const detail::memory_row* memory = detail::memory_of(product, &detail::memory_row::tbps);
+    if (memory == nullptr) {
+        return {};
+    }
+    const detail::accelerator_row& row = detail::row_of(accelerator_named(product));
+    return memory_bandwidth{memory->tbps, detail::source_of(row, *memory), detail::quality_of(row, *memory)};
+}
+
+/// Returns the memory size of the accelerator that `accelerator_named(product)` finds. Returns nothing if the size is
+/// unknown. Returns nothing also for a name of accelerators with different sizes: then use the driver's name. Throws
+/// `error` for an unknown name.
+[[nodiscard]] inline std::optional<memory_size> memory_size_named(std::string_view product) {
+    const detail::memory_row* memory = detail::memory_of(product, &detail::memory_row::gib);
+    if (memory == nullptr) {
+        return {};
+    }
+    const detail::accelerator_row& row = detail::row_of(accelerator_named(product));
+    return memory_size{memory->gib, detail::source_of(row, *memory), detail::quality_of(row, *memory)};
+}
+
+/// Returns those names of an accelerator, including driver names, whose memory has a known bandwidth or size. Leaves
+/// out driver names that several accelerators share.
 [[nodiscard]] inline std::vector<std::string_view> names_with_memory(const accelerator& part) {
+    const auto is_known = [](std::string_view name) { return memory_bandwidth_named(name) || memory_size_named(name); };
     std::vector<std::string_view> names;
-    if (memory_bandwidth_named(part.name)) {
+    if (is_known(part.name)) {
         names.push_back(part.name);
     }
     for (const std::string_view name : part.driver_names) {
         std::size_t parts = 0;
         for (const accelerator& other : detail::all_parts()) {
             parts += detail::any_name(other, [name](std::string_view known) { return detail::same_name(known, name); })
-                         ? 1
-                         : 0;
+                         ? 1U
+                         : 0U;
         }
-        if (!name.empty() && parts == 1 && memory_bandwidth_named(name)) {
+        if (!name.empty() && parts == 1 && is_known(name)) {
             names.push_back(name);
         }
     }
     return names;
 }
 
-/// The bandwidth of the part that `product` names, in TB/s. Where it is not known, or the name is that of several
-/// memories, the error says what to give.
+namespace detail {
+
+/// Throws `error` at `field`: the figure of this accelerator's memory is unknown, or its name stands for several. The
+/// error says what to pass instead.
+template <class Known>
+[[noreturn]] void refuse_memory(std::string_view product, std::string_view field, std::string_view figure,
+                                Known is_known) {
+    const accelerator& part = accelerator_named(product);
+    std::string names;
+    for (const std::string_view name : names_with_memory(part)) {
+        if (is_known(name)) {
+            append_item(names, name);
+        }
+    }
+    throw error(field, names.empty() ? text_of({part.name, " has no known published memory ", figure, "; give ", field})
+                                     : text_of({part.name, " has memories of several ", figure, "s; name one: ", names,
+                                                ", or give ", field}));
+}
+
+}  // namespace detail
+
+/// Returns the memory bandwidth of an accelerator in TB/s. Throws `error` if it is unknown or the name is ambiguous;
+/// the error says what to pass instead.
 [[nodiscard]] inline double memory_tbps_named(std::string_view product) {
     if (const auto known = memory_bandwidth_named(product)) {
         return known->tbps;
     }
-    const accelerator& part = accelerator_named(product);
-    std::string names;
-    for (const std::string_view name : names_with_memory(part)) {
-        append_item(names, name);
+    detail::refuse_memory(product, "memory_tbps", "bandwidth",
+                          [](std::string_view name) { return memory_bandwidth_named(name).has_value(); });
+}
+
+/// Returns the memory size of an accelerator in GiB. Throws `error` if it is unknown or the name is ambiguous; the
+/// error says what to pass instead.
+[[nodiscard]] inline double memory_gib_named(std::string_view product) {
+    if (const auto known = memory_size_named(product)) {
+        return known->gib;
     }
-    throw error("memory_tbps", std::string(part.name)
-                                   .append(names.empty() ? " has no published memory bandwidth that is known here"
-                                                         : " has memories of several bandwidths; name one: " + names)
-                                   .append(names.empty() ? "; give memory_tbps" : ", or give memory_tbps"));
+    detail::refuse_memory(product, "memory_gib", "size",
+                          [](std::string_view name) { return memory_size_named(name).has_value(); });
 }
 
 }  // namespace floptally

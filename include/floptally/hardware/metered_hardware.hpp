@@ -8,42 +8,62 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The hardware that a meter measures against: GPUs, their peak, and whose sequences it is given.
+/// The hardware of a meter: number of GPUs, their peak, and whether the meter counts the sequences of one GPU or of
+/// all.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The GPUs whose sequences a meter is given. FLOPs of one rank over the peak of all of them are an MFU that is too
-/// small by the number of ranks and looks like any other, so that it must be said where there are several GPUs.
+/// Says whose sequences are added to a meter. Required for several GPUs without a reduction: the FLOPs of one rank
+/// divided by the peak of all ranks would give an MFU that is too small by the number of ranks.
 enum class counted_for : std::uint8_t {
-    unsaid,   ///< one GPU, or a meter that is given the reduction
-    all_gpus  ///< those of all its GPUs: one process counts for them, or what is added is reduced already
+    unsaid,  ///< not stated: allowed for one GPU, and for a meter with a reduction
+    /// the sequences of all GPUs: one process counts them, or the added numbers are already summed over ranks
+    all_gpus
 };
 
-/// The hardware that a meter measures against.
+/// The GPUs of a meter and their peak, the denominator of its MFU.
 struct metered_hardware {
-    std::uint64_t gpus = 0;     ///< all those that work on the sequences counted; 0 with a reduction: its ranks
-    double peak_tflops = 0;     ///< of one GPU, dense, in 10¹² FLOP/s
-    std::string accelerator{};  ///< its name, for the log
-    std::string precision{};    ///< that of the peak, for the log
+    /// Number of GPUs that work on the counted sequences; 0: as many as ranks of the meter's reduction.
+    std::uint64_t gpus = 0;
+    double peak_tflops = 0;     ///< dense peak of one GPU, in 10¹² FLOP/s; 0 if `peak_is_unknown`
+    std::string accelerator{};  ///< name of the accelerator, for the log; may be empty
+    std::string precision{};    ///< name of the precision of the peak, for the log; may be empty
     counted_for counted = counted_for::unsaid;
     floptally::peak_kind peak_kind = floptally::peak_kind::unsaid;
-    source_quality peak_quality = source_quality::vendor_document;  ///< of the peak's source
+    source_quality peak_quality = source_quality::vendor_document;  ///< quality of the source of `peak_tflops`
+    /// True for GPUs whose peak nobody knows. The meter then has FLOPs, times and rates, but no MFU.
+    bool peak_is_unknown = false;
 };
+
+/// Returns the hardware of `gpus` devices of a known accelerator, at the dense peak that its vendor prints. For a meter
+/// with a reduction pass 0 `gpus`. For several GPUs without a reduction also set `counted`.
+[[nodiscard]] inline metered_hardware hardware_of(const accelerator& part, precision used = precision::bf16,
+                                                  std::uint64_t gpus = 1) {
+    return {.gpus = gpus,
+            .peak_tflops = part.peak_tflops(used),
+            .accelerator = std::string(part.name),
+            .precision = std::string(name(used)),
+            .peak_kind = peak_kind::datasheet,
+            .peak_quality = part.quality};
+}
 
 namespace detail {
 
-/// The hardware with all its GPUs; `ranks` are those of the meter's reduction, 0 where it has none.
+/// Returns the hardware with the number of GPUs filled in. `ranks` is the number of ranks of the meter's reduction; 0
+/// without a reduction.
 [[nodiscard]] inline metered_hardware with_gpus(metered_hardware on, std::uint64_t ranks) {
     if (ranks == 0) {
         if (on.gpus > 1 && on.counted == counted_for::unsaid) {
             throw error("gpus", std::to_string(on.gpus) +
-                                    " GPUs, and nothing says whose sequences the meter is given: give it the reduction "
+                                    " GPUs, but it is unknown whose sequences the meter gets: give it the reduction "
                                     "over the ranks, or say that they are those of all GPUs (counted: all_gpus)");
         }
         return on;
     }
     if (on.counted == counted_for::all_gpus) {
-        throw error("counted", "all_gpus: the meter has a reduction, which would add up what is of all GPUs already");
+        throw error(
+            "counted",
+            "is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one out");
     }
     if (on.gpus != 0 && on.gpus != ranks) {
         throw error("gpus", "must be the " + std::to_string(ranks) + " ranks that the reduction adds up, got " +
@@ -53,7 +73,7 @@ namespace detail {
     return on;
 }
 
-/// The text for a log that says whose FLOPs its numbers are, over whose GPUs.
+/// Returns a text for the log that says which ranks or GPUs the counted FLOPs cover.
 [[nodiscard]] inline std::string counted_text(const metered_hardware& on, std::uint64_t ranks) {
     const std::string gpus = std::to_string(on.gpus);
     return ranks != 0     ? "summed over " + gpus + (ranks == 1 ? " rank" : " ranks")

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,54 +13,221 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/descriptors/model_config.hpp>
-#include <floptally/input/grid_slots.hpp>
 #include <floptally/input/model_input.hpp>
-#include <floptally/input/placeholders.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/measured.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/measured.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `add_input`: a `model_input` is checked against a model and added to a tally.
+/// `add_input`: checks a `model_input` against a model and adds it to a tally.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// True where the padded view of a batch has more than the useful one.
+/// Returns the grid of latent patches that a model's autoencoder and patching make of an image or clip. `pixels` has
+/// the image's number of frames, and its height and width in pixels. Errors propose the input `instead`.
+[[nodiscard]] inline grid cells_of(const grid& pixels, const model_config& model, std::string_view field = "pixels",
+                                   std::string_view instead = "grid_thw") {
+    const auto known = std::find_if(model.towers.begin(), model.towers.end(),
+                                    [](const tower_input& tower) { return tower.pixels != 0; });
+    if (known == model.towers.end()) {
+        detail::refuse(field, {"must be absent: the spec of ", model.model_type,
+                               " does not say how pixels become a grid; use ", instead});
+    }
+    if (pixels.h % known->pixels != 0 || pixels.w % known->pixels != 0 || pixels.h == 0 || pixels.w == 0) {
+        detail::refuse(field, {"height and width must be multiples of ", known->pixels, " for ", model.model_type,
+                               ", got ", pixels.h, " x ", pixels.w});
+    }
+    if (pixels.t == 0 || (pixels.t - 1) % known->pixel_frames != 0) {
+        detail::refuse(field, {"frames must be one more than a multiple of ", known->pixel_frames, " for ",
+                               model.model_type, ", got ", pixels.t});
+    }
+    return {(pixels.t - 1) / known->pixel_frames + 1, pixels.h / known->pixels, pixels.w / known->pixels};
+}
+
+}  // namespace floptally
+
+namespace floptally::inline v0_3::detail {
+
+/// Returns a count as errors write it: "one" for 1, else its digits.
+[[nodiscard]] inline std::string counted(std::size_t each) { return each == 1 ? "one" : std::to_string(each); }
+
+/// Throws `error` unless a list of `size` numbers has `each` numbers for every grid, or `each` numbers once for all
+/// grids.
+inline void require_one_for_each(std::size_t size, std::size_t grids, std::string_view name,
+                                 const input_spelling& spelling, std::size_t each = 1) {
+    if (size != each && size != each * grids) {
+        refuse(spelling.field(name), {"must be ", counted(each), ", or ", counted(each), " for each ",
+                                      spelling.option("grid_thw"), " (", grids, "), got ", size});
+    }
+}
+
+/// Sets the lengths of the texts of all grids. `side` chooses the real or the padded size of a grid. Each grid has
+/// `each` texts. `texts` lists their lengths grid by grid, or once for all grids.
+inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts, std::string_view name,
+                      grid slotted<grid>::*side, const input_spelling& spelling, std::size_t each) {
+    constexpr std::uint32_t grid::*streams[] = {&grid::keys, &grid::second, &grid::third, &grid::fourth};
+    texts.visit([&](const auto& lengths) {
+        for (std::size_t i = 0; i < each * all.size(); ++i) {
+            const std::size_t at = lengths.size() == each ? i % each : i;
+            if (std::cmp_less(lengths[at], 0) || std::cmp_greater(lengths[at], max_sequence_length)) {
+                refuse(indexed(spelling.field(name), at), {"must be from 0 to 4294967295, got ", lengths[at]});
+            }
+            all[i / each].*side.*streams[i % each] = static_cast<std::uint32_t>(lengths[at]);
+        }
+    });
+}
+
+/// Stores in each grid the total number of cells of its condition grids.
+inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& batch, const model_config& model,
+                           const input_spelling& spelling) {
+    const std::size_t count = batch.condition_grids.size();
+    if (count == 0) {
+        return;
+    }
+    const std::string field = spelling.field("condition_grid_thw");
+    if (!takes_conditions(model.cost)) {
+        refuse(field, {"must be absent: ", model.model_type, " takes no condition grids"});
+    }
+    if (all.empty() || count % all.size() != 0) {
+        refuse(field, {"must be a multiple of the number of ", spelling.option("grid_thw"), " (", all.size(), "), got ",
+                       count});
+    }
+    const std::size_t each = count / all.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const grid& condition = batch.condition_grids[i];
+        const uint128 cells = uint128{condition.t} * condition.frame_patches() + all[i / each].real.condition;
+        if (cells > max_sequence_length) {
+            refuse(field,
+                   {"must have at most ", max_sequence_length, " cells for each grid; use smaller or fewer ones"});
+        }
+        all[i / each].real.condition = static_cast<std::uint32_t>(cells);
+        all[i / each].slot.condition = all[i / each].real.condition;
+    }
+}
+
+/// Returns the grids of a batch, each with its padded size. If the model attends to a text, each grid has the length of
+/// its text.
+[[nodiscard]] inline std::vector<slotted<grid>> grids_of(const model_input& batch, const model_config& model,
+                                                         const input_spelling& spelling) {
+    std::vector<grid> grids = batch.grids;
+    const integer_view* const texts = texts_of(batch, model);
+    const std::size_t each = texts == nullptr ? 0 : texts_of_grids(model.cost);
+    if (each != 0 && batch.images != 0) {
+        if (batch.images > texts->size()) {
+            refuse(spelling.field("images"), {"must be at most the ", texts->size(), " texts, got ", batch.images});
+        }
+        grids.insert(grids.end(), batch.images, fixed_image(model, spelling));
+    }
+    for (const grid& pixels : batch.pixels) {
+        grids.push_back(cells_of(pixels, model, spelling.field("pixels"), spelling.option("grid_thw")));
+    }
+    const std::size_t count = grids.size();
+    const std::vector<grid>& slots = batch.grids_padded;
+    if (!slots.empty()) {
+        require_one_for_each(slots.size(), count, "grid_thw_padded", spelling);
+    }
+    std::vector<slotted<grid>> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        const grid& real = grids[i];
+        all.push_back({real, slots.empty() ? real : slots[slots.size() == 1 ? 0 : i]});
+    }
+    set_conditions(all, batch, model, spelling);
+    if (each == 0) {
+        return all;
+    }
+    if (texts->size() != each * count) {
+        refuse(batch.encoder_lengths ? spelling.field("encoder_lengths") : batch.lengths.front().field,
+               {"must be ", counted(each), " for each ", spelling.option("grid_thw"), " (", count, "), got ",
+                texts->size()});
+    }
+    set_texts(all, *texts, "encoder_lengths", &slotted<grid>::real, spelling, each);
+    std::optional<integer_view> padded = batch.encoder_lengths_padded;
+    std::vector<std::uint64_t> row;
+    if (!padded && !batch.encoder_lengths && batch.lengths.front().row_length) {
+        row.push_back(*batch.lengths.front().row_length);
+        padded = row;
+    }
+    if (padded) {
+        require_one_for_each(padded->size(), count, "encoder_lengths_padded", spelling, each);
+    }
+    set_texts(all, padded.value_or(*texts), padded ? "encoder_lengths_padded" : "encoder_lengths", &slotted<grid>::slot,
+              spelling, each);
+    return all;
+}
+
+}  // namespace floptally::detail
+
+namespace floptally::inline v0_3 {
+
+/// Returns the number of text tokens of a batch that are placeholders of its images and sound. Returns 0 for a model
+/// without text.
+[[nodiscard]] inline std::uint64_t placeholder_tokens(const model_config& model, const tally& batch) {
+    checked sum(0, "placeholders");
+    if (!model.cost.masks().has(modality::text)) {
+        return sum;
+    }
+    for (const tower_input& tower : model.towers) {
+        const std::uint64_t frames = batch.get(view::useful, accumulator::count, tower.in);
+        sum += checked(tower.per_frame, "placeholders") * frames;
+        const std::uint64_t tokens = batch.get(view::useful, accumulator::tokens, tower.in);
+        sum += checked(tower.per_token, "placeholders") * tokens;
+        if (tower.per_unit != 0 && !tower.are_keys) {
+            const std::uint64_t units = batch.pairs(view::useful, tower.units);
+            sum += checked(tower.per_unit, "placeholders") * units;
+        }
+    }
+    return sum;
+}
+
+/// Throws `error` where the sequences of a batch have fewer tokens than its images and sound need placeholders.
+inline void require_placeholders(const model_config& model, const tally& batch) {
+    const std::uint64_t placeholders = placeholder_tokens(model, batch);
+    const std::uint64_t tokens = batch.get(view::useful, accumulator::tokens);
+    if (tokens < placeholders) {
+        detail::refuse("lengths",
+                       {"must include the placeholders of images and sound, ", placeholders, " tokens; got ", tokens});
+    }
+}
+
+/// True where the padded view of a batch differs from the useful view.
 [[nodiscard]] inline bool is_padded(const tally& batch) {
-    const std::span<const std::uint64_t> words = batch.words();
-    const auto padded = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-    return !std::equal(words.begin(), padded, padded);
+    const std::span<const std::uint64_t> accumulators = batch.accumulators();
+    const auto padded = accumulators.begin() + static_cast<std::ptrdiff_t>(accumulators.size() / 2);
+    return !std::equal(accumulators.begin(), padded, padded);
 }
 
 namespace detail {
 
-/// A check of a batch against a model, and its sum.
+/// Checks a batch against a model and adds it to a tally.
 class input_adder {
   public:
-    input_adder(const model_input& batch, const model_config& model, const input_spelling& words)
-        : batch_(batch), model_(model), words_(words) {}
+    input_adder(const model_input& batch, const model_config& model, const input_spelling& spelling)
+        : batch_(batch), model_(model), spelling_(spelling) {}
 
-    /// Adds the batch to a tally of the model's masks, or to another receiver of such batches.
+    /// Adds the batch to a tally with the model's masks, or to another receiver of batches.
     template <class Receiver>
     void add_to(Receiver& sum) const {
         for (const tally& counted : batch_.tallies) {
             add_counted(counted, sum);
         }
-        for (const model_input::measured_word& word : batch_.measured) {
-            const rule named = measured(word.name);
+        for (const model_input::measured_amount& amount : batch_.measured) {
+            const statistic named = measured(amount.name);
             if (!named.is_polynomial() && sum.masks().find(named) == sum.masks().size()) {
-                refuse("measured", {model_.model_type, " counts no word \"", word.name, "\""});
+                refuse("measured", {"\"", amount.name, "\" is not measured for ", model_.model_type, "; remove it"});
             }
             tally counted{sum.masks()};
-            counted.add_measured(word.name, word.useful, word.padded);
+            counted.add_measured(amount.name, {.useful = amount.useful, .padded = amount.padded});
             add_counted(counted, sum);
         }
         if (!batch_.names_any()) {
@@ -75,15 +243,17 @@ class input_adder {
             add_counted(rows.real, rows.mock, sum);
         }
         if (const auto& rows = batch_.attention_mask) {
-            rows->flags.visit([&](const auto& flags) { sum.add_attention_mask(flags, rows->rows, rows->columns); });
+            rows->flags.visit([&](const auto& flags) {
+                sum.add_attention_mask(flags, {.rows = rows->rows, .columns = rows->columns});
+            });
         }
         if (batch_.boundaries) {
             batch_.boundaries->add_to(sum);
         }
         add_sequences(sum);
-        sum.add(listed_samples(grids_of(batch_, model_, words_)));
+        sum.add(listed_samples(grids_of(batch_, model_, spelling_)));
         if (batch_.images != 0 && texts_of_grids(model_.cost) == 0) {
-            sum.add(equal_samples(fixed_image(model_, words_), batch_.images));
+            sum.add(equal_samples(fixed_image(model_, spelling_), batch_.images));
         }
         if (batch_.audio_frames) {
             batch_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
@@ -91,7 +261,7 @@ class input_adder {
     }
 
   private:
-    /// Adds a part that was counted before, as real and as mock sequences.
+    /// Adds already counted sequences: the tally of the real ones and the tally of the mock ones.
     template <class Receiver>
     static void add_counted(const tally& real, const tally& mock, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {
@@ -99,10 +269,11 @@ class input_adder {
         } else if constexpr (std::is_constructible_v<Receiver, const tally&, const tally&>) {
             sum += Receiver(real, mock);
         } else {
-            refuse_counted("the sequences of it are no longer known");
+            refuse_counted("its sequences are no longer known");
         }
     }
-    /// Adds a part that was counted before, whose mock sequences are no longer known: without padding there are none.
+    /// Adds already counted sequences, real and mock in one tally. If the tally has padding, it cannot be split into
+    /// real and mock; a receiver that needs the split then throws.
     template <class Receiver>
     static void add_counted(const tally& counted, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {
@@ -113,17 +284,19 @@ class input_adder {
             add_counted(counted, tally{counted.masks()}, sum);
         }
     }
-    [[noreturn]] static void refuse_counted(const char* why) { detail::refuse("tally", {"was counted before: ", why}); }
-    [[noreturn]] void refuse(std::string_view name, std::initializer_list<piece> problem) const {
-        detail::refuse(words_.field(name), problem);
+    [[noreturn]] static void refuse_counted(const char* why) {
+        detail::refuse("tally", {"is already counted, and ", why, "; pass the batch itself"});
     }
-    [[nodiscard]] std::string option(std::string_view name) const { return words_.option(name); }
+    [[noreturn]] void refuse(std::string_view name, std::initializer_list<piece> problem) const {
+        detail::refuse(spelling_.field(name), problem);
+    }
+    [[nodiscard]] std::string option(std::string_view name) const { return spelling_.option(name); }
     [[nodiscard]] const mask_set& masks() const { return model_.cost.masks(); }
 
     void require_towers() const {
-        const auto require = [&](bool given, modality which, std::string_view name) {
-            if (given && !masks().has(which)) {
-                refuse(name, {model_.model_type, " has no ", name_of(which), " tower"});
+        const auto require = [&](bool is_present, modality which, std::string_view name) {
+            if (is_present && !masks().has(which)) {
+                refuse(name, {"must be absent: ", model_.model_type, " has no ", name_of(which), " tower"});
             }
         };
         require(!batch_.grids.empty(), modality::vision, "grid_thw");
@@ -137,8 +310,8 @@ class input_adder {
         if (masks().has(modality::text)) {
             return;
         }
-        const auto require_absent = [&](bool given, std::string_view name) {
-            if (given) {
+        const auto require_absent = [&](bool is_present, std::string_view name) {
+            if (is_present) {
                 detail::refuse(name, {model_.model_type, " has no text; use ", option("grid_thw"), ", ",
                                       option("images"), " or ", option("audio_frames")});
             }
@@ -146,49 +319,64 @@ class input_adder {
         for (const model_input::list& list : batch_.lengths) {
             require_absent(true, list.field);
         }
-        require_absent(batch_.boundaries.has_value(), words_.field("cu_seqlens"));
-        require_absent(batch_.attention_mask.has_value(), words_.field("attention_mask"));
-        require_absent(!batch_.new_tokens.empty(), words_.field("new_tokens"));
-        require_absent(!batch_.requests.empty(), words_.field("requests"));
-        require_absent(!batch_.sequences.empty(), words_.field("sequences"));
+        require_absent(batch_.boundaries.has_value(), spelling_.field("cu_seqlens"));
+        require_absent(batch_.attention_mask.has_value(), spelling_.field("attention_mask"));
+        require_absent(!batch_.new_tokens.empty(), spelling_.field("new_tokens"));
+        require_absent(!batch_.requests.empty(), spelling_.field("requests"));
+        require_absent(!batch_.sequences.empty(), spelling_.field("sequences"));
     }
 
-    /// An encoder-decoder needs both sides, and no other model has a second one.
+    /// Throws `error` if the encoder's or the decoder's input is missing, or if a model without an encoder gets input
+    /// for one.
     void require_sides() const {
         const bool needed = has_encoder(model_.cost);
-        const bool given = batch_.encoder_lengths.has_value();
+        const bool has_lengths = batch_.encoder_lengths.has_value();
         if (const std::size_t texts = texts_of_grids(model_.cost); texts != 0) {
             if (texts_of(batch_, model_) == nullptr) {
-                refuse("encoder_lengths", {"is missing; ", model_.model_type, " attends ", texts == 1 ? "a text, " : "",
-                                           texts == 1 ? "" : std::to_string(texts) + " texts, ",
-                                           "whose tokens are given for each ", option("grid_thw")});
+                refuse("encoder_lengths",
+                       {"is missing; ", model_.model_type, " attends to ",
+                        texts == 1 ? "a text" : std::to_string(texts) + " texts", "; give ",
+                        texts == 1 ? "its number" : "their numbers", " of tokens for each ", option("grid_thw")});
+            }
+            if (batch_.encoder_row_length) {
+                refuse("encoder_row_length", {"must be absent: texts of ", model_.model_type, " are padded to ",
+                                              option("encoder_lengths_padded")});
             }
             return;
         }
         if (batch_.encoder_lengths_padded) {
-            refuse("encoder_lengths_padded", {model_.model_type, " has no grids with a text"});
+            refuse("encoder_lengths_padded",
+                   {"must be absent: the grids of ", model_.model_type, " have no text",
+                    needed ? text_of({"; the length that its encoder's rows are padded to is ",
+                                      option("encoder_row_length")})
+                           : std::string()});
         }
-        const std::string decoder = text_of({option("lengths"), " are its decoder's"});
+        if (batch_.encoder_row_length && (!needed || encodes_sound(model_))) {
+            refuse("encoder_row_length", {"must be absent: ", model_.model_type, " has no encoder of text"});
+        }
+        const auto decoder = [&] { return text_of({option("lengths"), " are those of its decoder"}); };
         if (encodes_sound(model_)) {
-            if (given) {
-                refuse("encoder_lengths",
-                       {"follow from ", option("audio_frames"), "; ", model_.model_type, " has an encoder of sound"});
+            if (has_lengths) {
+                refuse("encoder_lengths", {"must be absent: they follow from ", option("audio_frames"),
+                                           ", since the encoder of ", model_.model_type, " takes sound"});
             }
             if (!batch_.audio_frames) {
-                refuse("audio_frames", {"is missing; ", model_.model_type, " has an encoder of sound, and ", decoder});
+                refuse("audio_frames",
+                       {"must be passed: the encoder of ", model_.model_type, " takes sound, and ", decoder()});
             }
-        } else if (needed && !given) {
-            refuse("encoder_lengths", {"is missing; ", model_.model_type, " has an encoder, and ", decoder});
+        } else if (needed && !has_lengths) {
+            refuse("encoder_lengths", {"must be passed: ", model_.model_type, " has an encoder, and ", decoder()});
         }
-        if (!needed && given) {
-            refuse("encoder_lengths", {model_.model_type, " has no encoder beside its decoder"});
+        if (!needed && has_lengths) {
+            refuse("encoder_lengths", {"must be absent: ", model_.model_type, " has no encoder"});
         }
         if (needed && batch_.lengths.size() != 1) {
-            refuse("encoder_lengths", {"needs ", words_.one_list_of_lengths});
+            refuse("encoder_lengths", {"needs ", spelling_.one_list_of_lengths});
         }
-        const auto require_absent = [&](bool is_given, std::string_view name) {
-            if (needed && is_given) {
-                refuse(name, {"has no tokens on the encoder's side; use ", option("lengths")});
+        const auto require_absent = [&](bool is_present, std::string_view name) {
+            if (needed && is_present) {
+                refuse(name, {"does not give the lengths of the encoder's sequences; use ", option("lengths"), " and ",
+                              option("encoder_lengths")});
             }
         };
         require_absent(batch_.boundaries.has_value(), "cu_seqlens");
@@ -201,23 +389,31 @@ class input_adder {
         }
     }
 
-    /// Adds lengths, each with its tokens on the encoder's side or its clip of sound where the model has an encoder.
+    /// Adds sequences by their lengths. If the model has an encoder, each sequence also gets its encoder length or its
+    /// sound clip.
     template <class Receiver>
     void add_lengths(const model_input::list& list, Receiver& sum) const {
-        if (list.row_length && has_encoder(model_.cost)) {
-            refuse("row_length", {model_.model_type, " has an encoder, whose rows would need a length too; use ",
-                                  option("lengths"), " alone"});
-        }
         list.lengths.visit([&](const auto& lengths) {
             if (encodes_sound(model_)) {
-                sum.add_encoder_decoder(lengths, keys_of_clips(list), list.field);
+                add_both_sides(list, lengths, keys_of_clips(list), sum);
             } else if (batch_.encoder_lengths && texts_of_grids(model_.cost) == 0) {
-                batch_.encoder_lengths->visit(
-                    [&](const auto& other) { sum.add_encoder_decoder(lengths, other, list.field); });
-            } else if (list.row_length) {
-                sum.add_padded(lengths, *list.row_length, list.field);
+                batch_.encoder_lengths->visit([&](const auto& other) { add_both_sides(list, lengths, other, sum); });
             } else {
-                sum.add_lengths(lengths, list.field);
+                with_renamed_field("lengths", list.field, [&] {
+                    list.row_length ? sum.add_padded(lengths, *list.row_length) : sum.add_lengths(lengths);
+                });
+            }
+        });
+    }
+
+    template <class Lengths, class Keys, class Receiver>
+    void add_both_sides(const model_input::list& list, const Lengths& lengths, const Keys& keys, Receiver& sum) const {
+        require_as_many(lengths.size(), list.field, keys.size(), "encoder_lengths");
+        with_renamed_field("lengths", list.field, [&] {
+            if (list.row_length || batch_.encoder_row_length) {
+                sum.add_encoder_decoder(lengths, keys, {list.row_length, batch_.encoder_row_length});
+            } else {
+                sum.add_encoder_decoder(lengths, keys);
             }
         });
     }
@@ -241,43 +437,51 @@ class input_adder {
 
     template <class Receiver>
     void add_sequences(Receiver& sum) const {
-        if (!batch_.sequences.empty() && std::none_of(masks().begin(), masks().end(), [](const rule& mask) {
-                return mask.is<mask_rules::hstu>() || mask.is<unit_rules::hstu_part>();
+        if (!batch_.sequences.empty() && std::none_of(masks().begin(), masks().end(), [](const statistic& mask) {
+                return mask.is<mask_statistics::hstu>() || mask.is<unit_statistics::hstu_part>();
             })) {
-            refuse("sequences", {model_.model_type, " has no HSTU mask, which sees contextual tokens and targets; use ",
-                                 option("lengths")});
+            refuse("sequences", {"must be absent: ", model_.model_type,
+                                 " has no HSTU mask of contextual tokens and targets; use ", option("lengths")});
         }
         for (const std::vector<sequence>* list : {&batch_.sequences, &batch_.new_tokens}) {
             sum.add(listed_samples(*list));
         }
         if (!batch_.requests.empty()) {
-            sum.add(request_passes(batch_.requests, batch_.prefill_chunk, words_.field("requests")));
+            with_renamed_field("requests", spelling_.field("requests"),
+                               [&] { sum.add(request_passes(batch_.requests, batch_.prefill_chunk)); });
         }
     }
 
     const model_input& batch_;
     const model_config& model_;
-    const input_spelling& words_;
+    const input_spelling& spelling_;
 };
+
+/// Like `add_input`, for an empty receiver. Where that throws, the receiver may have a part of the batch.
+template <class Receiver>
+void fill_with_input(const model_input& batch, const model_config& model, Receiver& empty,
+                     const input_spelling& spelling = plain_spelling) {
+    input_adder(batch, model, spelling).add_to(empty);
+    if (batch.names_any()) {
+        if constexpr (std::is_same_v<Receiver, tally>) {
+            require_placeholders(model, empty);
+        } else {
+            require_placeholders(model, empty.total());
+        }
+    }
+}
 
 }  // namespace detail
 
-/// Adds a batch to a tally with the masks of the model, or to another receiver (`split_tally`, `masked_tiles`). A batch
-/// that the model cannot take is an error and adds nothing.
+/// Adds a batch to a tally with the masks of the model, or to another receiver (`split_tally`, `masked_tiles`). Throws
+/// `error` and adds nothing where the model cannot take the batch.
 template <class Receiver>
 void add_input(const model_input& batch, const model_config& model, Receiver& sum,
-               const input_spelling& words = plain_spelling) {
-    Receiver added = sum;
-    added.clear();
-    detail::input_adder(batch, model, words).add_to(added);
-    if (batch.names_any()) {
-        if constexpr (std::is_same_v<Receiver, tally>) {
-            require_placeholders(model, added);
-        } else {
-            require_placeholders(model, added.total());
-        }
-    }
-    sum += added;
+               const input_spelling& spelling = plain_spelling) {
+    Receiver result = sum;
+    result.clear();
+    detail::fill_with_input(batch, model, result, spelling);
+    sum += result;
 }
 
 }  // namespace floptally

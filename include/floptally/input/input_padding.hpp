@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include <floptally/batch/adds_batches.hpp>
-#include <floptally/batch/sample_checks.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/count/flop_counter.hpp>
@@ -17,16 +15,16 @@
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/input/add_input.hpp>
 #include <floptally/input/model_input.hpp>
-#include <floptally/rules/mask_set.hpp>
+#include <floptally/statistics/mask_set.hpp>
 
 /// @file
-/// The FLOPs of padding by cause, for a batch as a user names it.
+/// Counts the FLOPs of the padding in a `model_input`, by cause.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// A receiver that keeps only the slots without a real token. They are few, and the batch less them is the rest.
+/// Counts only mock sequences: slots without a real token. The caller subtracts them from the tally of the whole batch.
 class mock_samples : public adds_batches<mock_samples> {
   public:
     explicit mock_samples(const mask_set& masks) : sum_(masks) {}
@@ -54,29 +52,32 @@ class mock_samples : public adds_batches<mock_samples> {
 
 }  // namespace detail
 
-/// The FLOPs of padding in `batch`, to which `input` was added, by cause. None where nothing is padded, or where a part
-/// that was counted before is padded, whose real sequences are no longer known. A padded batch is counted once more.
+/// Returns the FLOPs of padding by cause. `batch` is the tally that `input` was added to. Returns nothing if nothing is
+/// padded. Returns nothing also if `input` has a padded tally, because its real and mock sequences cannot be told
+/// apart. A padded batch is counted a second time here, which takes as long as the first.
 [[nodiscard]] inline std::optional<padding_flops> padding_of(const model_input& input, const model_config& model,
                                                              const flop_counter& as, const tally& batch,
-                                                             const input_spelling& words = plain_spelling) {
+                                                             const input_spelling& spelling = plain_spelling) {
     if (!is_padded(batch)) {
-        if (as.total(batch) == as.total(batch, view::padded)) {
+        if (as.total_flops(batch) == as.total_flops(batch, view::padded)) {
             return {};
         }
-        return padding_of(as, {batch, tally{batch.masks()}});  // the vocabulary is padded
+        return padding_of(as, {batch, tally{batch.masks()}});  // only the vocabulary is padded, no sequence
     }
-    const auto is_more = [](const model_input::measured_word& word) { return word.useful != word.padded; };
+    const auto is_padded_amount = [](const model_input::measured_amount& amount) {
+        return amount.useful != amount.padded;
+    };
     if (std::any_of(input.tallies.begin(), input.tallies.end(), is_padded) ||
-        std::any_of(input.measured.begin(), input.measured.end(), is_more)) {
+        std::any_of(input.measured.begin(), input.measured.end(), is_padded_amount)) {
         return {};
     }
     detail::mock_samples mocks{batch.masks()};
-    detail::input_adder(input, model, words).add_to(mocks);
-    const std::span<const std::uint64_t> all = batch.words();
-    const std::span<const std::uint64_t> of_mocks = mocks.sum().words();
+    detail::input_adder(input, model, spelling).add_to(mocks);
+    const std::span<const std::uint64_t> all = batch.accumulators();
+    const std::span<const std::uint64_t> of_mocks = mocks.sum().accumulators();
     std::vector<std::uint64_t> real(all.size());
     std::transform(all.begin(), all.end(), of_mocks.begin(), real.begin(), std::minus<>{});
-    return padding_of(as, {tally::from_words(batch.masks(), real), mocks.sum()});
+    return padding_of(as, {batch.with_accumulators(real), mocks.sum()});
 }
 
 }  // namespace floptally

@@ -12,59 +12,59 @@
 #include <vector>
 
 #include <floptally/batch/decoding.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/integer_view.hpp>
-#include <floptally/batch/length_refusals.hpp>
-#include <floptally/batch/packed.hpp>
+#include <floptally/batch/length_sums.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_config.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/other_side_masks.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/other_side_masks.hpp>
+#include <floptally/statistics/sequence.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A batch as a user names it, for the program and the Python module.
+/// `model_input`: a batch as the command line and the Python module take it.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A caller's spelling of the inputs: `field` is the FIELD of an error, `option` is used within its text. Both are
-/// given the names of `model_input`.
+/// The names that errors use for the inputs. Both functions take the name of a member of `model_input`. `field` returns
+/// the field that the error names. `option` returns what the user should pass, for the text of the error: "--lengths".
 struct input_spelling {
     std::string (*field)(std::string_view name);
     std::string (*option)(std::string_view name);
     std::string_view one_list_of_lengths;
 };
 
-/// The spelling of function arguments, which are called as in `model_input`.
+/// Names each input like the member of `model_input`. Fits the arguments of Python functions.
 inline constexpr input_spelling plain_spelling{[](std::string_view name) { return std::string(name); },
                                                [](std::string_view name) { return std::string(name); }, "lengths"};
 
-/// A batch as a user names it. Lengths and flags are views, and not copied.
+/// A batch as the command line and the Python module take it. Lengths and flags are views of the caller's arrays.
 struct model_input {
-    /// A list of sequences by their lengths; `field` is its name in errors.
+    /// Lengths of sequences. `field` is their name in errors.
     struct list {
         std::string field = "lengths";
         integer_view lengths;
-        std::optional<std::uint64_t> row_length{};  ///< length of the rows that they are padded to, if they are
+        std::optional<std::uint64_t> row_length{};  ///< the length that all sequences are padded to; empty: no padding
     };
-    /// The rows of an attention mask, with the flag 1 for a real token.
+    /// An attention mask [B, S], row by row. The flag of a real token is 1.
     struct flag_rows {
         integer_view flags;
         std::size_t rows = 0;
         std::size_t columns = 0;
     };
-    /// Boundaries of a packed row. The real sequences come first: they are `num_real_seqs`, or have the boundaries
-    /// `cu_seqlens_real`, which are fewer where mock sequences follow.
+    /// Boundaries of a pack. The real sequences come first, mock sequences follow. `num_real_seqs` or the shorter list
+    /// `cu_seqlens_real` says how many are real.
     struct packed {
         integer_view cu_seqlens;
         std::optional<integer_view> cu_seqlens_padded{};
         std::size_t num_real_seqs = all_sequences;
         std::optional<integer_view> cu_seqlens_real{};
 
-        /// Adds the row as a source (batch/packed.hpp) to a tally, or to another receiver of sources.
+        /// Adds the pack as a source (batch/formats.hpp) to a tally, or to another receiver of sources.
         template <class Receiver>
         void add_to(Receiver& sum) const {
             if (cu_seqlens_real) {
@@ -76,7 +76,7 @@ struct model_input {
                 }
                 require_beginning();
             }
-            // Without padding or mock sequences both views are one sum.
+            // Without padding or mock sequences the useful and the padded view are equal.
             if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
                 cu_seqlens.visit([&](const auto& all) { sum.add(packed_sequences(all)); });
                 return;
@@ -104,8 +104,7 @@ struct model_input {
             }
         }
 
-        /// Throws where `cu_seqlens_real` is not the beginning of `cu_seqlens`, beside slots with boundaries of their
-        /// own.
+        /// Throws where `cu_seqlens_real` is not a prefix of `cu_seqlens`. Needed where `cu_seqlens_padded` is there.
         void require_beginning() const {
             in_slots(*cu_seqlens_real, cu_seqlens, [](const auto& real, const auto& all) {
                 if (real.size() > all.size()) {
@@ -114,7 +113,7 @@ struct model_input {
                 for (std::size_t i = 0; i < real.size(); ++i) {
                     if (!std::cmp_equal(real[i], all[i])) {
                         detail::refuse(indexed("cu_seqlens_real", i),
-                                       {"must be as in cu_seqlens, ", all[i], ", got ", real[i]});
+                                       {"must equal the boundary of cu_seqlens, ", all[i], ", got ", real[i]});
                     }
                 }
             });
@@ -123,37 +122,43 @@ struct model_input {
 
     std::vector<list> lengths{};
     std::optional<packed> boundaries{};
-    /// One for each of the lengths, or of a diffusion model's grids; of one that takes several texts as many for each.
+    /// Encoder-decoder: the encoder length of each sequence. Diffusion model: the text lengths of each grid, as many
+    /// for a grid as the model takes texts.
     std::optional<integer_view> encoder_lengths{};
-    std::optional<integer_view> encoder_lengths_padded{};  ///< those that texts of grids are padded to, or one for all
-    std::vector<sequence> sequences{};                     ///< HSTU sequences, with context and targets
-    std::vector<sequence> new_tokens{};                    ///< new tokens after a cached past
-    std::vector<request> requests{};                       ///< prefilled and decoded
-    std::uint32_t prefill_chunk = whole_prompt;            ///< tokens of their prompts in a pass
+    /// Encoder-decoder: the length that the encoder's rows are padded to; empty: no padding.
+    std::optional<std::uint64_t> encoder_row_length{};
+    /// Padded text lengths, grid by grid or once for all grids; empty: no padding.
+    std::optional<integer_view> encoder_lengths_padded{};
+    std::vector<sequence> sequences{};           ///< HSTU sequences, with context and targets
+    std::vector<sequence> new_tokens{};          ///< sequences of new tokens after a cached prefix
+    std::vector<request> requests{};             ///< inference requests: prompts to prefill and tokens to decode
+    std::uint32_t prefill_chunk = whole_prompt;  ///< maximum number of prompt tokens of a request in one forward pass
     std::vector<grid> grids{};
-    std::vector<grid> pixels{};  ///< frames, height and width of pictures or clips, of which a page knows the grids
-    std::vector<grid> grids_padded{};     ///< those that the grids are padded to, or one for all; empty: none is padded
-    std::vector<grid> condition_grids{};  ///< that the grids are made from: as many for each, in their order
+    /// Images or clips: frames, height and width in pixels; the model's spec gives the patch size.
+    std::vector<grid> pixels{};
+    std::vector<grid> grids_padded{};     ///< padded size of each grid, or one size for all grids; empty: no padding
+    std::vector<grid> condition_grids{};  ///< input images of image editing, grid by grid, equally many for each grid
     std::uint64_t images = 0;             ///< number of images of the fixed size that the config states
     std::optional<integer_view> audio_frames{};
     std::optional<flag_rows> attention_mask{};
-    /// Rows that an attention mask counted before: those with a real token, and those without.
+    /// Rows of an attention mask that are already counted: `real` have a real token, `mock` have only padding.
     struct counted_rows {
         std::string field;
         tally real;
         tally mock;
     };
     std::vector<counted_rows> rows{};
-    /// A word that the caller measured, by its name (rules/measured.hpp).
-    struct measured_word {
+    /// A count that the caller measured instead of deriving it from lengths, such as "logits"
+    /// (statistics/measured.hpp).
+    struct measured_amount {
         std::string name;
         std::uint64_t useful = 0;
         std::uint64_t padded = 0;
     };
-    std::vector<measured_word> measured{};
-    std::vector<tally> tallies{};  ///< parts that were counted before, with all towers of the model
+    std::vector<measured_amount> measured{};
+    std::vector<tally> tallies{};  ///< already counted parts of the batch; their masks must be those of the model
 
-    /// How many formats of samples the batch names.
+    /// The number of members that describe samples.
     [[nodiscard]] std::ptrdiff_t formats() const {
         const bool named[] = {!lengths.empty(),
                               !rows.empty(),
@@ -161,6 +166,7 @@ struct model_input {
                               boundaries.has_value(),
                               encoder_lengths.has_value(),
                               encoder_lengths_padded.has_value(),
+                              encoder_row_length.has_value(),
                               !sequences.empty(),
                               !new_tokens.empty(),
                               !requests.empty(),
@@ -172,15 +178,16 @@ struct model_input {
                               audio_frames.has_value()};
         return std::count(std::begin(named), std::end(named), true);
     }
-    /// True where the batch names samples, which a model may be unable to take.
+    /// True if the batch has samples in any form except tallies and measured amounts.
     [[nodiscard]] bool names_any() const { return formats() != 0; }
-    /// True where the batch is requests and nothing else.
+    /// True if `requests` are the only samples of the batch.
     [[nodiscard]] bool has_requests_alone() const {
         return !requests.empty() && formats() == 1 && measured.empty() && tallies.empty();
     }
 };
 
-/// An HSTU sequence of contextual tokens, history and targets, `target_group` targets in a group.
+/// Returns an HSTU sequence of contextual tokens, history and targets. Each group has `target_group` targets. Throws an
+/// `error` that names `field` if the sequence exceeds 2^32 - 1 tokens.
 [[nodiscard]] inline sequence hstu_sequence(std::uint32_t context, std::uint32_t history, std::uint32_t targets,
                                             std::uint32_t target_group, std::string_view field) {
     const std::uint64_t length = std::uint64_t{context} + history + targets;
@@ -195,44 +202,46 @@ struct model_input {
 
 namespace detail {
 
-/// True where some of the work over samples of a modality is over tokens of their other side.
+/// True if some work on samples of a modality attends to other tokens that belong to the sample: an encoder's output
+/// for text, a text for a grid.
 [[nodiscard]] inline bool reads_other_side_in(const cost& model, modality which) {
-    return std::any_of(model.rows().begin(), model.rows().end(), [&](const cost_row& row) {
-        return row.in == which && (row.what == statistic::keys ||
-                                   (row.what == statistic::pairs && model.masks()[row.mask].reads_other_side()));
+    return std::any_of(model.entries().begin(), model.entries().end(), [&](const cost_entry& entry) {
+        return entry.in == which && (entry.what == accumulator::keys || (entry.what == accumulator::pairs &&
+                                                                         model.masks()[entry.mask].reads_other_side()));
     });
 }
 
 }  // namespace detail
 
-/// True where some of the work is over the tokens of an encoder.
+/// True where the model attends to the output of an encoder.
 [[nodiscard]] inline bool has_encoder(const cost& model) { return detail::reads_other_side_in(model, modality::text); }
 
 namespace detail {
 
-/// The streams of tokens that some of the work over grids reads (`token_stream`).
+/// Returns which kinds of tokens the work on grids reads, one bit for each `token_stream`.
 [[nodiscard]] inline std::uint64_t streams_of_grids(const cost& model) {
     std::uint64_t all = 0;
-    for (const cost_row& row : model.rows()) {
-        if (row.in == modality::vision && row.what == statistic::pairs) {
-            const mask& over = model.masks()[row.mask];
-            all |= over.is<unit_rules::joint_tokens>()  ? over.as<unit_rules::joint_tokens>().queries()
-                   : over.is<mask_rules::joint_pairs>() ? over.as<mask_rules::joint_pairs>().queries() |
-                                                              over.as<mask_rules::joint_pairs>().seen_streams()
-                   : over.is<unit_rules::stream_powers>() ? over.as<unit_rules::stream_powers>().streams()
-                                                          : 0;
+    for (const cost_entry& entry : model.entries()) {
+        if (entry.in == modality::vision && entry.what == accumulator::pairs) {
+            const mask& over = model.masks()[entry.mask];
+            all |= over.is<unit_statistics::joint_tokens>() ? over.as<unit_statistics::joint_tokens>().queries()
+                   : over.is<mask_statistics::joint_pairs>()
+                       ? over.as<mask_statistics::joint_pairs>().queries() |
+                             over.as<mask_statistics::joint_pairs>().seen_streams()
+                   : over.is<unit_statistics::stream_powers>() ? over.as<unit_statistics::stream_powers>().streams()
+                                                               : 0;
         }
     }
     return all;
 }
-[[nodiscard]] inline bool has_stream(std::uint64_t all, token_stream one) {
-    const std::uint64_t first = static_cast<std::uint64_t>(one);
-    return (all & (one == token_stream::second || one == token_stream::third ? 3 * first : first)) != 0;
+[[nodiscard]] inline bool has_stream(std::uint64_t all, token_stream stream) {
+    const std::uint64_t first = static_cast<std::uint64_t>(stream);
+    return (all & (stream == token_stream::second || stream == token_stream::third ? 3 * first : first)) != 0;
 }
 
 }  // namespace detail
 
-/// How many texts each grid has, as in a diffusion model.
+/// Returns how many texts the model takes for each grid: 0 to 4. Only some models, such as diffusion models, take any.
 [[nodiscard]] inline std::size_t texts_of_grids(const cost& model) {
     const std::uint64_t all = detail::streams_of_grids(model);
     return detail::has_stream(all, token_stream::fourth)                                                         ? 4
@@ -242,8 +251,8 @@ namespace detail {
                                                                                                                  : 0;
 }
 
-/// The lengths of the texts of a batch's grids: as they are named, or where a model reads each text as a sequence too
-/// (Grounding DINO), those of its sequences; null where it has none.
+/// Returns the text lengths of a batch's grids: `encoder_lengths` if they are given. Otherwise, for a model that also
+/// reads each text as a sequence (Grounding DINO), the lengths of the sequences. Returns null if neither applies.
 [[nodiscard]] inline const integer_view* texts_of(const model_input& batch, const model_config& model) {
     const bool meets_text = std::any_of(model.towers.begin(), model.towers.end(),
                                         [](const tower_input& tower) { return tower.meets_text; });
@@ -251,25 +260,26 @@ namespace detail {
     return batch.encoder_lengths ? &*batch.encoder_lengths : are_lengths ? &batch.lengths.front().lengths : nullptr;
 }
 
-/// True where a grid can be made from others, of which it has the tokens too.
+/// True if the model also attends to condition grids, the input images of image editing.
 [[nodiscard]] inline bool takes_conditions(const cost& model) {
     return detail::has_stream(detail::streams_of_grids(model), token_stream::condition);
 }
 
-/// True where the model's encoder takes sound.
+/// True if the model's encoder takes sound.
 [[nodiscard]] inline bool encodes_sound(const model_config& model) {
     return std::any_of(model.towers.begin(), model.towers.end(),
                        [](const tower_input& tower) { return tower.are_keys; });
 }
 
-/// The image of fixed size that the config states, or an error.
-[[nodiscard]] inline grid fixed_image(const model_config& model, const input_spelling& words = plain_spelling) {
+/// Returns the image size that the config states. Throws an `error` that names `images` if the config states none.
+[[nodiscard]] inline grid fixed_image(const model_config& model, const input_spelling& spelling = plain_spelling) {
     for (const tower_input& tower : model.towers) {
         if (tower.image) {
             return *tower.image;
         }
     }
-    detail::refuse("images", {model.model_type, " states no size of its images; use ", words.option("grid_thw")});
+    detail::refuse("images", {"need a fixed image size, and the config of ", model.model_type, " states none; use ",
+                              spelling.option("grid_thw")});
 }
 
 }  // namespace floptally

@@ -12,11 +12,11 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Integers that never wrap: an overflow is an error of the compiler in a constant expression, `overflow` at run time.
+/// Integers that never wrap. An overflow is a compile error in a constant expression and throws `overflow` at run time.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// An unsigned integer of 128 bits, which wraps.
+/// An unsigned integer of 128 bits. It wraps on overflow.
 __extension__ typedef unsigned __int128 uint128;
 
 namespace detail {
@@ -24,17 +24,19 @@ namespace detail {
 template <class T>
 concept integer_of_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t);
 
-/// Throws `overflow`; not inline, out of the way of results that fit.
+/// Throws `overflow` for a result that does not fit. Not inlined, so that results that fit stay fast.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_overflow(std::uint64_t a, const char* operation,
                                                                   std::uint64_t b, std::string_view field) {
     throw overflow(field, text_of({a, operation, b, " does not fit 64 bits"}));
 }
 
-/// The smaller of two: std::min without <algorithm>, a fifth of the umbrella's compile time.
+/// Returns the smaller of two integers. Replaces std::min, since <algorithm> takes a fifth of the compile time of
+/// floptally.hpp.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
     return a < b ? a : b;
 }
-/// The larger of two, likewise. g++ 12 compares a bare ?: of narrow integers in 32 bits.
+/// Returns the larger of two integers. Replaces std::max. Use it instead of a bare `?:`, because g++ 12 compares narrow
+/// integers there in 32 bits.
 template <class N>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const N& larger(const N& a, const N& b) {
     return a < b ? b : a;
@@ -44,21 +46,21 @@ template <class N>
 
 /// An unsigned 64-bit integer whose sums and products never wrap.
 ///
-/// A formula reads as in its comment: `2 * checked(num_heads, "attention.qkv") * head_dim`. Where a sum or product does
-/// not fit 64 bits, `overflow` names the field, which a result has from its left checked operand; in a constant
-/// expression that is an error of the compiler. C++ multiplies from left to right: of a product's first two factors one
-/// is checked. All else is done with the `std::uint64_t` that it becomes where one is asked for.
+/// A formula reads as in its comment: `2 * checked(num_heads, "attention.qkv") * head_dim`. If a sum or product does
+/// not fit 64 bits, the operation throws `overflow` with the field of its left checked operand. In a constant
+/// expression this is a compile error. C++ multiplies from left to right, so one of a product's first two factors must
+/// be checked. For other operations a checked integer converts to `std::uint64_t`.
 ///
-/// It refers to the text of the field. Host only: device code cannot throw and uses total functions with a sticky error
-/// word.
+/// Keeps a view of the field's text, not a copy. For host code only, since device code cannot throw: kernels call
+/// functions that accept every input, and set a sticky error word.
 class checked {
   public:
-    /// The integer, and the field that an overflow names.
+    /// Takes the integer and the field that an overflow names.
     constexpr checked(std::uint64_t value, std::string_view field) noexcept : value_(value), field_(field) {}
 
-    /// The plain integer; no narrower one, which `large ? sum : 0` would otherwise be.
+    /// Converts to the plain integer, but not to a narrower type: `large ? sum : 0` would otherwise convert to int.
     template <std::same_as<std::uint64_t> Integer>
-    constexpr operator Integer() const noexcept {  // NOLINT(google-explicit-constructor): it is one
+    constexpr operator Integer() const noexcept {  // NOLINT(google-explicit-constructor): an integer
         return value_;
     }
 
@@ -85,7 +87,7 @@ class checked {
         return *this;
     }
 
-    /// A plain sum does not become checked by what is added to it.
+    /// Deleted: adding a checked integer to a plain sum would not check the sum.
     template <std::integral Integer>
     friend constexpr Integer& operator+=(Integer&, const checked&) = delete;
 
@@ -109,7 +111,7 @@ class checked {
     std::string_view field_;
 };
 
-/// The decimal digits of a 128-bit integer.
+/// Returns the decimal digits of a 128-bit integer.
 [[nodiscard]] inline std::string to_string(uint128 value) {
     char digits[39];
     std::size_t at = sizeof digits;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include <floptally/integer/checked.hpp>
@@ -10,22 +12,32 @@
 /// @file
 /// A number of FLOPs: an exact unsigned integer of 128 bits.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A number of floating-point operations, exact.
+namespace detail {
+
+/// An integer that FLOPs can be compared with: any integral type except `bool` and `char`.
+template <class T>
+concept compared_integer = std::same_as<T, uint128> ||
+    (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>);
+
+}  // namespace detail
+
+/// An exact number of floating-point operations.
 ///
-/// One multiply-add is two FLOPs. Llama-3.1-405B on a batch of 16M tokens already passes 2^64, hence 128 bits.
-/// It does not mix with plain integers (`flops + 1` does not compile): a count of tokens is not a count of FLOPs.
-/// Sums and products are checked and throw `overflow`.
+/// One multiply-add is two FLOPs. Llama-3.1-405B on a batch of 16M tokens exceeds 2^64, hence 128 bits. The number
+/// compares with integers (`work.total() == 421'651'971'833'856`) and prints as an integer (`std::cout <<
+/// work.total()`). Only FLOPs can be added to FLOPs: `flops + 1` does not compile, since a count of tokens is not a
+/// count of FLOPs. Sums and products throw `overflow` above 128 bits.
 class flops {
   public:
     constexpr flops() = default;
     constexpr explicit flops(uint128 value) noexcept : value_(value) {}
 
     [[nodiscard]] constexpr uint128 value() const noexcept { return value_; }
-    /// The upper 64 bits.
+    /// Returns the upper 64 bits.
     [[nodiscard]] constexpr std::uint64_t high() const noexcept { return static_cast<std::uint64_t>(value_ >> 64); }
-    /// The lower 64 bits.
+    /// Returns the lower 64 bits.
     [[nodiscard]] constexpr std::uint64_t low() const noexcept { return static_cast<std::uint64_t>(value_); }
 
     constexpr flops& operator+=(flops other) {
@@ -39,7 +51,7 @@ class flops {
 
     [[nodiscard]] friend constexpr flops operator+(flops a, flops b) { return a += b; }
 
-    /// `times` repetitions of the same work.
+    /// Returns the FLOPs of `times` repetitions of the same work.
     [[nodiscard]] friend constexpr flops operator*(std::uint64_t times, flops work) {
         const uint128 high = uint128{work.high()} * times + (uint128{work.low()} * times >> 64);
         if ((high >> 64) != 0) {
@@ -51,12 +63,30 @@ class flops {
 
     [[nodiscard]] friend constexpr bool operator==(flops, flops) = default;
     [[nodiscard]] friend constexpr auto operator<=>(flops, flops) = default;
+    [[nodiscard]] friend constexpr bool operator==(flops work, detail::compared_integer auto integer) {
+        return (work <=> integer) == 0;
+    }
+    /// A negative integer is less than every number of FLOPs.
+    [[nodiscard]] friend constexpr std::strong_ordering operator<=>(flops work, detail::compared_integer auto integer) {
+        if constexpr (std::signed_integral<decltype(integer)>) {
+            if (integer < 0) {
+                return std::strong_ordering::greater;
+            }
+        }
+        return work.value_ <=> static_cast<uint128>(integer);
+    }
 
   private:
     uint128 value_ = 0;
 };
 
-/// The exact integer in decimal.
+/// Returns the exact integer in decimal.
 [[nodiscard]] inline std::string to_string(flops count) { return to_string(count.value()); }
+
+/// Writes the exact integer in decimal: `std::cout << work.total()`.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, flops count) {
+    return to << to_string(count);
+}
 
 }  // namespace floptally

@@ -5,19 +5,24 @@
 #error "floptally needs C++20: compile with -std=c++20 (for a PyTorch extension, in cxx and nvcc of extra_compile_args)"
 #endif
 #ifndef __SIZEOF_INT128__
-#error "floptally needs __int128: g++, clang++ or nvcc for a target of 64 bits. MSVC and targets of 32 bits have none"
+#error \
+    "floptally needs __int128: compile with g++, clang++ or nvcc for a 64-bit target. MSVC and 32-bit targets lack it"
 #endif
 
 /// @file
-/// FLOPTALLY_HOST_DEVICE marks the functions that a kernel of CUDA or HIP may call. In a plain C++ compiler it is
-/// empty, so that the same arithmetic is tested without a GPU. There FLOPTALLY_UNROLLED stands before loops over arrays
-/// that should lie in registers, which have no address, and FLOPTALLY_ROLLED before loops whose text is needed once.
-/// FLOPTALLY_HAS_KERNELS says that the compiler is one of kernels.
+/// Macros for code that also runs on a GPU.
+///
+/// - FLOPTALLY_HOST_DEVICE marks functions that a CUDA or HIP kernel may call. A plain C++ compiler sees nothing, so
+///   that the same arithmetic is tested without a GPU.
+/// - FLOPTALLY_UNROLLED stands before loops over small arrays, which device code keeps in registers if unrolled.
+/// - FLOPTALLY_ROLLED stands before loops that device code must not unroll.
+/// - FLOPTALLY_HAS_KERNELS is defined where the compiler compiles kernels (nvcc, hipcc).
+/// - FLOPTALLY_ON_DEVICE is defined in the compiler's pass for the device.
 
 #if defined(__CUDACC__)
 #define FLOPTALLY_HAS_KERNELS
 #define FLOPTALLY_HOST_DEVICE __host__ __device__
-#elif defined(__HIP__)  // whose headers give these their names, and need not be there
+#elif defined(__HIP__)  // uses attributes, because only HIP's headers define __host__ and __device__
 #define FLOPTALLY_HAS_KERNELS
 #define FLOPTALLY_HOST_DEVICE __attribute__((host)) __attribute__((device))
 #else

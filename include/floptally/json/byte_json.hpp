@@ -4,18 +4,21 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include <floptally/bytes/byte_report.hpp>
+#include <floptally/json/detail/utf8_json.hpp>
 #include <floptally/text/version.hpp>
 
 /// @file
-/// Adapter: a byte report as JSON, with nlohmann_json.
+/// Adapter: writes byte reports as JSON, with nlohmann_json.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// FLOPs, bytes by kind and FLOPs for a byte. `Moved` is a component or all of them.
+/// Returns FLOPs, bytes by kind, and FLOPs per byte as JSON. `Moved` is the type of one component or of the sum of all
+/// components.
 template <class Moved>
 [[nodiscard]] nlohmann::ordered_json byte_line(flops work, const Moved& moved) {
     nlohmann::ordered_json bytes = nlohmann::ordered_json::object();
@@ -29,46 +32,47 @@ template <class Moved>
 
 }  // namespace detail
 
-/// A byte report as JSON. FLOPs and bytes are decimal strings; `intensity` is FLOPs for a byte. An MBU that is an upper
-/// bound is `mbu_at_most`, with the estimate `mbu_uniform` beside it, and never `mbu`.
-[[nodiscard]] inline nlohmann::ordered_json to_json(const byte_report& made) {
+/// Returns a byte report as JSON. FLOPs and bytes are decimal strings; `intensity` is FLOPs per byte. `mbu` is the
+/// memory bandwidth utilization. If only an upper bound is known, the key is `mbu_at_most` instead, and `mbu_uniform`
+/// has the estimate.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const byte_report& report) {
     using json = nlohmann::ordered_json;
     json components = json::array();
-    for (const component_bytes& component : made.moved.components) {
+    for (const component_bytes& component : report.moved.components) {
         json line{{"name", component.name.view()}};
-        line.update(detail::byte_line(made.executed(component.name.view()), component));
+        line.update(detail::byte_line(report.executed(component.name.view()), component));
         components.push_back(line);
     }
     json bits = json::object();
     for (std::size_t i = 0; i < byte_kind_count; ++i) {
         const auto kind = static_cast<byte_kind>(i);
-        bits[std::string(name(kind))] = made.bits.of(kind);
+        bits[std::string(name(kind))] = report.bits.of(kind);
     }
     json out{{"version", version},
              {"numbers_version", numbers_version},
-             {"model_type", made.model_type},
-             {"batches", made.batches},
+             {"model_type", report.model_type},
+             {"batches", report.batches},
              {"bits", bits},
              {"components", components},
-             {"total", detail::byte_line(made.executed(), made.moved)},
-             {"unsaid", made.moved.unsaid},
-             {"at_most", made.moved.at_most}};
-    if (made.distinct_experts) {
-        out["distinct_experts"] = std::to_string(*made.distinct_experts);
+             {"total", detail::byte_line(report.executed(), report.moved)},
+             {"unsaid", report.moved.unsaid},
+             {"at_most", report.moved.at_most}};
+    if (report.distinct_experts) {
+        out["distinct_experts"] = std::to_string(*report.distinct_experts);
     }
-    if (made.memory_tbps) {
-        out["memory_tbps"] = *made.memory_tbps;
+    if (report.memory_tbps) {
+        out["memory_tbps"] = *report.memory_tbps;
     }
-    if (made.mbu) {
-        out[made.mbu->is_at_most ? "mbu_at_most" : "mbu"] = made.mbu->mbu;
-        if (made.mbu->uniform) {
-            out["mbu_uniform"] = *made.mbu->uniform;
+    if (report.mbu) {
+        out[report.mbu->is_at_most ? "mbu_at_most" : "mbu"] = report.mbu->mbu;
+        if (report.mbu->uniform) {
+            out["mbu_uniform"] = *report.mbu->uniform;
         }
-        if (const std::string doubt = doubt_of(*made.mbu); !doubt.empty()) {
+        if (const std::string doubt = doubt_of(*report.mbu); !doubt.empty()) {
             out["notes"] = json::array({doubt});
         }
     }
-    return out;
+    return detail::with_utf8(std::move(out));
 }
 
 }  // namespace floptally

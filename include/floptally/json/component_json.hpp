@@ -13,41 +13,45 @@
 
 #include <floptally/count/training_plan.hpp>
 #include <floptally/json/detail/shown_json.hpp>
+#include <floptally/json/detail/utf8_json.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
 
 /// @file
-/// Adapter: measured times of components as JSON, in and out, with nlohmann_json.
+/// Adapter: reads and writes measured times of components as JSON, with nlohmann_json.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The measured times of a file; `seconds` are of the step, where the file says them.
+/// The measured times of components in a file. `seconds` is the step's time; empty if the file has none.
 struct component_times {
     std::optional<double> seconds{};
     std::vector<timed_part> times{};
 };
 
-/// {"seconds": 1.6, "times": [{"name": "attention", "components": ["attention.*"], "pass": "forward", "seconds": 0.3}]}
-[[nodiscard]] inline nlohmann::ordered_json to_json(const component_times& made) {
+/// Returns the times as JSON:
+///
+///     {"seconds": 1.6,
+///      "times": [{"name": "attention", "components": ["attention.*"], "pass": "forward", "seconds": 0.3}]}
+[[nodiscard]] inline nlohmann::ordered_json to_json(const component_times& measured) {
     nlohmann::ordered_json times = nlohmann::ordered_json::array();
-    for (const timed_part& part : made.times) {
+    for (const timed_part& part : measured.times) {
         times.push_back({{"name", part.name},
                          {"components", part.components},
                          {"pass", counted_passes_names[static_cast<std::size_t>(part.timed)]},
                          {"seconds", part.seconds}});
     }
     nlohmann::ordered_json file;
-    if (made.seconds) {
-        file["seconds"] = *made.seconds;
+    if (measured.seconds) {
+        file["seconds"] = *measured.seconds;
     }
     file["times"] = times;
-    return file;
+    return detail::with_utf8(std::move(file));
 }
 
 namespace detail {
 
-/// Throws where an object has a key that is not known; `field` stands before the key in the error.
+/// Throws `error` if an object has an unknown key. In the error the path `field` stands before the key.
 inline void require_known_keys(const nlohmann::json& object, std::string_view field,
                                std::span<const std::string_view> known) {
     for (const auto& [key, unused] : object.items()) {
@@ -58,7 +62,7 @@ inline void require_known_keys(const nlohmann::json& object, std::string_view fi
             found = found || name == key;
         }
         if (!found) {
-            refuse(text_of({field, key}), {"is no key of a file of times: ", list});
+            refuse(text_of({field, key}), {"is an unknown key; known: ", list});
         }
     }
 }
@@ -73,7 +77,7 @@ inline void require_known_keys(const nlohmann::json& object, std::string_view fi
                              std::string_view kind) -> const nlohmann::json& {
         const auto found = value.find(key);
         if (found == value.end()) {
-            refuse(text_of({field, ".", key}), {"is missing"});
+            refuse(text_of({field, ".", key}), {"is missing: give ", kind});
         }
         if (!fits(*found)) {
             refuse(text_of({field, ".", key}), {"must be ", kind, ", got ", shown(*found)});
@@ -84,8 +88,8 @@ inline void require_known_keys(const nlohmann::json& object, std::string_view fi
         return text.is_string() && !text.get_ref<const std::string&>().empty();
     };
     const auto is_number = [](const nlohmann::json& number) { return number.is_number(); };
-    timed_part made{.name = require("name", is_name, "a name").get<std::string>(),
-                    .seconds = require("seconds", is_number, "a number").get<double>()};
+    timed_part result{.name = require("name", is_name, "a name").get<std::string>(),
+                      .seconds = require("seconds", is_number, "a number").get<double>()};
     if (value.contains("components")) {
         const nlohmann::json& list = value["components"];
         if (!list.is_array()) {
@@ -95,7 +99,7 @@ inline void require_known_keys(const nlohmann::json& object, std::string_view fi
             if (!list[i].is_string()) {
                 refuse(indexed(field + ".components", i), {"must be a name, got ", shown(list[i])});
             }
-            made.components.push_back(list[i].get<std::string>());
+            result.components.push_back(list[i].get<std::string>());
         }
     }
     if (value.contains("pass")) {
@@ -106,35 +110,35 @@ inline void require_known_keys(const nlohmann::json& object, std::string_view fi
         if (at == std::size(counted_passes_names)) {
             refuse(field + ".pass", {"must be train, forward or backward, got ", shown(value["pass"])});
         }
-        made.timed = static_cast<counted_passes>(at);
+        result.timed = static_cast<counted_passes>(at);
     }
-    return made;
+    return result;
 }
 
 }  // namespace detail
 
-/// Measured times from the JSON that `to_json` writes. A key that it does not have is an error.
+/// Reads measured times from the JSON that `to_json` writes. Throws `error` for an unknown key or a mistyped value.
 [[nodiscard]] inline component_times read_component_times(const nlohmann::json& file) {
     if (!file.is_object()) {
         detail::refuse("component_times", {"must be a JSON object, got ", detail::shown(file)});
     }
     constexpr std::string_view known[] = {"seconds", "times"};
     detail::require_known_keys(file, "component_times.", known);
-    component_times made;
+    component_times result;
     if (file.contains("seconds")) {
         if (!file["seconds"].is_number() || !(file["seconds"].get<double>() > 0)) {
             detail::refuse("component_times.seconds",
                            {"must be a number above 0, got ", detail::shown(file["seconds"])});
         }
-        made.seconds = file["seconds"].get<double>();
+        result.seconds = file["seconds"].get<double>();
     }
     if (!file.contains("times") || !file["times"].is_array() || file["times"].empty()) {
         throw error("component_times.times", "must be a list of at least one time");
     }
     for (std::size_t i = 0; i < file["times"].size(); ++i) {
-        made.times.push_back(detail::timed_part_of(file["times"][i], indexed("times", i)));
+        result.times.push_back(detail::timed_part_of(file["times"][i], indexed("times", i)));
     }
-    return made;
+    return result;
 }
 
 }  // namespace floptally

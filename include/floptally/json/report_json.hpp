@@ -4,47 +4,49 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/json/detail/utf8_json.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/modality.hpp>
 #include <floptally/step/report.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/version.hpp>
 
 /// @file
-/// Adapter: a report as JSON, with nlohmann_json.
+/// Adapter: writes reports as JSON, with nlohmann_json.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
 using ordered_json = nlohmann::ordered_json;
 
-/// Counts are decimal strings: a double would round them.
+/// Returns a count in both views. Counts are decimal strings, since a double would round them.
 inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
     return {{"useful", std::to_string(useful)}, {"padded", std::to_string(padded)}};
 }
 
 inline ordered_json statistics_json(const report& r) {
-    const auto word = [&](statistic what, modality in) {
+    const auto sum = [&](accumulator what, modality in) {
         return both_views(r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
     };
-    const auto words = [&](modality in) {
-        return ordered_json{{"count", word(statistic::count, in)},
-                            {"tokens", word(statistic::tokens, in)},
-                            {"squares", word(statistic::squares, in)}};
+    const auto accumulators = [&](modality in) {
+        return ordered_json{{"count", sum(accumulator::count, in)},
+                            {"tokens", sum(accumulator::tokens, in)},
+                            {"squares", sum(accumulator::squares, in)}};
     };
     ordered_json pairs = ordered_json::array();
-    for (const rule& m : r.masks) {
+    for (const statistic& m : r.masks) {
         pairs.push_back({{"mask", m.name()},
                          {"value", both_views(r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m))}});
     }
-    ordered_json statistics = words(modality::text);
+    ordered_json statistics = accumulators(modality::text);
     for (const modality in : {modality::vision, modality::audio}) {
         if (r.masks.has(in)) {
-            statistics[name_of(in)] = words(in);
+            statistics[name_of(in)] = accumulators(in);
         }
     }
     statistics["pairs"] = pairs;
@@ -69,7 +71,7 @@ inline ordered_json flops_json(const report& r, view seen) {
 
 }  // namespace detail
 
-/// The report as JSON, with all figures: counts as decimal strings, ratios and rates as numbers.
+/// Returns the report as JSON. Counts are decimal strings with all digits; ratios and rates are numbers.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const report& r) {
     nlohmann::ordered_json out{{"version", version},
                                {"numbers_version", numbers_version},
@@ -123,7 +125,7 @@ inline ordered_json flops_json(const report& r, view seen) {
         out["upper_bound"] = true;
     }
     out["notes"] = notes_of(r);
-    return out;
+    return detail::with_utf8(std::move(out));
 }
 
 }  // namespace floptally

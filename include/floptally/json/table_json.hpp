@@ -2,15 +2,18 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include <floptally/json/detail/utf8_json.hpp>
 #include <floptally/text/table.hpp>
 
 /// @file
-/// Adapter: a table as JSON, for what sets it elsewhere, with nlohmann_json.
+/// Adapter: writes tables as JSON, with nlohmann_json.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A table as JSON, for what sets it elsewhere (HTML in a notebook). "exact" is there where a cell has it:
+/// Returns a table as JSON, for other renderers such as HTML in a notebook. A cell has the key "exact" if its exact
+/// value is known:
 ///
 ///     {"title": "…", "notes": ["…"], "sections": [{"columns": [{"name": "useful", "side": "right"}],
 ///      "rows": [[{"text": "421.65 TFLOP", "exact": "421651971833856"}]]}]}
@@ -35,7 +38,8 @@ namespace floptally {
         }
         sections.push_back({{"columns", columns}, {"rows", rows}});
     }
-    return {{"title", shown.title}, {"notes", shown.notes}, {"sections", sections}};
+    nlohmann::ordered_json out{{"title", shown.title}, {"notes", shown.notes}, {"sections", sections}};
+    return detail::with_utf8(std::move(out));
 }
 
 }  // namespace floptally

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <floptally/count/training_plan.hpp>
+#include <floptally/json/detail/utf8_json.hpp>
 #include <floptally/text/version.hpp>
 #include <floptally/waterfall/component_comparison.hpp>
 #include <floptally/waterfall/component_times.hpp>
@@ -16,73 +18,75 @@
 #include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
-/// Adapter: a waterfall and a step by component as JSON, with nlohmann_json.
+/// Adapter: writes waterfalls and steps by component as JSON, with nlohmann_json.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A waterfall as JSON. Nanoseconds over all GPUs are decimal strings, which add up to `seconds` x `gpus`; shares are
-/// numbers, of the peak.
-[[nodiscard]] inline nlohmann::ordered_json to_json(const waterfall& made) {
+/// Returns a waterfall as JSON. Nanoseconds over all GPUs are decimal strings that add up to `seconds` x `gpus`. Values
+/// of `share` are fractions of the peak.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const waterfall& shown) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
-    for (const waterfall_line& line : made.lines()) {
-        lines.push_back({{"step", name_of(line.what)},
+    for (const waterfall_line& line : shown.lines()) {
+        lines.push_back({{"step", name_of(line.step)},
                          {"name", line.name},
                          {"known", line.is_known},
                          {"gpu_nanoseconds", std::to_string(line.gpu_nanoseconds)},
                          {"share_of_peak", line.share},
                          {"assumed", line.assumed},
-                         {"usually_helps", usual_help(line.what)}});
+                         {"usually_helps", usual_help(line.step)}});
     }
-    return {{"version", version},
-            {"numbers_version", numbers_version},
-            {"seconds", made.seconds()},
-            {"gpus", made.gpus()},
-            {"mfu", made.mfu()},
-            {"kernel_rate", made.kernel_rate()},
-            {"not_known", made.unknown()},
-            {"memory_share", made.memory_share()},
-            {"communication_seconds", made.communication()},
-            {"lines", lines}};
+    nlohmann::ordered_json out{{"version", version},
+                               {"numbers_version", numbers_version},
+                               {"seconds", shown.seconds()},
+                               {"gpus", shown.gpus()},
+                               {"mfu", shown.mfu()},
+                               {"kernel_rate", shown.kernel_rate()},
+                               {"not_known", shown.unknown()},
+                               {"memory_share", shown.memory_share()},
+                               {"communication_seconds", shown.communication()},
+                               {"lines", lines}};
+    return detail::with_utf8(std::move(out));
 }
 
-/// The ranks' own steps as JSON, in seconds.
+/// Returns the steps of all ranks as JSON, in seconds.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const std::vector<rank_line>& lines) {
     nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
     for (const rank_line& line : lines) {
         ranks.push_back({{"seconds", line.seconds},
                          {"computing", line.computing},
-                         {"besides", line.besides},
+                         {"besides", line.other},
                          {"transfer", line.transfer},
                          {"waiting", line.waiting},
                          {"idle", line.idle},
                          {"hidden", line.hidden}});
     }
-    return ranks;
+    return detail::with_utf8(std::move(ranks));
 }
 
-/// Two steps by component as JSON, in seconds of one GPU; null where a step has no such line.
+/// Returns the comparison of two steps by component as JSON, in seconds of one GPU. A time is null if its step has no
+/// line of the component.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const std::vector<compared_component>& all) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
     const auto number = [](const std::optional<double>& seconds) {
         return seconds ? nlohmann::ordered_json(*seconds) : nlohmann::ordered_json();
     };
-    for (const compared_component& one : all) {
-        lines.push_back({{"name", one.name},
-                         {"pass", counted_passes_names[static_cast<std::size_t>(one.timed)]},
-                         {"before", number(one.before)},
-                         {"after", number(one.after)},
-                         {"slower", one.slower()},
-                         {"kernel_rate_before", one.rate_before},
-                         {"kernel_rate_after", one.rate_after}});
+    for (const compared_component& component : all) {
+        lines.push_back({{"name", component.name},
+                         {"pass", counted_passes_names[static_cast<std::size_t>(component.timed)]},
+                         {"before", number(component.before)},
+                         {"after", number(component.after)},
+                         {"slower", component.slower()},
+                         {"kernel_rate_before", component.rate_before},
+                         {"kernel_rate_after", component.rate_after}});
     }
-    return lines;
+    return detail::with_utf8(std::move(lines));
 }
 
-/// A step by component as JSON. Nanoseconds over all GPUs are decimal strings; those of `lost` add up to what the MFU
-/// lacks. Points are of the MFU, shares of the step's time.
-[[nodiscard]] inline nlohmann::ordered_json to_json(const component_waterfall& made) {
+/// Returns a step by component as JSON. Nanoseconds over all GPUs are decimal strings; those of `lost` add up to the
+/// time that the MFU lacks to 100 %. Points are points of the MFU, shares are fractions of the step's time.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const component_waterfall& shown) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
-    for (const component_line& line : made.lines()) {
+    for (const component_line& line : shown.lines()) {
         lines.push_back({{"name", line.name},
                          {"components", line.components},
                          {"pass", counted_passes_names[static_cast<std::size_t>(line.timed)]},
@@ -91,12 +95,12 @@ namespace floptally {
                          {"useful", std::to_string(line.useful_nanoseconds)},
                          {"executed", std::to_string(line.executed_nanoseconds)},
                          {"lost", std::to_string(line.lost())},
-                         {"points_lost", made.points(line.lost())},
+                         {"points_lost", shown.points(line.lost())},
                          {"share_of_time", line.share},
                          {"mfu", line.mfu},
                          {"kernel_rate", line.kernel_rate}});
     }
-    return lines;
+    return detail::with_utf8(std::move(lines));
 }
 
 }  // namespace floptally

@@ -4,13 +4,13 @@
 #include <cstddef>
 
 /// @file
-/// A view of the elements of any list, as a pointer and their number.
+/// A view of the elements of any list: a pointer and a count.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3 {
 
-/// A view of the elements of any list, as a pointer and their number. To construct a `std::span` of a type costs more
-/// compile time than `<stdexcept>` (its constructors try the pointer as an iterator of every kind), so that the library
-/// uses this inside and makes spans where a user asks for one.
+/// A view of the elements of any list: a pointer and a count. `std::span` costs more compile time than `<stdexcept>`:
+/// its constructors check the pointer against every iterator concept. So the library uses `array_view` inside and
+/// returns `std::span` where a user asks for one.
 template <class T>
 class array_view {
   public:
@@ -32,7 +32,7 @@ class array_view {
     [[nodiscard]] constexpr const T* begin() const { return elements_; }
     [[nodiscard]] constexpr const T* end() const { return elements_ + size_; }
 
-    /// The index of the first element equal to `value`, or `size()`.
+    /// Returns the index of the first element equal to `value`, or `size()` if there is none.
     [[nodiscard]] constexpr std::size_t find(const T& value) const {
         std::size_t index = 0;
         while (index < size_ && !(elements_[index] == value)) {
@@ -54,4 +54,4 @@ class array_view {
     std::size_t size_ = 0;
 };
 
-}  // namespace floptally::detail
+}  // namespace floptally

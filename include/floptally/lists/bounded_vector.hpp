@@ -9,13 +9,13 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A vector with its storage inside: trivially copyable, for constants and kernels.
+/// A vector of fixed capacity with inline storage, for constants and kernels.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3 {
 
-/// A vector with its storage inside: trivially copyable, so that a type with such a member can be a constant and be
-/// passed to a kernel by value. Things of which a model can have any number are a `list`. Elements past `size()` are
-/// unset at run time, where clearing them would cost more than the work.
+/// A vector of fixed capacity with inline storage. It is trivially copyable: a type with such a member can be a
+/// constant and be passed to a kernel by value. Use `list` where a model can have any number of elements. Elements past
+/// `size()` are uninitialized at run time, since clearing them would cost more than the work.
 template <class T, std::size_t Capacity>
 class bounded_vector {
     static_assert(__is_trivially_copyable(T));
@@ -23,35 +23,35 @@ class bounded_vector {
   public:
     constexpr bounded_vector() {
         if (std::is_constant_evaluated()) {
-            *this = bounded_vector(cleared{});  // in one step, where a loop is a step for each element
+            *this = bounded_vector(cleared{});  // takes one evaluation step; a loop would take one for each element
         }
     }
 
-    /// A vector of the values in this order; an error where they exceed the capacity.
+    /// Copies the values in their order. Throws `error` if there are more than the capacity.
     constexpr bounded_vector(std::initializer_list<T> values) : bounded_vector() {
         for (const T& value : values) {
             push_back(value, "list");
         }
     }
 
-    /// Appends an element, which is unset at run time; an error of `field` where the capacity is exceeded.
+    /// Appends an element, uninitialized at run time. Throws `error` at `field` if the vector is full.
     constexpr T& append(const char* field) {
         if (size_ == Capacity) {
-            refuse(field, {"more than the ", Capacity, " that fit"});
+            detail::refuse(field, {"has more than the ", Capacity, " elements that fit; use fewer"});
         }
         return elements_[size_++];
     }
 
     constexpr T& push_back(const T& value, const char* field) {
-        T& added = append(field);
-        added = value;
-        return added;
+        T& element = append(field);
+        element = value;
+        return element;
     }
 
-    /// The index of the first element equal to `value`, or `size()`.
+    /// Returns the index of the first element equal to `value`, or `size()` if there is none.
     [[nodiscard]] constexpr std::size_t find(const T& value) const { return all().find(value); }
 
-    /// The index of `value`, which is appended where it is new.
+    /// Returns the index of `value`. Appends `value` if it is new.
     constexpr std::size_t find_or_add(const T& value, const char* field) {
         const std::size_t index = find(value);
         if (index == size_) {
@@ -83,4 +83,4 @@ class bounded_vector {
     std::size_t size_ = 0;
 };
 
-}  // namespace floptally::detail
+}  // namespace floptally

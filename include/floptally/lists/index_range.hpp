@@ -4,11 +4,11 @@
 #include <cstdint>
 
 /// @file
-/// A range of numbers first … last − 1: of tokens, heads, layers, experts.
+/// A half-open range of indices, such as of tokens, heads, layers or experts.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The range of numbers first … last − 1.
+/// The indices first … last − 1.
 struct index_range {
     std::uint64_t first = 0;
     std::uint64_t last = 0;

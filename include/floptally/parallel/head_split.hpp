@@ -13,16 +13,17 @@
 /// @file
 /// A split of attention heads over context-parallel ranks (Ulysses).
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A split of heads over context-parallel ranks, DeepSpeed's Ulysses (arXiv:2309.14509): an all-to-all before attention
-/// gives each rank all tokens of some heads, and one after it gives the tokens back. Outside of attention tokens are
-/// split as `token_split::contiguous`.
+/// A split of attention heads over context-parallel ranks: DeepSpeed's Ulysses (arXiv:2309.14509). An all-to-all before
+/// attention gives each rank all tokens of some heads, and one after it gives the tokens back. Outside of attention
+/// tokens are split as by `token_split::contiguous`.
 ///
-/// Each rank attends all pairs for heads / cp heads, so that work is equal for any mask and any lengths.
+/// Each rank computes all attended pairs for heads / cp heads. The work of ranks is therefore equal for any mask and
+/// any lengths.
 class head_split {
   public:
-    /// A split over `cp` ranks. Where key-value heads are fewer than ranks, several ranks hold each.
+    /// A split of heads over `cp` ranks. Where key-value heads are fewer than ranks, several ranks hold the same head.
     constexpr head_split(std::uint64_t num_attention_heads, std::uint64_t num_key_value_heads, std::uint64_t cp)
         : heads_(num_attention_heads), kv_heads_(num_key_value_heads), cp_(cp) {
         detail::require_cp(cp);
@@ -39,17 +40,17 @@ class head_split {
     [[nodiscard]] constexpr std::uint64_t cp() const { return cp_; }
     [[nodiscard]] constexpr std::uint64_t heads_per_rank() const { return heads_ / cp_; }
 
-    /// The query heads of a rank.
+    /// Returns the range of query heads that a rank computes.
     [[nodiscard]] constexpr index_range heads(std::uint64_t rank) const { return contiguous_range(heads_, cp_, rank); }
 
-    /// The key-value heads that a rank's query heads read.
+    /// Returns the range of key-value heads that a rank's query heads read.
     [[nodiscard]] constexpr index_range key_value_heads(std::uint64_t rank) const {
         const std::uint64_t group = heads_ / kv_heads_;
         const index_range queries = heads(rank);
         return {queries.first / group, (queries.last - 1) / group + 1};
     }
 
-    /// The work of each rank, as pairs times heads, for `pairs` attended pairs of the whole row.
+    /// Returns the work of each rank as pairs times heads, where the whole pack has `pairs` attended pairs.
     [[nodiscard]] std::vector<std::uint64_t> head_pairs(std::uint64_t pairs) const {
         return std::vector<std::uint64_t>(static_cast<std::size_t>(cp_), checked(pairs, "pairs") * heads_per_rank());
     }

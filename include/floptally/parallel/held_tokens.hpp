@@ -14,20 +14,19 @@
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
-#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/parallel/verified_sum.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A hash of the tokens that a rank holds, and the check that ranks hold what their scopes say.
+/// A hash of the tokens that a rank holds, and the check that ranks hold equal or different tokens as their scopes say.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A hash of the tokens that a rank holds of a batch, in their order.
+/// A hash of the tokens of a batch that a rank holds, in their order.
 ///
-/// Equal counts do not tell whether two ranks hold the same tokens or equal parts of them; the tokens do. Give it the
-/// token ids that this rank runs, without padding, or anything else that tells tokens apart (the numbers of samples and
-/// rows).
+/// Equal counts do not show whether two ranks hold the same tokens or different ones. The hash does. Add the token ids
+/// that this rank runs, without padding, or anything else that identifies tokens (the numbers of samples and rows).
 class held_tokens {
   public:
     constexpr held_tokens() = default;
@@ -54,7 +53,7 @@ class held_tokens {
 
 namespace detail {
 
-/// The axes along which two ranks have different coordinates.
+/// Returns the axes along which two ranks have different coordinates.
 [[nodiscard]] inline axis_set axes_between(const parallel_layout& a, const parallel_layout& b) {
     axis_set axes;
     for (const parallel_axis axis : dense_axes) {
@@ -65,54 +64,61 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws where ranks that a scope calls replicated hold different tokens, or where ranks that it calls sharded hold
-/// the same tokens: each would be a silent factor in every sum. All ranks of the layout call it together, once before
-/// the first step; one SUM of 4 words a rank, and the same error on every rank.
+/// Throws where ranks that a scope declares replicated hold different tokens, or where ranks that it declares sharded
+/// hold the same tokens. Either error would be a silent factor in every sum. All ranks of the layout call it together,
+/// once before the first step. It takes one all-reduce SUM of 4 integers for each rank. Every rank throws the same
+/// error.
 ///
-/// Ranks without a token, and those that hold nothing under the scope (`first`, `last`), are not compared.
+/// Ranks without tokens are not compared. Nor are ranks that hold nothing by the scope (placement `first` or `last`).
 template <class Reducer>
-void require_held(const statistic_scope& scope, const held_tokens& mine, const parallel_layout& layout, Reducer& over) {
-    detail::rank_gather all(layout, every_axis);
-    all.collect(2, over, [&] { return std::vector<std::uint64_t>{mine.hash(), mine.count()}; });
-    using words = std::pair<std::uint64_t, std::uint64_t>;
-    std::map<std::vector<std::uint64_t>, std::size_t> first_of_part;  // by coordinates on sharded axes
-    std::map<words, std::size_t> part_of_tokens;
-    const auto held = [&](std::size_t slot) { return words{all.words_of(slot)[0], all.words_of(slot)[1]}; };
+void require_held(const statistic_scope& scope, const held_tokens& mine, const parallel_layout& layout,
+                  Reducer& reducer) {
+    detail::rank_gather gathered(layout, every_axis);
+    gathered.collect(2, reducer, [&] { return std::vector<std::uint64_t>{mine.hash(), mine.count()}; });
+    using integers = std::pair<std::uint64_t, std::uint64_t>;
+    // The first slot for each combination of coordinates on the sharded axes.
+    std::map<std::vector<std::uint64_t>, std::size_t> first_of_part;
+    std::map<integers, std::size_t> part_of_tokens;
+    const auto held = [&](std::size_t slot) {
+        return integers{gathered.integers_of(slot)[0], gathered.integers_of(slot)[1]};
+    };
     const auto pair_of = [&](std::size_t a, std::size_t b) {
-        const std::uint64_t first = all.ranks()[a];
-        const std::uint64_t second = all.ranks()[b];
+        const std::uint64_t first = gathered.ranks()[a];
+        const std::uint64_t second = gathered.ranks()[b];
         return detail::text_of({"ranks ", first, " and ", second, ", which differ in ",
                                 detail::axes_between(layout.at(first), layout.at(second)).name(), ", "});
     };
-    for (std::size_t slot = 0; slot < all.ranks().size(); ++slot) {
-        const parallel_layout here = layout.at(all.ranks()[slot]);
-        if (held(slot).second == 0 || !scope.holds(here)) {
+    for (std::size_t slot = 0; slot < gathered.ranks().size(); ++slot) {
+        const parallel_layout rank_layout = layout.at(gathered.ranks()[slot]);
+        if (held(slot).second == 0 || !scope.holds(rank_layout)) {
             continue;
         }
         std::vector<std::uint64_t> part;
         for (const parallel_axis axis : dense_axes) {
-            if (scope.along(axis) == share::sharded) {
-                part.push_back(here.coordinate(axis));
+            if (scope.along(axis) == placement::sharded) {
+                part.push_back(rank_layout.coordinate(axis));
             }
         }
         const auto [same, is_first] = first_of_part.try_emplace(part, slot);
         if (!is_first) {
             if (held(slot) != held(same->second)) {
-                detail::refuse("tokens", {pair_of(same->second, slot),
-                                          "are declared to hold the same and hold different ones: each has a part, "
-                                          "which a scope calls sharded"});
+                detail::refuse(
+                    "tokens",
+                    {pair_of(same->second, slot),
+                     "are declared replicated and hold different tokens; declare them sharded if each holds a part"});
             }
             continue;
         }
         const auto [other, is_new] = part_of_tokens.try_emplace(held(slot), slot);
         if (!is_new) {
             detail::refuse("tokens", {pair_of(other->second, slot),
-                                      "are declared to hold parts of their own and hold the same, which a scope calls "
-                                      "replicated"});
+                                      "are declared sharded and hold the same tokens; declare them replicated if they "
+                                      "load the same samples"});
         }
     }
     if (part_of_tokens.empty()) {
-        throw error("tokens", "no rank told any, so that nothing was compared");
+        throw error("tokens",
+                    "no rank holds any, so that nothing was compared; add the token ids of each rank to held_tokens");
     }
 }
 

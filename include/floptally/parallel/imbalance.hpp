@@ -10,9 +10,9 @@
 /// @file
 /// The imbalance of ranks: max over mean of their loads, as an exact fraction.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The imbalance of ranks, max over mean of their loads in lowest terms: 1/1 where all are equal or all 0.
+/// The imbalance of ranks: max over mean of their loads, in lowest terms. It is 1/1 where all loads are equal or 0.
 struct imbalance {
     uint128 numerator = 1;
     uint128 denominator = 1;
@@ -24,7 +24,7 @@ struct imbalance {
     [[nodiscard]] friend constexpr bool operator==(const imbalance&, const imbalance&) = default;
 };
 
-/// The imbalance from the largest load and the sum of loads: largest · ranks ÷ sum.
+/// Returns the imbalance from the largest load and the sum of loads: largest · ranks ÷ sum.
 [[nodiscard]] constexpr imbalance imbalance_of(uint128 largest, uint128 sum, std::uint64_t ranks) {
     if (sum == 0) {
         return {};
@@ -46,10 +46,10 @@ struct imbalance {
     return {largest / load_divisor * factor, sum / load_divisor / rank_divisor};
 }
 
-/// The imbalance of the loads of ranks.
+/// Returns the imbalance of the loads of ranks.
 [[nodiscard]] constexpr imbalance imbalance_of(std::span<const std::uint64_t> loads) {
     if (loads.empty()) {
-        throw error("loads", "must be of at least one rank");
+        throw error("loads", "must have the load of at least one rank, got none");
     }
     uint128 sum = 0;
     std::uint64_t largest = 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -12,11 +13,11 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The arrangement of all ranks along the axes of parallelism, seen from one of them.
+/// The arrangement of all ranks along the axes of parallelism, seen from one rank.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The ranks of a group in increasing order, as a range of computed integers.
+/// The ranks of a group in increasing order. They are computed, not stored.
 class rank_group {
   public:
     class iterator {
@@ -36,7 +37,8 @@ class rank_group {
 
     constexpr explicit rank_group(std::uint64_t member) : first_(member) {}
 
-    /// Adds an axis, slower than those before it, on which the member has `coordinate`.
+    /// Adds an axis to the group. The member has `coordinate` on it. Call it for the axis with the smallest stride
+    /// first.
     constexpr void span(std::uint64_t coordinate, std::uint64_t ranks, std::uint64_t stride) {
         first_ -= coordinate * stride;
         sizes_[axes_] = ranks;
@@ -64,27 +66,34 @@ class rank_group {
     std::uint64_t strides_[dense_axis_count]{};
 };
 
-/// Megatron-Core's default order of ranks, the fastest first. A device mesh (pp, dp, cp, tp), slowest first as PyTorch
-/// writes it, is the same.
+/// Megatron-Core's default order of ranks, the fastest axis first. PyTorch writes the slowest first: its device mesh
+/// (pp, dp, cp, tp) has the same order.
 inline constexpr std::string_view megatron_order = "tp-cp-ep-dp-pp";
 
-/// The arrangement of all ranks, seen from one of them.
+/// The arrangement of all ranks, seen from one rank: two layouts over the same ranks. Attention and all other dense
+/// weights have dp, cp, tp and pp. Experts have expert_dp, ep, etp and pp.
 class parallel_layout {
   public:
-    /// A layout seen from `rank`. `order` is as Megatron writes it, the fastest first. An axis of one rank may be left
-    /// out, and so may ep, which then comes before dp.
+    /// A layout seen from `rank`. `order` lists the axes as Megatron does, the fastest first. An axis of one rank may
+    /// be left out. So may ep; it then comes before dp.
+    ///
+    /// `expert_order` lists the axes of experts: etp, ep, expert_dp and pp. Empty: as Megatron derives it from `order`,
+    /// with etp in the place of tp and expert_dp in the place of dp.
     constexpr parallel_layout(const parallel_sizes& sizes, std::uint64_t world_size, std::uint64_t rank,
-                              std::string_view order = megatron_order)
+                              std::string_view order = megatron_order, std::string_view expert_order = {})
         : sizes_(sizes), rank_(rank), world_size_(world_size) {
         require_sizes();
         if (rank >= world_size) {
             detail::refuse("rank", {"must be below the world size, ", world_size, ", got ", rank});
         }
         read_order(order);
+        if (!expert_order.empty()) {
+            read_expert_order(expert_order);
+        }
         set_strides();
     }
 
-    /// This layout seen from another rank.
+    /// Returns this layout seen from another rank.
     [[nodiscard]] constexpr parallel_layout at(std::uint64_t rank) const {
         parallel_layout other = *this;
         if (rank >= world_size_) {
@@ -99,11 +108,12 @@ class parallel_layout {
     [[nodiscard]] constexpr std::uint64_t rank() const { return rank_; }
 
     [[nodiscard]] constexpr std::uint64_t size(parallel_axis axis) const {
-        const std::uint64_t sizes[parallel_axis_count] = {sizes_.tp, sizes_.cp, sizes_.dp,
-                                                          sizes_.pp, sizes_.ep, sizes_.dp * sizes_.cp / sizes_.ep};
+        const std::uint64_t sizes[parallel_axis_count] = {sizes_.tp,          sizes_.cp,          sizes_.dp,
+                                                          sizes_.pp,          sizes_.ep,          sizes_.expert_dp(),
+                                                          sizes_.expert_tp(), sizes_.dp_replicate};
         return sizes[static_cast<std::size_t>(axis)];
     }
-    /// The coordinate of this rank along an axis.
+    /// Returns the coordinate of this rank along an axis.
     [[nodiscard]] constexpr std::uint64_t coordinate(parallel_axis axis) const {
         require_experts(axis);
         return rank_ / strides_[static_cast<std::size_t>(axis)] % size(axis);
@@ -114,119 +124,227 @@ class parallel_layout {
                 .tp = coordinate(parallel_axis::tp),
                 .pp = coordinate(parallel_axis::pp)};
     }
-    [[nodiscard]] constexpr std::uint64_t rank_of(const parallel_coordinates& where) const {
-        const std::uint64_t coordinates[dense_axis_count] = {where.tp, where.cp, where.dp, where.pp};
+    [[nodiscard]] constexpr std::uint64_t rank_of(const parallel_coordinates& coordinates) const {
+        const std::uint64_t along[dense_axis_count] = {coordinates.tp, coordinates.cp, coordinates.dp, coordinates.pp};
         std::uint64_t rank = 0;
         for (std::size_t i = 0; i < dense_axis_count; ++i) {
             const auto axis = static_cast<parallel_axis>(i);
-            if (coordinates[i] >= size(axis)) {
+            if (along[i] >= size(axis)) {
                 detail::refuse(name_of(axis),
-                               {"the coordinate must be below the size, ", size(axis), ", got ", coordinates[i]});
+                               {"the coordinate must be below the size, ", size(axis), ", got ", along[i]});
             }
-            rank += coordinates[i] * strides_[i];
+            rank += along[i] * strides_[i];
         }
         return rank;
     }
 
-    /// The number of ranks of a group over these axes.
+    /// Returns the number of ranks of a group over these axes.
     [[nodiscard]] constexpr std::uint64_t size(axis_set axes) const { return group(axes).size(); }
 
-    /// The ranks that differ from this one along these axes only, itself among them.
+    /// Returns the ranks that differ from this one along these axes only, including this rank.
     [[nodiscard]] constexpr rank_group group(axis_set axes) const {
-        const bool of_experts = axes.contains(parallel_axis::ep) || axes.contains(parallel_axis::expert_dp);
-        if (of_experts && (axes.contains(parallel_axis::dp) || axes.contains(parallel_axis::cp))) {
+        const bool for_experts = names_experts(axes);
+        const bool is_mixed = for_experts && (axes.contains(parallel_axis::dp) || axes.contains(parallel_axis::cp) ||
+                                              axes.contains(parallel_axis::dp_replicate) ||
+                                              (axes.contains(parallel_axis::tp) && !tp_is_etp()));
+        if (is_mixed) {
             detail::refuse("axes", {"a group over ", axes.name(),
-                                    " has no meaning: ep and expert_dp are the ranks of dp x cp, arranged again"});
+                                    " is not possible: ep, expert_dp and etp rearrange the ranks of dp x cp x tp; name "
+                                    "axes of one of the two"});
+        }
+        if (axes.contains(parallel_axis::dp) && axes.contains(parallel_axis::dp_replicate)) {
+            throw error("axes", "dp has the ranks of dp_replicate already: leave dp_replicate out");
         }
         rank_group ranks(rank_);
-        for (const parallel_axis axis : of_experts ? expert_order_ : order_) {
-            if (axes.contains(axis)) {
+        for (const parallel_axis axis : for_experts ? expert_order_ : order_) {
+            const bool is_named =
+                axes.contains(axis) || (axis == parallel_axis::etp && axes.contains(parallel_axis::tp));
+            if (is_named) {
                 ranks.span(coordinate(axis), size(axis), strides_[static_cast<std::size_t>(axis)]);
+            } else if (axis == parallel_axis::dp && axes.contains(parallel_axis::dp_replicate)) {
+                constexpr parallel_axis replicas = parallel_axis::dp_replicate;
+                ranks.span(coordinate(replicas), size(replicas), strides_[static_cast<std::size_t>(replicas)]);
             }
         }
         return ranks;
     }
 
-    /// The number of stages of a model, which are dealt to pipeline ranks in turn.
-    [[nodiscard]] constexpr std::uint64_t num_stages() const { return sizes_.pp * sizes_.vpp; }
-    /// The stage that is this rank's virtual stage v: v·pp + p for pipeline rank p.
-    [[nodiscard]] constexpr std::uint64_t stage(std::uint64_t virtual_stage = 0) const {
-        if (virtual_stage >= sizes_.vpp) {
-            detail::refuse("virtual_stage", {"must be below vpp, ", sizes_.vpp, ", got ", virtual_stage});
+    /// Returns the ranks that shard one copy of a weight's states: those of dp x cp, or of expert_dp for experts, that
+    /// are in this rank's replica.
+    [[nodiscard]] constexpr rank_group sharding_group(bool of_experts) const {
+        const parallel_axis split = of_experts ? parallel_axis::expert_dp : parallel_axis::dp;
+        rank_group ranks(rank_);
+        for (const parallel_axis axis : of_experts ? expert_order_ : order_) {
+            const std::uint64_t stride = strides_[static_cast<std::size_t>(axis)];
+            if (axis == split) {
+                const std::uint64_t shards = size(axis) / sizes_.dp_replicate;
+                ranks.span(coordinate(axis) % shards, shards, stride);
+            } else if (axis == parallel_axis::cp) {
+                ranks.span(coordinate(axis), size(axis), stride);
+            }
         }
-        return virtual_stage * sizes_.pp + coordinate(parallel_axis::pp);
+        return ranks;
     }
-    [[nodiscard]] constexpr bool is_first_pipeline_rank() const { return coordinate(parallel_axis::pp) == 0; }
-    [[nodiscard]] constexpr bool is_last_pipeline_rank() const {
-        return coordinate(parallel_axis::pp) + 1 == sizes_.pp;
+
+    /// Returns the ranks that hold the same shard of a weight's states as this one, one in each replica.
+    [[nodiscard]] constexpr rank_group replica_group(bool of_experts) const {
+        const parallel_axis split = of_experts ? parallel_axis::expert_dp : parallel_axis::dp;
+        const std::uint64_t shards = size(split) / sizes_.dp_replicate;
+        rank_group ranks(rank_);
+        ranks.span(coordinate(split) / shards, sizes_.dp_replicate, shards * strides_[static_cast<std::size_t>(split)]);
+        return ranks;
     }
+
+    /// Returns the order of the axes of dense layers, the fastest first: "tp-cp-dp-pp".
+    [[nodiscard]] std::string order() const { return text_of(order_); }
+    /// Returns the order of the axes of experts, the fastest first: "etp-ep-expert_dp-pp".
+    [[nodiscard]] std::string expert_order() const { return text_of(expert_order_); }
 
     [[nodiscard]] friend constexpr bool operator==(const parallel_layout&, const parallel_layout&) = default;
 
   private:
+    [[nodiscard]] static constexpr bool names_experts(axis_set axes) {
+        return axes.contains(parallel_axis::ep) || axes.contains(parallel_axis::expert_dp) ||
+               axes.contains(parallel_axis::etp);
+    }
+    /// Returns true if the tp groups of dense layers are also the etp groups of experts.
+    [[nodiscard]] constexpr bool tp_is_etp() const {
+        return sizes_.tp == sizes_.expert_tp() &&
+               (sizes_.tp == 1 || strides_[static_cast<std::size_t>(parallel_axis::tp)] ==
+                                      strides_[static_cast<std::size_t>(parallel_axis::etp)]);
+    }
+    [[nodiscard]] static std::string text_of(const parallel_axis (&axes)[dense_axis_count]) {
+        std::string text;
+        for (const parallel_axis axis : axes) {
+            detail::append(text, {text.empty() ? "" : "-", name_of(axis)});
+        }
+        return text;
+    }
+
     constexpr void require_sizes() const {
         const struct {
             const char* name;
             std::uint64_t value;
-        } given[] = {{"dp", sizes_.dp}, {"cp", sizes_.cp},   {"tp", sizes_.tp},
-                     {"pp", sizes_.pp}, {"vpp", sizes_.vpp}, {"ep", sizes_.ep}};
-        for (const auto& size : given) {
+        } sizes[] = {
+            {"dp", sizes_.dp},   {"cp", sizes_.cp}, {"tp", sizes_.tp},           {"pp", sizes_.pp},
+            {"vpp", sizes_.vpp}, {"ep", sizes_.ep}, {"etp", sizes_.expert_tp()}, {"dp_replicate", sizes_.dp_replicate}};
+        for (const auto& size : sizes) {
             require_positive(size.value, size.name);
         }
         const std::uint64_t data = checked(sizes_.dp, "world_size") * sizes_.cp;
         const std::uint64_t product = data * (checked(sizes_.tp, "world_size") * sizes_.pp);
         if (product != world_size_) {
-            detail::refuse("world_size", {"dp x cp x tp x pp is ", product, ", the world has ", world_size_, " ranks"});
+            detail::refuse("world_size", {"must be dp x cp x tp x pp, ", product, ", got ", world_size_, " ranks"});
         }
         static_cast<void>(checked(sizes_.pp, "vpp") * sizes_.vpp);
-        if (data % sizes_.ep != 0) {
-            detail::refuse("ep", {"must divide dp x cp, ", data, ", got ", sizes_.ep});
+        const std::uint64_t of_stage = sizes_.stage_ranks();
+        const std::uint64_t of_expert = std::uint64_t{checked(sizes_.ep, "ep") * sizes_.expert_tp()};
+        if (of_stage % of_expert != 0) {
+            detail::refuse(
+                "ep", {"times etp must divide dp x cp x tp, ", of_stage, ", got ", sizes_.ep, " x ", sizes_.expert_tp(),
+                       sizes_.etp == 0 && of_stage % sizes_.ep == 0
+                           ? "; etp is tp unless it is given: pass etp 1 if experts are not split"
+                           : ""});
+        }
+        if (sizes_.dp % sizes_.dp_replicate != 0) {
+            detail::refuse("dp_replicate", {"must divide dp, ", sizes_.dp, ", got ", sizes_.dp_replicate});
+        }
+        if (sizes_.expert_dp() % sizes_.dp_replicate != 0) {
+            detail::refuse("dp_replicate", {"must divide the ", sizes_.expert_dp(),
+                                            " data-parallel ranks of each expert (dp x cp x tp / ep / etp), got ",
+                                            sizes_.dp_replicate});
         }
     }
 
+    /// Calls `append(token)` for each axis that an order names.
+    template <class Append>
+    static constexpr void for_each_name(std::string_view order, Append append) {
+        for (std::size_t first = 0; first <= order.size();) {
+            std::size_t last = order.find('-', first);
+            last = last == std::string_view::npos ? order.size() : last;
+            append(order.substr(first, last - first));
+            first = last + 1;
+        }
+    }
+    [[noreturn]] static void refuse_order(const char* field, std::string_view order,
+                                          std::initializer_list<detail::piece> problem) {
+        detail::refuse(field, {detail::text_of(problem), " in \"", order, "\""});
+    }
+
     constexpr void read_order(std::string_view order) {
-        const auto fail = [order](std::initializer_list<detail::piece> problem) {
-            detail::refuse("order", {detail::text_of(problem), " in \"", order, "\""});
-        };
         axis_set named;
         std::size_t dense = 0;
-        std::size_t of_experts = 0;
+        std::size_t num_expert_axes = 0;
         const auto append = [&](parallel_axis axis) {
             named = named | axis;
             if (axis == parallel_axis::dp && order.find("ep") == std::string_view::npos) {
-                expert_order_[of_experts++] = parallel_axis::ep;
+                expert_order_[num_expert_axes++] = parallel_axis::ep;
             }
             if (axis != parallel_axis::ep) {
                 order_[dense++] = axis;
             }
             if (axis != parallel_axis::cp) {
-                expert_order_[of_experts++] = axis == parallel_axis::dp ? parallel_axis::expert_dp : axis;
+                expert_order_[num_expert_axes++] = axis == parallel_axis::dp   ? parallel_axis::expert_dp
+                                                   : axis == parallel_axis::tp ? parallel_axis::etp
+                                                                               : axis;
             }
         };
-        for (std::size_t first = 0; first <= order.size();) {
-            std::size_t last = order.find('-', first);
-            last = last == std::string_view::npos ? order.size() : last;
-            const std::string_view token = order.substr(first, last - first);
+        for_each_name(order, [&](std::string_view token) {
             std::size_t index = 0;
-            while (index < parallel_axis_count && token != name_of(static_cast<parallel_axis>(index))) {
+            while (index <= static_cast<std::size_t>(parallel_axis::ep) &&
+                   token != name_of(static_cast<parallel_axis>(index))) {
                 ++index;
             }
             const auto axis = static_cast<parallel_axis>(index);
-            if (index == parallel_axis_count || axis == parallel_axis::expert_dp) {
-                fail({"unknown axis \"", token, "\""});
+            if (index > static_cast<std::size_t>(parallel_axis::ep)) {
+                refuse_order("order", order, {"unknown axis \"", token, "\", must be tp, cp, dp, pp or ep,"});
             }
             if (named.contains(axis)) {
-                fail({token, " stands twice"});
+                refuse_order("order", order, {token, " must be named once"});
             }
             append(axis);
-            first = last + 1;
-        }
+        });
         for (const parallel_axis axis : dense_axes) {
             if (!named.contains(axis)) {
                 if (size(axis) > 1) {
-                    fail({name_of(axis), " has ", size(axis), " ranks and is missing"});
+                    refuse_order("order", order, {name_of(axis), " has ", size(axis), " ranks, so it must be named"});
                 }
                 append(axis);
+            }
+        }
+    }
+
+    constexpr void read_expert_order(std::string_view order) {
+        axis_set named;
+        std::size_t count = 0;
+        constexpr parallel_axis axes[] = {parallel_axis::etp, parallel_axis::ep, parallel_axis::expert_dp,
+                                          parallel_axis::pp};
+        for_each_name(order, [&](std::string_view token) {
+            // Megatron and AReaL call the experts' axes tp and dp.
+            const std::string_view name = token == "tp" ? "etp" : token == "dp" ? "expert_dp" : token;
+            bool is_known = false;
+            for (const parallel_axis axis : axes) {
+                if (name == name_of(axis)) {
+                    if (named.contains(axis)) {
+                        refuse_order("expert_order", order, {token, " must be named once"});
+                    }
+                    named = named | axis;
+                    expert_order_[count++] = axis;
+                    is_known = true;
+                }
+            }
+            if (!is_known) {
+                refuse_order("expert_order", order,
+                             {"unknown axis \"", token, "\", must be etp, ep, expert_dp or pp,"});
+            }
+        });
+        for (const parallel_axis axis : axes) {
+            if (!named.contains(axis)) {
+                if (size(axis) > 1) {
+                    refuse_order("expert_order", order,
+                                 {name_of(axis), " has ", size(axis), " ranks, so it must be named"});
+                }
+                expert_order_[count++] = axis;
             }
         }
     }
@@ -240,31 +358,41 @@ class parallel_layout {
             }
         };
         fill(expert_order_);
-        const std::uint64_t of_experts[] = {strides_[0], strides_[3]};
+        const std::uint64_t pp_stride = strides_[static_cast<std::size_t>(parallel_axis::pp)];
         fill(order_);
-        experts_fit_ = (sizes_.tp == 1 || of_experts[0] == strides_[0]) &&  //
-                       (sizes_.pp == 1 || of_experts[1] == strides_[3]);
-        if (sizes_.ep > 1) {
+        strides_[static_cast<std::size_t>(parallel_axis::dp_replicate)] =
+            strides_[static_cast<std::size_t>(parallel_axis::dp)] * (sizes_.dp / sizes_.dp_replicate);
+        experts_fit_ = sizes_.pp == 1 || pp_stride == strides_[static_cast<std::size_t>(parallel_axis::pp)];
+        if (sizes_.ep > 1 || sizes_.expert_tp() != sizes_.tp) {
             require_experts(parallel_axis::ep);
         }
     }
 
-    /// Throws where an order gives experts other tp or pp groups than dense layers, as Megatron does.
+    /// Throws, as Megatron does, where the orders of axes give experts other pp groups than dense layers.
     constexpr void require_experts(parallel_axis axis) const {
-        if (!experts_fit_ && (axis == parallel_axis::ep || axis == parallel_axis::expert_dp)) {
+        if (!experts_fit_ && names_experts(axis)) {
             throw error("order",
-                        "experts would have other tp or pp groups than dense layers: pp must not stand "
-                        "between cp and dp, nor tp after cp");
+                        "experts would have other pp groups than dense layers: name pp last, or after as many ranks in "
+                        "both orders");
         }
     }
 
     parallel_sizes sizes_;
     std::uint64_t rank_;
     std::uint64_t world_size_;
-    parallel_axis order_[dense_axis_count]{};         // the fastest first
-    parallel_axis expert_order_[dense_axis_count]{};  // tp, ep, expert_dp, pp
+    parallel_axis order_[dense_axis_count]{};         // axes of dense layers, the fastest first
+    parallel_axis expert_order_[dense_axis_count]{};  // axes of experts: etp, ep, expert_dp, pp
     std::uint64_t strides_[parallel_axis_count]{};
-    bool experts_fit_ = false;  // dense layers and experts have the same tp and pp groups
+    bool experts_fit_ = false;  // true where dense layers and experts have the same pp groups
+};
+
+/// The places of ranks: the orders of their axes, and nodes of consecutive ranks.
+struct rank_order {
+    std::string axes{megatron_order};  ///< the order of dense layers' axes, the fastest first
+    std::string expert_axes{};         ///< the order of experts' axes; empty: as Megatron derives it from `axes`
+    std::uint64_t gpus_per_node = 0;   ///< consecutive ranks on one node, such as 8 or 72; 0: unknown
+
+    [[nodiscard]] friend bool operator==(const rank_order&, const rank_order&) = default;
 };
 
 }  // namespace floptally

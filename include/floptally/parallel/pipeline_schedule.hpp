@@ -11,35 +11,144 @@
 #include <vector>
 
 #include <floptally/integer/checked.hpp>
-#include <floptally/parallel/detail/pipeline_clock.hpp>
-#include <floptally/parallel/pipeline_pass.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Schedules of pipelines (1F1B, interleaved, ZB-H1, ZB-V), and their time with any stages.
+/// Pipeline schedules (1F1B, interleaved, ZB-H1, ZB-V), and how long they take with stages of any size.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The passes of each rank in their order. Chunk c is on rank c mod pp; in a V, chunk pp + r is on rank pp - 1 - r.
+/// The order in which the ranks of a pipeline run the passes of their microbatches.
+enum class pipeline_schedule : std::uint8_t {
+    gpipe,        ///< all forward, then all backward (Huang et al. 2018)
+    one_f_one_b,  ///< one forward, one backward: PipeDream-Flush, Megatron-LM without virtual stages
+    interleaved,  ///< 1F1B over several chunks a rank (Narayanan et al. 2021), in Megatron-LM's order
+    zero_bubble,  ///< ZB-H1 (Qi et al. 2023): 1F1B, but rank r delays r gradients of weights; memory as 1F1B
+    zb_v          ///< ZB-V (Qi et al. 2023): two chunks a rank in a V, the last one on the first rank; memory as 1F1B
+};
+
+inline constexpr const char* pipeline_schedule_names[] = {"gpipe", "1f1b", "interleaved", "zero_bubble", "zb_v"};
+
+/// Returns whether gradients of weights are passes of their own in a schedule.
+[[nodiscard]] constexpr bool splits_backward(pipeline_schedule schedule) {
+    return schedule == pipeline_schedule::zero_bubble || schedule == pipeline_schedule::zb_v;
+}
+
+/// The work of a pipeline's chunk for one microbatch, in FLOPs or time. All chunks have the same unit.
+struct chunk_work {
+    std::uint64_t forward = 0;
+    std::uint64_t backward_data = 0;  ///< gradient of the chunk's input; includes recompute
+    /// Gradient of weights; a pass of its own where `splits_backward`, otherwise part of the backward.
+    std::uint64_t backward_weights = 0;
+};
+
+/// A pass of a microbatch through a chunk.
+struct pipeline_pass {
+    enum class kind : std::uint8_t { forward, backward_data, backward_weights };
+    kind type = kind::forward;
+    std::uint64_t chunk = 0;
+    std::uint64_t microbatch = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const pipeline_pass&, const pipeline_pass&) = default;
+};
+
+/// The time that a pipeline takes, and the work of each rank in it.
+struct pipeline_run {
+    std::uint64_t makespan = 0;         ///< time from the first pass to the end of the last pass
+    std::vector<std::uint64_t> busy{};  ///< time in which each rank works; for the rest of `makespan` it waits
+};
+
+}  // namespace floptally
+
+namespace floptally::inline v0_3::detail {
+
+/// Computes when each pass of a pipeline ends. Each rank runs its passes in order, and each pass starts once the passes
+/// that it needs have ended. A forward needs the forward of the chunk before. A backward needs its own forward and the
+/// backward of the chunk after. Messages between ranks take no time.
+class pipeline_clock {
+  public:
+    /// With `split`, gradients of weights are passes of their own. Otherwise a backward is one pass and hands its
+    /// gradient on at its end, as autograd does.
+    pipeline_clock(std::uint64_t pp, std::span<const chunk_work> work, std::uint64_t chunks, std::uint64_t microbatches,
+                   bool split)
+        : work_(work),
+          chunks_(chunks),
+          microbatches_(microbatches),
+          split_(split),
+          ends_(3 * chunks * microbatches, not_done),
+          free_(pp, 0),
+          busy_(pp, 0) {}
+
+    /// Returns when all passes that `pass` needs have ended; `not_done` while one of them has not run.
+    [[nodiscard]] std::uint64_t ready(const pipeline_pass& pass) const {
+        using kind = pipeline_pass::kind;
+        if (pass.type == kind::forward) {
+            return pass.chunk == 0 ? 0 : end({kind::forward, pass.chunk - 1, pass.microbatch});
+        }
+        if (pass.type == kind::backward_weights) {
+            return end({kind::backward_data, pass.chunk, pass.microbatch});
+        }
+        const std::uint64_t own = end({kind::forward, pass.chunk, pass.microbatch});
+        return pass.chunk + 1 == chunks_ ? own
+                                         : std::max(own, end({kind::backward_data, pass.chunk + 1, pass.microbatch}));
+    }
+
+    void run(const pipeline_pass& pass, std::uint64_t rank) {
+        const std::uint64_t start = std::max(free_[rank], ready(pass));
+        const chunk_work& work = work_[work_.size() == chunks_ ? pass.chunk : pass.microbatch * chunks_ + pass.chunk];
+        using kind = pipeline_pass::kind;
+        const std::uint64_t length = pass.type == kind::forward            ? work.forward
+                                     : pass.type == kind::backward_weights ? work.backward_weights
+                                     : split_                              ? work.backward_data
+                                              : checked(work.backward_data, "work") + work.backward_weights;
+        free_[rank] = ends_[index_of(pass)] = checked(start, "work") + length;
+        busy_[rank] += length;
+    }
+
+    [[nodiscard]] pipeline_run result() const { return {*std::max_element(free_.begin(), free_.end()), busy_}; }
+
+    static constexpr std::uint64_t not_done = ~std::uint64_t{0};
+
+  private:
+    [[nodiscard]] std::size_t index_of(const pipeline_pass& pass) const {
+        return (static_cast<std::size_t>(pass.type) * microbatches_ + pass.microbatch) * chunks_ + pass.chunk;
+    }
+    [[nodiscard]] std::uint64_t end(const pipeline_pass& pass) const { return ends_[index_of(pass)]; }
+
+    std::span<const chunk_work> work_;
+    std::uint64_t chunks_;
+    std::uint64_t microbatches_;
+    bool split_;
+    std::vector<std::uint64_t> ends_;
+    std::vector<std::uint64_t> free_;
+    std::vector<std::uint64_t> busy_;
+};
+
+}  // namespace floptally::detail
+
+namespace floptally::inline v0_3 {
+
+/// The passes of each rank, in the order in which it runs them. Chunk c is on rank c mod pp. In ZB-V, chunk pp + r is
+/// on rank pp - 1 - r.
 class pipeline_order {
   public:
     /// The published order of a schedule with `vpp` chunks on each of `pp` ranks.
-    pipeline_order(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
-        : pipeline_order(how, pp, vpp, microbatches, pp) {}
+    pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
+        : pipeline_order(schedule, pp, vpp, microbatches, pp) {}
 
-    /// The order that suits this work (as `run` has it): gradients of weights wait in ZB-H1 as long as the pipeline
-    /// ends sooner for it, and no longer than the schedule says. So it never ends after 1F1B. Other schedules have one
-    /// order.
-    [[nodiscard]] static pipeline_order fitted(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp,
+    /// Returns the order that suits this work (as `run` takes it). In ZB-H1 gradients of weights wait only as long as
+    /// the pipeline ends sooner for it, and at most as long as the schedule says. The result never ends after 1F1B.
+    /// Other schedules have one order.
+    [[nodiscard]] static pipeline_order fitted(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp,
                                                std::uint64_t microbatches, std::span<const chunk_work> work) {
-        pipeline_order best(how, pp, vpp, microbatches);
-        if (how != pipeline_schedule::zero_bubble) {
+        pipeline_order best(schedule, pp, vpp, microbatches);
+        if (schedule != pipeline_schedule::zero_bubble) {
             return best;
         }
         std::uint64_t soonest = best.run(work).makespan;
         for (std::uint64_t most = pp - 1; most != 0;) {
             most /= 2;
-            pipeline_order other(how, pp, vpp, microbatches, most);
+            pipeline_order other(schedule, pp, vpp, microbatches, most);
             if (const std::uint64_t end = other.run(work).makespan; end < soonest) {
                 soonest = end;
                 best = std::move(other);
@@ -50,40 +159,42 @@ class pipeline_order {
 
     [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
     [[nodiscard]] std::uint64_t microbatches() const { return microbatches_; }
-    /// The rank that runs a chunk.
+    /// Returns the rank that runs a chunk.
     [[nodiscard]] std::uint64_t rank_of(std::uint64_t chunk) const {
         return is_v_ && chunk >= pp_ ? chunks_ - 1 - chunk : chunk % pp_;
     }
     [[nodiscard]] std::span<const std::vector<pipeline_pass>> ranks() const { return ranks_; }
 
-    /// The most that each rank holds at once, of chunks whose activations for a microbatch have these sizes: from the
-    /// forward to the end of the last pass that reads them, the gradient of the weights.
+    /// Returns the most activations that each rank holds at once, in the unit of `sizes`. `sizes` has the activations
+    /// of each chunk for one microbatch. A rank holds them from the forward to the end of the last pass that reads
+    /// them, the gradient of the weights.
     [[nodiscard]] std::vector<std::uint64_t> most_held(std::span<const std::uint64_t> sizes) const {
         if (sizes.size() != chunks_) {
-            detail::refuse("sizes", {"must be of ", chunks_, " chunks, got ", sizes.size()});
+            detail::refuse("sizes", {"must have one size for each of ", chunks_, " chunks, got ", sizes.size()});
         }
         std::vector<std::uint64_t> most(pp_, 0);
         for (std::uint64_t rank = 0; rank < pp_; ++rank) {
             std::uint64_t held = 0;
             for (const pipeline_pass& pass : ranks_[rank]) {
-                held += pass.what == kind::forward ? sizes[pass.chunk] : 0;
+                held += pass.type == kind::forward ? sizes[pass.chunk] : 0;
                 most[rank] = std::max(most[rank], held);
-                held -= pass.what == (split_ ? kind::backward_weights : kind::backward_data) ? sizes[pass.chunk] : 0;
+                held -= pass.type == (split_ ? kind::backward_weights : kind::backward_data) ? sizes[pass.chunk] : 0;
             }
         }
         return most;
     }
 
-    /// The run of this order. `work` has a value for each chunk where all microbatches are alike, else one for each
-    /// chunk of the first microbatch, then of the second, …
+    /// Runs this order. `work` has one value for each chunk where all microbatches are alike. Otherwise it has the
+    /// chunks of the first microbatch, then those of the second, and so on.
     [[nodiscard]] pipeline_run run(std::span<const chunk_work> work) const {
         if (work.size() != chunks_ && work.size() != chunks_ * microbatches_) {
-            detail::refuse("work", {"must be of ", chunks_, " chunks, or of each for each of ", microbatches_,
-                                    " microbatches, got ", work.size()});
+            detail::refuse("work", {"must have a value for each of ", chunks_, " chunks, or for each in each of ",
+                                    microbatches_, " microbatches, got ", work.size()});
         }
         detail::pipeline_clock clock(pp_, work, chunks_, microbatches_, split_);
         std::vector<std::size_t> next(pp_, 0);
-        for (bool more = true; more;) {  // each round ends a pass, since passes depend on neighbouring chunks
+        // Each round ends at least one pass, since passes depend on neighbouring chunks.
+        for (bool more = true; more;) {
             more = false;
             for (std::uint64_t rank = 0; rank < pp_; ++rank) {
                 while (next[rank] < ranks_[rank].size() &&
@@ -100,14 +211,14 @@ class pipeline_order {
     using kind = pipeline_pass::kind;
     static constexpr std::uint64_t most_passes = std::uint64_t{1} << 24U;
 
-    /// An order in which at most `waiting` gradients of weights wait on a rank.
-    pipeline_order(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches,
+    /// An order in which each rank delays at most `waiting` gradients of weights.
+    pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches,
                    std::uint64_t waiting)
         : pp_(pp),
           chunks_(checked(pp, "vpp") * vpp),
           microbatches_(microbatches),
-          split_(splits_backward(how)),
-          is_v_(how == pipeline_schedule::zb_v),
+          split_(splits_backward(schedule)),
+          is_v_(schedule == pipeline_schedule::zb_v),
           ranks_(pp) {
         require_positive(pp, "pp");
         require_positive(vpp, "vpp");
@@ -116,10 +227,10 @@ class pipeline_order {
             throw error("microbatches", "times pp x vpp must be at most " + std::to_string(most_passes) + ", got " +
                                             std::to_string(passes));
         }
-        const bool is_interleaved = how == pipeline_schedule::interleaved;
-        if (const std::uint64_t own = how == pipeline_schedule::zb_v ? 2 : 1; !is_interleaved && vpp != own) {
+        const bool is_interleaved = schedule == pipeline_schedule::interleaved;
+        if (const std::uint64_t own = schedule == pipeline_schedule::zb_v ? 2 : 1; !is_interleaved && vpp != own) {
             detail::refuse("vpp", {"must be ", own, " in the schedule \"",
-                                   pipeline_schedule_names[static_cast<std::size_t>(how)], "\", got ", vpp});
+                                   pipeline_schedule_names[static_cast<std::size_t>(schedule)], "\", got ", vpp});
         }
         if (is_interleaved && microbatches % pp != 0) {
             detail::refuse("microbatches",
@@ -127,10 +238,10 @@ class pipeline_order {
         }
         for (std::uint64_t rank = 0; rank < pp; ++rank) {
             const std::uint64_t passes = vpp * microbatches;
-            const std::uint64_t ahead = how == pipeline_schedule::gpipe ? passes
-                                        : is_interleaved                ? 2 * (pp - 1 - rank) + (vpp - 1) * pp
-                                                                        : pp - 1 - rank;
-            if (how == pipeline_schedule::zb_v) {
+            const std::uint64_t ahead = schedule == pipeline_schedule::gpipe ? passes
+                                        : is_interleaved                     ? 2 * (pp - 1 - rank) + (vpp - 1) * pp
+                                                                             : pp - 1 - rank;
+            if (schedule == pipeline_schedule::zb_v) {
                 go_down_and_up(rank);
             } else {
                 alternate(rank, passes, std::min(ahead, passes), std::min(rank, waiting));
@@ -138,20 +249,21 @@ class pipeline_order {
         }
     }
 
-    /// The k-th forward or backward of a rank: pp microbatches go through its first chunk, then through its second, …;
-    /// a backward goes through its chunks from the last.
-    [[nodiscard]] pipeline_pass pass(kind what, std::uint64_t rank, std::uint64_t k) const {
+    /// Returns the k-th forward or backward of a rank. pp microbatches go through its first chunk, then through its
+    /// second, and so on. A backward goes through the chunks from the last.
+    [[nodiscard]] pipeline_pass pass(kind type, std::uint64_t rank, std::uint64_t k) const {
         const std::uint64_t vpp = chunks_ / pp_;
         if (vpp == 1) {
-            return {what, rank, k};
+            return {type, rank, k};
         }
-        const std::uint64_t place = k % chunks_;
-        const std::uint64_t own = what == kind::forward ? place / pp_ : vpp - 1 - place / pp_;
-        return {what, own * pp_ + rank, k / chunks_ * pp_ + place % pp_};
+        const std::uint64_t position = k % chunks_;
+        const std::uint64_t chunk = type == kind::forward ? position / pp_ : vpp - 1 - position / pp_;
+        return {type, chunk * pp_ + rank, k / chunks_ * pp_ + position % pp_};
     }
 
-    /// Orders a rank: `ahead` forward passes, then a forward and a backward in turn, then the backward passes left.
-    /// Gradients of weights that are passes of their own follow the backward that comes `waiting` later.
+    /// Sets the order of a rank: `ahead` forward passes, then a forward and a backward in turn, then the remaining
+    /// backward passes. Where gradients of weights are passes of their own, each runs `waiting` backward passes after
+    /// its own backward.
     void alternate(std::uint64_t rank, std::uint64_t passes, std::uint64_t ahead, std::uint64_t waiting) {
         std::uint64_t weights = 0;
         for (std::uint64_t k = 0; k < passes + ahead; ++k) {
@@ -170,15 +282,16 @@ class pipeline_order {
         }
     }
 
-    /// Orders a rank of ZB-V, whose first chunk is before the turn of the V and whose second one after it, as for the
-    /// 2 pp - 1 microbatches at least that fill the pipeline; those that there are not have no passes.
+    /// Sets the order of a rank of ZB-V. Its first chunk is before the turn of the V, its second one after it. The
+    /// order is made for at least the 2 pp - 1 microbatches that fill the pipeline. Microbatches that do not exist get
+    /// no passes.
     void go_down_and_up(std::uint64_t rank) {
         const std::uint64_t all = std::max(2 * pp_ - 1, microbatches_);
         std::array<std::array<std::uint64_t, 2>, 3> done{};
-        const auto put = [&](kind what, std::uint64_t second) {
-            const std::uint64_t microbatch = done[static_cast<std::size_t>(what)][second]++;
+        const auto put = [&](kind type, std::uint64_t second) {
+            const std::uint64_t microbatch = done[static_cast<std::size_t>(type)][second]++;
             if (microbatch < microbatches_) {
-                ranks_[rank].push_back({what, second == 0 ? rank : chunks_ - 1 - rank, microbatch});
+                ranks_[rank].push_back({type, second == 0 ? rank : chunks_ - 1 - rank, microbatch});
             }
         };
         const auto backward = [&](std::uint64_t second) {
@@ -202,7 +315,8 @@ class pipeline_order {
             put(kind::forward, 1);
             backward(1);
         }
-        for (std::uint64_t i = 0; i < rank; ++i) {  // nothing waits for weights here: they come last
+        for (std::uint64_t i = 0; i < rank;
+             ++i) {  // the delayed gradients of weights run at the end, since no other pass needs them
             put(kind::backward_data, 0);
             put(kind::backward_data, 1);
         }

@@ -7,15 +7,15 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/parallel/verified_sum.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Hashes of words and texts that ranks compare before they work together.
+/// Hashes of integers and texts that ranks compare before they work together.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// A hash of a sequence of words and texts.
+/// A hash of a sequence of integers and texts.
 class schema_hash {
   public:
     schema_hash& operator<<(std::uint64_t value) {
@@ -35,26 +35,27 @@ class schema_hash {
     std::uint64_t value_ = 0;
 };
 
-/// Hashes of the things that ranks must agree on, each with its complement: under MAX they give the largest and the
-/// least. The message has the same size whatever the ranks believe.
-template <std::size_t Things>
-[[nodiscard]] constexpr std::array<std::uint64_t, 2 * Things> agreement_message(
-    const std::array<std::uint64_t, Things>& hashes) {
-    std::array<std::uint64_t, 2 * Things> words{};
-    for (std::size_t i = 0; i < Things; ++i) {
-        words[2 * i] = hashes[i];
-        words[2 * i + 1] = ~hashes[i];
+/// Returns the hash of each fact that ranks must agree on, and its complement. A MAX over ranks turns these into the
+/// largest and the least hash. The message has the same size whatever the facts are.
+template <std::size_t Facts>
+[[nodiscard]] constexpr std::array<std::uint64_t, 2 * Facts> agreement_message(
+    const std::array<std::uint64_t, Facts>& hashes) {
+    std::array<std::uint64_t, 2 * Facts> integers{};
+    for (std::size_t i = 0; i < Facts; ++i) {
+        integers[2 * i] = hashes[i];
+        integers[2 * i + 1] = ~hashes[i];
     }
-    return words;
+    return integers;
 }
 
-/// From the maxima over the ranks, which are the same on all of them: so is the error, which names what differs.
-template <std::size_t Things>
-void require_agreement(const std::array<std::uint64_t, 2 * Things>& maxima,
-                       const std::array<std::string_view, Things>& names, std::string_view consequence) {
-    for (std::size_t i = 0; i < Things; ++i) {
+/// Throws if the messages of the ranks differ, and names the fact that differs. `maxima` are the maxima of the messages
+/// over all ranks. Every rank has the same maxima, so every rank throws the same error.
+template <std::size_t Facts>
+void require_agreement(const std::array<std::uint64_t, 2 * Facts>& maxima,
+                       const std::array<std::string_view, Facts>& names, std::string_view consequence) {
+    for (std::size_t i = 0; i < Facts; ++i) {
         if (maxima[2 * i] != ~maxima[2 * i + 1]) {
-            refuse(names[i], {"the ranks do not agree on it, ", consequence});
+            refuse(names[i], {"the ranks do not agree on it, ", consequence, "; configure all ranks alike"});
         }
     }
 }

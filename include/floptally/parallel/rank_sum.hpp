@@ -2,21 +2,26 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 
 #include <floptally/batch/tally.hpp>
+#include <floptally/lists/any_function.hpp>
 
 /// @file
 /// The function that sums a meter's step over all ranks.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The function that turns a step's tally into that of all ranks, for a meter: `tally_reduction::by(reducer)`. Each
-/// rank calls `sum` once a step, with a function that returns its own tally or throws: then every rank throws, and none
-/// waits for it.
+/// A function that turns a step's tally into the tally of all ranks, for a meter: `tally_reduction::by(reducer)` makes
+/// it. Each rank calls `sum` once a step, with a function that returns its own tally. Where that function throws, every
+/// rank throws and none waits.
 struct rank_sum {
-    std::uint64_t ranks = 0;  ///< of the layout, with a GPU each
-    std::function<tally(const std::function<tally()>& mine)> sum{};
+    std::uint64_t ranks = 0;  ///< number of ranks of the layout; each has one GPU
+    any_function<tally(function_view<tally()> mine)> sum{};
+    std::uint64_t rank = 0;  ///< this rank, for the slowest one of a step
+    /// Replaces each integer by its maximum over the ranks. The meter calls it once in each `sum`, from `mine`, to
+    /// compare the ranks' times; without it there is no comparison.
+    any_function<void(std::span<std::uint64_t>)> max{};
 };
 
 }  // namespace floptally

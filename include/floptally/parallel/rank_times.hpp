@@ -12,24 +12,25 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The uneven work of ranks, and the time that they wait.
+/// How unevenly ranks work, and how long they wait.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The uneven work of ranks, and the time that their pipelines take, in one unit for all: FLOPs, or time at the peak.
-/// By default all ranks work all the time.
+/// How unevenly ranks work, and how long their pipelines take. All values have one unit: FLOPs, or time at the peak.
+/// Default values mean that all ranks work all the time.
 struct rank_times {
     uint128 largest = 1;  ///< work of the rank with the most
     uint128 sum = 1;      ///< work of all ranks
     std::uint64_t ranks = 1;
     std::optional<uint128> makespan{};  ///< time until the last pipeline is done; absent without a pipeline
-    bool is_after_one_f_one_b = false;  ///< 1F1B of the same layers on the same ranks would be done sooner
+    bool is_after_one_f_one_b = false;  ///< true: 1F1B of the same layers on the same ranks would be done sooner
 
-    /// The times of ranks from the largest work and the sum over the ranks, as two reductions give them.
+    /// Returns the times of ranks from the largest work of a rank and the sum over ranks. A MAX and a SUM over ranks
+    /// give these.
     [[nodiscard]] static rank_times of(uint128 largest, uint128 sum, std::uint64_t ranks) {
         require_positive(ranks, "ranks");
         if (sum == 0) {
-            throw error("ranks", "do no work at all");
+            throw error("ranks", "must do some work, got none");
         }
         if (largest > sum || largest < (sum - 1) / ranks + 1) {
             detail::refuse("ranks",
@@ -38,7 +39,7 @@ struct rank_times {
         }
         return {.largest = largest, .sum = sum, .ranks = ranks};
     }
-    /// The times of ranks from the work of each.
+    /// Returns the times of ranks from the work of each rank.
     [[nodiscard]] static rank_times of(std::span<const std::uint64_t> loads) {
         uint128 largest = 0;
         uint128 sum = 0;
@@ -48,8 +49,9 @@ struct rank_times {
         }
         return of(largest, sum, loads.size());
     }
-    /// The times of ranks from their pipelines, one for each part of the batch: a step ends with the last of them.
-    /// Ranks of tensor and context parallelism that do the same work count once.
+    /// Returns the times of ranks from their pipelines, one pipeline for each part into which data parallelism divides
+    /// the batch. A step ends with the last pipeline. Ranks of tensor and context parallelism that do the same work
+    /// count once.
     [[nodiscard]] static rank_times of(std::span<const pipeline_run> pipelines) {
         uint128 largest = 0;
         uint128 sum = 0;
@@ -68,11 +70,12 @@ struct rank_times {
         return all;
     }
 
-    /// The share of the time until all are done in which ranks work, on average.
+    /// The fraction of the step in which ranks work, on average. The step ends when all ranks are done.
     [[nodiscard]] double busy_share() const { return mean() / end(); }
-    /// The share in which they wait since another has more work.
+    /// The fraction of the step in which ranks wait because another rank has more work, on average.
     [[nodiscard]] double imbalance_share() const { return (static_cast<double>(largest) - mean()) / end(); }
-    /// The share in which they wait for the order of the pipelines besides.
+    /// The fraction of the step in which ranks wait for the passes of other pipeline ranks (the bubble). It excludes
+    /// the wait of `imbalance_share`.
     [[nodiscard]] double bubble_share() const { return (end() - static_cast<double>(largest)) / end(); }
 
   private:

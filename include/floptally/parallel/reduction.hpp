@@ -4,39 +4,146 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/context_shard.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/count/convention.hpp>
-#include <floptally/parallel/detail/scoped_words.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/parallel/detail/scoped_accumulators.hpp>
 #include <floptally/parallel/held_tokens.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/rank_sum.hpp>
 #include <floptally/parallel/reduction_schema.hpp>
-#include <floptally/parallel/slice_records.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/tally_scope.hpp>
-#include <floptally/parallel/witnessed_sum.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/parallel/verified_sum.hpp>
+#include <floptally/statistics/accumulator.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Sums over the ranks of a group, which show whether the group is the right one.
+/// Sums over the ranks of a group. The sums show whether the group is the right one.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A reducer that adds up words over a group of ranks: MPI, NCCL, a framework's own collectives. Each rank of the group
-/// calls the same functions in the same order and gets the same words, in place. Sums are modulo 2^64.
+// Ratios and extremes over a rank's slice. They are reduced as integers: a mean of the ranks' ratios would weigh an
+// empty slice as much as a full one.
+
+/// A ratio of two sums. A rank with an empty slice adds 0 to both sums.
+class ratio {
+  public:
+    constexpr ratio() = default;
+    constexpr ratio(std::uint64_t numerator, std::uint64_t denominator)
+        : numerator_(numerator), denominator_(denominator) {
+        if (denominator == 0 && numerator != 0) {
+            detail::refuse("ratio", {"must have a denominator above 0 for the numerator ", numerator, ", got 0"});
+        }
+    }
+
+    constexpr ratio& operator+=(const ratio& other) {
+        const std::uint64_t denominator = checked(denominator_, "ratio.denominator") + other.denominator_;
+        numerator_ = checked(numerator_, "ratio.numerator") + other.numerator_;
+        denominator_ = denominator;
+        added_up_ += other.added_up_;
+        return *this;
+    }
+
+    [[nodiscard]] constexpr std::uint64_t numerator() const { return numerator_; }
+    [[nodiscard]] constexpr std::uint64_t denominator() const { return denominator_; }
+    [[nodiscard]] constexpr bool empty() const { return denominator_ == 0; }
+
+    /// Returns numerator ÷ denominator. Throws where the denominator is 0.
+    [[nodiscard]] constexpr double value() const {
+        if (empty()) {
+            throw error("ratio", "has no value, because every slice was empty; ask empty() first");
+        }
+        return static_cast<double>(numerator_) / static_cast<double>(denominator_);
+    }
+
+    /// Marks the result of a sum over ranks, as `tally::mark_added_up` does. A second sum over the same ranks is then
+    /// an error.
+    constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
+    /// The ranks over which this was added up, as set by `mark_added_up`. `+=` keeps them.
+    [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
+
+    [[nodiscard]] friend constexpr bool operator==(const ratio& a, const ratio& b) {
+        return a.numerator_ == b.numerator_ && a.denominator_ == b.denominator_;
+    }
+
+  private:
+    std::uint64_t numerator_ = 0;
+    std::uint64_t denominator_ = 0;
+    added_up added_up_{};
+};
+
+/// The least and the largest of some values, and their number. Without values there is no least and no largest.
+class extremes {
+  public:
+    constexpr extremes() = default;
+    constexpr extremes(std::uint64_t count, std::uint64_t min, std::uint64_t max)
+        : count_(count), min_(count == 0 ? no_min : min), max_(count == 0 ? 0 : max) {
+        if (min_ > max_ && count != 0) {
+            detail::refuse("extremes", {"the minimum must be at most the maximum, ", max, ", got ", min});
+        }
+    }
+
+    constexpr void add(std::uint64_t value) { *this += extremes(1, value, value); }
+
+    constexpr extremes& operator+=(const extremes& other) {
+        count_ = checked(count_, "extremes.count") + other.count_;
+        min_ = detail::smaller(min_, other.min_);
+        max_ = detail::larger(max_, other.max_);
+        added_up_ += other.added_up_;
+        return *this;
+    }
+
+    [[nodiscard]] constexpr std::uint64_t count() const { return count_; }
+    [[nodiscard]] constexpr bool empty() const { return count_ == 0; }
+    [[nodiscard]] constexpr std::uint64_t min() const {
+        require_values();
+        return min_;
+    }
+    [[nodiscard]] constexpr std::uint64_t max() const {
+        require_values();
+        return max_;
+    }
+
+    /// Marks the result of a sum over ranks, as `tally::mark_added_up` does. A second sum over the same ranks is then
+    /// an error: it would keep the least and the largest, but count the values twice.
+    constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
+    /// The ranks over which this was added up, as set by `mark_added_up`. `+=` keeps them.
+    [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
+
+    [[nodiscard]] friend constexpr bool operator==(const extremes& a, const extremes& b) {
+        return a.count_ == b.count_ && a.min_ == b.min_ && a.max_ == b.max_;
+    }
+
+  private:
+    static constexpr std::uint64_t no_min = ~std::uint64_t{0};
+
+    constexpr void require_values() const {
+        if (empty()) {
+            throw error("extremes", "have no value, because every slice was empty; ask empty() first");
+        }
+    }
+
+    std::uint64_t count_ = 0;
+    std::uint64_t min_ = no_min;
+    std::uint64_t max_ = 0;
+    added_up added_up_{};
+};
+
+/// A type that adds up integers over a group of ranks: by MPI, NCCL or a framework's own collectives. Each rank of the
+/// group calls the same functions in the same order and gets the same integers, in place. Sums are modulo 2^64.
 template <class Reducer>
-concept word_reducer = requires(Reducer& over, std::span<std::uint64_t> words) {
-    over.sum(words);
-    over.max(words);
+concept integer_reducer = requires(Reducer& reducer, std::span<std::uint64_t> integers) {
+    reducer.sum(integers);
+    reducer.max(integers);
 };
 
 /// A model that evaluates reduced tallies: a `flop_counter`.
@@ -53,14 +160,14 @@ struct single_rank {
     static void max(std::span<std::uint64_t>) {}
 };
 
-/// The number of microbatches that a rank's schedule ran and the number of times it added lengths to its tally. With
+/// The number of microbatches that a rank's schedule ran, and how often the rank added lengths to its tally. With
 /// virtual stages a step visits a microbatch vpp times on each rank.
 struct microbatch_visits {
     std::uint64_t ran = 0;
     std::uint64_t added = 0;
 };
 
-/// The tally of one step, which counts how often it was added to: call `microbatch()` once for each microbatch.
+/// The tally of one step. It counts how often it was added to: call `microbatch()` once for each microbatch.
 class microbatch_tally {
   public:
     explicit microbatch_tally(const mask_set& masks) : own_(masks) {}
@@ -70,7 +177,7 @@ class microbatch_tally {
         return own_;
     }
     [[nodiscard]] const tally& all() const { return own_; }
-    /// The visits, given the number of microbatches that the schedule ran on this rank.
+    /// Returns the visits of this rank, whose schedule ran `ran` microbatches.
     [[nodiscard]] microbatch_visits visits(std::uint64_t ran) const { return {.ran = ran, .added = added_}; }
 
   private:
@@ -78,215 +185,269 @@ class microbatch_tally {
     std::uint64_t added_ = 0;
 };
 
-/// A tag with which the caller, who alone can know it, states that all ranks have equal lengths.
+/// A tag that states that all ranks have equal lengths. Only the caller can know this.
 struct equal_lengths_t {};
 inline constexpr equal_lengths_t equal_lengths{};
 
 namespace detail {
 
-template <class Schema, word_reducer Reducer>
-void agree(const Schema& schema, Reducer& over) {
-    auto words = schema.message();
-    over.max(std::span<std::uint64_t>(words));
-    Schema::require_agreement(words);
+/// Returns the measured statistics that a model multiplies.
+template <counting_model Model>
+[[nodiscard]] std::vector<statistic> measured_statistics_of(const Model& model) {
+    std::vector<statistic> found;
+    const auto& needs = model.by_component().needs;
+    for (std::size_t i = 0; needs.accumulators && i < model.by_component().masks.size() && i < needs.counted; ++i) {
+        if (const statistic& measured = model.by_component().masks[i]; measured.is_measured()) {
+            found.push_back(measured);
+        }
+    }
+    return found;
 }
 
-/// The sum of all ranks' messages, by one SUM. A rank with an error of its own, or without memory, takes part too and
-/// then throws that; the others learn from the sum that there was one.
-template <word_reducer Reducer, class Values>
-[[nodiscard]] std::vector<std::uint64_t> summed(const witnessed_sum& sum, Reducer& over, Values values) {
-    std::vector<std::uint64_t> words;
+template <class Schema, integer_reducer Reducer>
+void agree(const Schema& schema, Reducer& reducer) {
+    auto integers = schema.message();
+    reducer.max(std::span<std::uint64_t>(integers));
+    Schema::require_agreement(integers);
+}
+
+/// Returns the sum of all ranks' messages, by one all-reduce SUM. A rank with an error of its own, or without memory,
+/// takes part too and then throws that error. The other ranks learn from the sum that a rank had an error.
+template <integer_reducer Reducer, class Values>
+[[nodiscard]] std::vector<std::uint64_t> summed(const verified_sum& sum, Reducer& reducer, Values values) {
+    std::vector<std::uint64_t> integers;
     try {
-        words = sum.message(values());
+        integers = sum.message(values());
     } catch (...) {
-        sum.refuse(over);
+        sum.refuse(reducer);
         throw;
     }
-    over.sum(std::span<std::uint64_t>(words));
-    return words;
+    reducer.sum(std::span<std::uint64_t>(integers));
+    return integers;
 }
 
 }  // namespace detail
 
-/// The sum of tallies over the ranks of a layout, step after step.
+/// Sums tallies over the ranks of a layout, step after step.
 class tally_reduction {
   public:
     /// A reduction of tallies that `model`, a `flop_counter`, will evaluate. All ranks of the group construct it
-    /// together: they compare masks, scope, layout, version, the model's convention and its coefficients, which another
-    /// model or plan would change, by one MAX of a message of fixed size. Where one disagrees, all of them throw.
-    template <counting_model Model, word_reducer Reducer>
-    tally_reduction(const Model& model, const tally_scope& scope, const parallel_layout& layout, Reducer& over)
-        : tally_reduction(model.masks(), scope, layout, over, model.counted_as(), detail::coefficient_hash(model)) {}
+    /// together. One MAX of a message of fixed size compares masks, scope, layout, version, the model's convention and
+    /// its coefficients (another model or plan would change them). Where one rank differs, all ranks throw.
+    template <counting_model Model, integer_reducer Reducer>
+    tally_reduction(const Model& model, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer)
+        : tally_reduction(model.masks(), scope, layout, reducer, model.counted_as(), detail::coefficient_hash(model)) {
+        needed_ = detail::measured_statistics_of(model);
+    }
 
     template <counting_model Model, class Reducer>
     tally_reduction(const Model& /*model*/, const tally_scope& scope, const parallel_layout& layout,
                     Reducer& /*no_reducer*/)
-        : sum_(layout, detail::scoped_words(empty_, scope)) {
-        static_assert(word_reducer<Reducer>,
-                      "this type reduces nothing: it needs `void sum(std::span<std::uint64_t>)` "
+        : sum_(layout, detail::scoped_accumulators(empty_, scope)) {
+        static_assert(integer_reducer<Reducer>,
+                      "this type is no reducer: it needs `void sum(std::span<std::uint64_t>)` "
                       "and `void max(std::span<std::uint64_t>)`, each a collective of the group");
     }
 
-    /// A reduction of tallies of these masks. `counted_as` is the convention in which the sum will be evaluated, or
-    /// `std::nullopt` where it will not: it is then not compared.
-    template <word_reducer Reducer>
-    tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
+    /// A reduction of tallies with these masks. `counted_as` is the convention in which the sum will be evaluated. Pass
+    /// `std::nullopt` where it will not be evaluated: the convention is then not compared.
+    template <integer_reducer Reducer>
+    tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                     const std::optional<convention>& counted_as)
-        : tally_reduction(masks, scope, layout, over, counted_as, 0) {}
+        : tally_reduction(masks, scope, layout, reducer, counted_as, 0) {}
 
-    /// The tally of all ranks from that of this one, by one SUM: the same bits on every rank of the group. Throws on
-    /// every rank where one refuses or where the group is not what the scope declares. Virtual stages need `visits`.
-    template <word_reducer Reducer>
-    [[nodiscard]] tally sum(const tally& mine, Reducer& over, const microbatch_visits& visits = {}) const {
-        return global(detail::summed(sum_, over, [&] {
+    /// Returns the tally of all ranks from this rank's tally, by one all-reduce SUM. It has the same bits on every rank
+    /// of the group. Throws on every rank where one rank has an error or where the group is not what the scope
+    /// declares. With virtual stages pass `visits`.
+    template <integer_reducer Reducer>
+    [[nodiscard]] tally sum(const tally& mine, Reducer& reducer, const microbatch_visits& visits = {}) const {
+        tally all = global(detail::summed(sum_, reducer, [&] {
             require_sendable(mine, visits);
-            return mine.words();
+            return mine.accumulators();
         }));
+        all.mark_measured(mine);
+        return all;
     }
 
-    /// A check that no sum can make: throws on every rank where ranks hold the same tokens, or parts of them, against
-    /// the scope of `tokens` (`floptally::require_held`). All ranks of the layout call it once, before the first step.
-    template <word_reducer Reducer>
-    void require_held(const held_tokens& mine, Reducer& over) const {
-        const std::size_t tokens = static_cast<std::size_t>(statistic::tokens);
-        floptally::require_held(sum_.words()[tokens].scope, mine, sum_.layout(), over);
+    /// Throws on every rank where ranks hold other tokens than the scope of `tokens` says (`floptally::require_held`).
+    /// No sum can show this. All ranks of the layout call it once, before the first step.
+    template <integer_reducer Reducer>
+    void require_held(const held_tokens& mine, Reducer& reducer) const {
+        const std::size_t tokens = static_cast<std::size_t>(accumulator::tokens);
+        floptally::require_held(sum_.accumulators()[tokens].scope, mine, sum_.layout(), reducer);
     }
 
-    /// The function that sums a meter's steps: `sum` over the group of `over`, which must outlive it. It cannot be used
-    /// with virtual stages, which need `visits`.
-    template <word_reducer Reducer>
-    [[nodiscard]] rank_sum by(Reducer& over) const {
+    /// Returns the functions that sum a meter's steps and compare their times: `sum` over the group of `reducer`, and a
+    /// MAX of two integers. The reducer must outlive them. Virtual stages cannot use them, because they need `visits`.
+    template <integer_reducer Reducer>
+    [[nodiscard]] rank_sum by(Reducer& reducer) const {
         return {.ranks = sum_.layout().world_size(),
-                .sum = [own = *this, &over](const std::function<tally()>& counted) {
-                    std::optional<tally> mine;
-                    return own.global(detail::summed(own.sum_, over, [&] {
-                        own.require_sendable(mine.emplace(counted()), {});
-                        return mine->words();
-                    }));
-                }};
+                .sum =
+                    [reduction = *this, &reducer](function_view<tally()> counted) {
+                        std::optional<tally> mine;
+                        tally all = reduction.global(detail::summed(reduction.sum_, reducer, [&] {
+                            reduction.require_sendable(mine.emplace(counted()), {});
+                            return mine->accumulators();
+                        }));
+                        all.mark_measured(*mine);
+                        return all;
+                    },
+                .rank = sum_.layout().rank(),
+                .max = [&reducer](std::span<std::uint64_t> integers) { reducer.max(integers); }};
     }
 
-    /// The messages that ranks send, for callers that add them up themselves: `device_reduction`.
-    [[nodiscard]] const detail::witnessed_sum& messages() const { return sum_; }
-    /// The tally of all ranks from the sum of their messages. Throws the same error on every rank.
+    /// The messages that ranks send, for callers that add them up themselves (`device_reduction`).
+    [[nodiscard]] const detail::verified_sum& messages() const { return sum_; }
+    /// Returns the tally of all ranks from the sum of their messages. Throws the same error on every rank.
     [[nodiscard]] tally global(std::span<const std::uint64_t> sums) const {
-        tally all = tally::from_words(empty_.masks(), sum_.globals(sums));
+        tally all = with_needed(tally::from_accumulators(empty_.masks(), sum_.globals(sums)));
         all.mark_added_up(detail::added_up_over(sum_.summed_axes(sums), sum_.layout()));
         return all;
     }
-    /// Throws where a tally of these masks, added to so often, cannot be reduced.
+    /// Throws if a tally with these masks and these visits cannot be reduced.
     void require_sendable(const mask_set& masks, const microbatch_visits& visits) const {
         if (!(masks == empty_.masks())) {
-            throw error("masks", "this tally is of other masks than the reduction");
+            throw error("masks",
+                        "must be those of the reduction: construct the tally with the masks() of the same model");
         }
         require_visits(visits);
     }
-    /// Throws also where the tally was added up over those ranks before, or is one rank's share that the scope does not
-    /// declare.
+    /// Throws if this tally cannot be reduced: if it has other masks than the reduction, if its visits differ, if it
+    /// was added up over the same ranks before, if it is one rank's shard and the scope does not declare shards, or if
+    /// it has tokens and lacks an amount that the model needs measured.
     void require_sendable(const tally& mine, const microbatch_visits& visits) const {
         require_sendable(mine.masks(), visits);
-        static_cast<void>(detail::not_added_up(mine.added_up_over(), mine.words(), sum_, "tally"));
-        if (mine.share_of_context().is_said()) {
-            detail::require_share(mine, sum_);
+        static_cast<void>(detail::not_added_up(mine.added_up_over(), mine.accumulators(), sum_, "tally"));
+        if (mine.shard_of_context().is_known()) {
+            detail::require_shard(mine, sum_);
+        }
+        for (const statistic& measured : needed_) {
+            require_measured(mine, measured);
         }
     }
 
-    /// The tally of all ranks without communication, where the caller states that they have equal lengths: this rank's
-    /// words times the parts of each.
+    /// Returns the tally of all ranks without communication, where the caller states that they have equal lengths. Each
+    /// accumulator of this rank is multiplied by the number of different parts that the ranks hold.
     [[nodiscard]] tally scaled(const tally& mine, equal_lengths_t, const microbatch_visits& visits = {}) const {
         require_sendable(mine, visits);
         const parallel_layout& layout = sum_.layout();
-        std::vector<std::uint64_t> words;
-        for (std::size_t i = 0; i < mine.words().size(); ++i) {
-            const auto& [name, scope] = sum_.words()[i];
+        std::vector<std::uint64_t> integers;
+        for (std::size_t i = 0; i < mine.accumulators().size(); ++i) {
+            const auto& [name, scope] = sum_.accumulators()[i];
             if (!scope.holds(layout)) {
-                throw error(name, "does not exist on this rank, so that it cannot be scaled here");
+                throw error(name, "is held by other ranks, so that it cannot be scaled here; call sum() instead");
             }
-            const uint128 whole = uint128{mine.words()[i]} * scope.parts(layout);
-            words.push_back(scope.trusting_replicas().global(name, whole, layout, scope.axes_of_parts()));
+            const uint128 whole = uint128{mine.accumulators()[i]} * scope.parts(layout);
+            integers.push_back(scope.trusting_replicas().global(name, whole, layout, scope.axes_of_parts()));
         }
-        tally all = tally::from_words(empty_.masks(), words);
+        tally all = with_needed(mine.with_accumulators(integers));
         all.mark_added_up(detail::added_up_over(every_axis, layout));
         return all;
     }
 
   private:
-    template <word_reducer Reducer>
-    tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
+    template <integer_reducer Reducer>
+    tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                     const std::optional<convention>& counted_as, std::uint64_t coefficients)
-        : empty_(masks), sum_(layout, detail::scoped_words(empty_, scope)) {
-        detail::agree(detail::reduction_schema(sum_, empty_.masks(), counted_as, coefficients), over);
+        : empty_(masks), sum_(layout, detail::scoped_accumulators(empty_, scope)) {
+        detail::agree(detail::reduction_schema(sum_, empty_.masks(), counted_as, coefficients), reducer);
     }
 
     void require_visits(const microbatch_visits& visits) const {
         const std::uint64_t vpp = sum_.layout().sizes().vpp;
-        const bool told = visits.ran != 0 || visits.added != 0;
-        for (const auto& [name, scope] : sum_.words()) {
-            const share held = scope.along_virtual_stages();
-            if (held == share::sharded || (!told && vpp == 1)) {
+        const bool has_visits = visits.ran != 0 || visits.added != 0;
+        for (const auto& [name, scope] : sum_.accumulators()) {
+            const placement along = scope.along_virtual_stages();
+            if (along == placement::sharded || (!has_visits && vpp == 1)) {
                 continue;
             }
-            if (!told) {
-                throw error("microbatches", "must be told, ran and added, where vpp is " + std::to_string(vpp) +
+            if (!has_visits) {
+                throw error("microbatches", "must be passed (ran and added) where vpp is " + std::to_string(vpp) +
                                                 ": each virtual stage visits a microbatch");
             }
-            const std::uint64_t times = held == share::replicated ? vpp : 1;
-            if (const std::uint64_t due = checked(visits.ran, "microbatches") * times; visits.added != due) {
+            const std::uint64_t times = along == placement::replicated ? vpp : 1;
+            if (const std::uint64_t expected = checked(visits.ran, "microbatches") * times; visits.added != expected) {
                 throw error(name, "was added " + std::to_string(visits.added) + " times for " +
-                                      std::to_string(visits.ran) + " microbatches, and its scope says " +
-                                      std::to_string(times) + " for each (vpp is " + std::to_string(vpp) + ")");
+                                      std::to_string(visits.ran) + " microbatches, but its scope says " +
+                                      std::to_string(times) + " for each (vpp is " + std::to_string(vpp) +
+                                      "): add it that often, or correct its scope");
             }
         }
     }
 
+    /// Throws where a rank that holds a measured statistic has tokens of its modality and no amount. Its 0 would look
+    /// like a measured 0 in the sum.
+    void require_measured(const tally& mine, const statistic& measured) const {
+        const std::size_t index = mine.masks().find(measured);
+        const std::size_t at = detail::tally_accumulators::before_masks(mine.masks()) + index;
+        if (sum_.accumulators()[at].scope.holds(sum_.layout()) && !mine.has_measured(measured) &&
+            mine.pairs(view::useful, measured) == 0 &&
+            mine.get(view::padded, accumulator::tokens, measured.in()) != 0) {
+            throw error(measured.name(),
+                        "has no amount on this rank, which holds it and has tokens: call add_measured "
+                        "with its amount, also if that is 0");
+        }
+    }
+
+    /// Marks what the model needs as measured, since no rank without an amount takes part in a sum.
+    [[nodiscard]] tally with_needed(tally all) const {
+        for (const statistic& measured : needed_) {
+            all.mark_measured(measured);
+        }
+        return all;
+    }
+
     tally empty_;
-    detail::witnessed_sum sum_;
+    detail::verified_sum sum_;
+    std::vector<statistic> needed_{};  ///< the measured statistics that the model counts
 };
 
-/// The tally of all ranks, once: two collectives. A training loop keeps a `tally_reduction`, which needs one a step.
-/// `counted_as` is the convention in which the sum will be evaluated, `std::nullopt` where it will not.
-template <word_reducer Reducer>
-[[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
+/// Returns the tally of all ranks once, by two collectives. A training loop keeps a `tally_reduction` instead: it needs
+/// one collective a step. `counted_as` is the convention in which the sum will be evaluated. Pass `std::nullopt` where
+/// the sum will not be evaluated.
+template <integer_reducer Reducer>
+[[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                            const microbatch_visits& visits, const std::optional<convention>& counted_as) {
-    return tally_reduction(mine.masks(), scope, layout, over, counted_as).sum(mine, over, visits);
+    return tally_reduction(mine.masks(), scope, layout, reducer, counted_as).sum(mine, reducer, visits);
 }
-/// The tally of all ranks as above, without visits.
-template <word_reducer Reducer>
-[[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& over,
+/// Returns the tally of all ranks once, for a model without virtual stages.
+template <integer_reducer Reducer>
+[[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                            const std::optional<convention>& counted_as) {
-    return reduce(mine, scope, layout, over, {}, counted_as);
+    return reduce(mine, scope, layout, reducer, {}, counted_as);
 }
 
-/// The ratio over all ranks, by one scope for numerator and denominator, or one each. A rank with an empty slice takes
-/// part.
-template <word_reducer Reducer>
-[[nodiscard]] ratio reduce(const ratio& mine, const ratio_scope& scope, const parallel_layout& layout, Reducer& over) {
-    const detail::witnessed_sum sum(
+/// Returns the ratio of the sums over all ranks. `scope` is one scope for numerator and denominator, or one for each. A
+/// rank with an empty slice takes part.
+template <integer_reducer Reducer>
+[[nodiscard]] ratio reduce(const ratio& mine, const ratio_scope& scope, const parallel_layout& layout,
+                           Reducer& reducer) {
+    const detail::verified_sum sum(
         layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
-    detail::agree(detail::reduction_schema(sum, {}, std::nullopt), over);
-    const std::uint64_t words[] = {mine.numerator(), mine.denominator()};
-    const std::vector<std::uint64_t> sums =
-        detail::summed(sum, over, [&] { return detail::not_added_up(mine.added_up_over(), words, sum, "ratio"); });
+    detail::agree(detail::reduction_schema(sum, {}, std::nullopt), reducer);
+    const std::uint64_t integers[] = {mine.numerator(), mine.denominator()};
+    const std::vector<std::uint64_t> sums = detail::summed(
+        sum, reducer, [&] { return detail::not_added_up(mine.added_up_over(), integers, sum, "ratio"); });
     const std::vector<std::uint64_t> globals = sum.globals(sums);
     ratio all(globals[0], globals[1]);
     all.mark_added_up(detail::added_up_over(sum.summed_axes(sums), layout));
     return all;
 }
 
-/// The least, the largest and the count over all ranks: a SUM for the count, which also shows that no part is missing,
-/// and a MAX.
-template <word_reducer Reducer>
+/// Returns the least, the largest and the count over all ranks. A SUM of the count also shows that no part is missing.
+/// A MAX gives the least and the largest.
+template <integer_reducer Reducer>
 [[nodiscard]] extremes reduce(const extremes& mine, const statistic_scope& scope, const parallel_layout& layout,
-                              Reducer& over) {
-    const detail::witnessed_sum sum(layout, {{"extremes.count", scope}});
-    detail::agree(detail::reduction_schema(sum, {}, std::nullopt), over);
+                              Reducer& reducer) {
+    const detail::verified_sum sum(layout, {{"extremes.count", scope}});
+    detail::agree(detail::reduction_schema(sum, {}, std::nullopt), reducer);
     const std::uint64_t count = mine.count();
-    const std::vector<std::uint64_t> sums = detail::summed(sum, over, [&] {
+    const std::vector<std::uint64_t> sums = detail::summed(sum, reducer, [&] {
         return detail::not_added_up(mine.added_up_over(), {&count, 1}, sum, "count");
     });
     const std::uint64_t whole = sum.globals(sums)[0];
     std::uint64_t ends[] = {mine.empty() ? 0 : mine.max(), mine.empty() ? 0 : ~mine.min()};
-    over.max(std::span<std::uint64_t>(ends));
+    reducer.max(std::span<std::uint64_t>(ends));
     extremes all(whole, ~ends[1], ends[0]);
     all.mark_added_up(detail::added_up_over(sum.summed_axes(sums), layout));
     return all;

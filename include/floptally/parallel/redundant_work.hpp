@@ -14,32 +14,33 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Work that several ranks of a layout each run whole: it is executed by each, and useful once.
+/// Work that several ranks of a layout each run in full. It counts as executed on each rank, and as useful once.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Work that all ranks along these axes each run whole, as every rank of context parallelism does with a vision tower
-/// whose images are not dealt. `weights` as in a `weight_setting`: "vision.*", "moe.router",
+/// Work that all ranks along the axes `over` each run in full. For example, every context-parallel rank runs a vision
+/// tower whose images are not sharded. `weights` is a pattern as in a `weight_setting`: "vision.*", "moe.router",
 /// "attention.qkv/kv_a_proj_with_mqa".
 struct redundant_work {
     component_name weights;
     axis_set over;
 };
 
-/// A plan for all ranks of a layout together, for the batch of all of them and the cost of the whole model: redundant
-/// work is executed by each rank, and useful once.
+/// Returns a plan for all ranks of a layout together, for the batch of all ranks and the cost of the whole model. The
+/// redundant work counts as executed on each rank, and as useful once.
 [[nodiscard]] constexpr training_plan with_redundant_work(training_plan plan, const parallel_layout& layout,
                                                           std::span<const redundant_work> repeated) {
     for (const redundant_work& work : repeated) {
         if (work.over.empty()) {
             detail::refuse("redundant_work",
-                           {"\"", work.weights.view(), "\" must name an axis along which it is run again"});
+                           {"\"", work.weights.view(), "\" must name an axis in `over` along which each rank runs it"});
         }
         std::uint64_t ranks = 1;
-        for (const parallel_axis axis : {parallel_axis::ep, parallel_axis::expert_dp}) {
+        for (const parallel_axis axis :
+             {parallel_axis::ep, parallel_axis::expert_dp, parallel_axis::etp, parallel_axis::dp_replicate}) {
             if (work.over.contains(axis)) {
                 detail::refuse("redundant_work",
-                               {name_of(axis), " is no axis of its own: its ranks are those of dp x cp"});
+                               {name_of(axis), " rearranges the ranks of dp x cp x tp: name dp, cp or tp"});
             }
         }
         for (const parallel_axis axis : dense_axes) {

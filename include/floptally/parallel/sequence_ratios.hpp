@@ -13,47 +13,56 @@
 #include <string>
 #include <vector>
 
-#include <floptally/batch/context_share.hpp>
+#include <floptally/batch/context_shard.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/detail/rank_gather.hpp>
-#include <floptally/parallel/detail/scoped_words.hpp>
+#include <floptally/parallel/detail/scoped_accumulators.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/reduction_schema.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
-#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/parallel/verified_sum.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
 /// Ratios of signed or floating-point numbers over ranks: a loss, a sequence's log-probability. They are added in the
-/// order of ranks, so that every rank has the same bits, each time.
+/// order of ranks, so that every rank has the same bits in every run.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// The type of a numerator or a denominator: a count, a signed sum, or a floating-point sum.
 template <class Number>
 concept ratio_number =
     std::same_as<Number, std::uint64_t> || std::same_as<Number, std::int64_t> || std::same_as<Number, double>;
 
-/// A summary of the ratios of sequences over all ranks, in which sequences of any length weigh the same.
+/// A summary of the ratios of sequences over all ranks. Sequences of any length weigh the same.
 struct ratio_summary {
     std::uint64_t sequences = 0;  ///< number of sequences that have a ratio
-    std::uint64_t empty = 0;      ///< number of sequences whose slices were empty on all ranks
+    std::uint64_t empty = 0;      ///< number of sequences without a ratio: 0 over 0 on all ranks
     double sum = 0;               ///< sum of the ratios
     double least = 0;
     double largest = 0;
 
-    [[nodiscard]] double mean() const { return require_any(), sum / static_cast<double>(sequences); }
-    [[nodiscard]] double min() const { return require_any(), least; }
-    [[nodiscard]] double max() const { return require_any(), largest; }
+    [[nodiscard]] double mean() const {
+        require_any();
+        return sum / static_cast<double>(sequences);
+    }
+    [[nodiscard]] double min() const {
+        require_any();
+        return least;
+    }
+    [[nodiscard]] double max() const {
+        require_any();
+        return largest;
+    }
 
     [[nodiscard]] friend bool operator==(const ratio_summary&, const ratio_summary&) = default;
 
   private:
     void require_any() const {
         if (sequences == 0) {
-            throw error("ratio", "has no value: no sequence has a denominator above 0");
+            throw error("ratio", "has no value: no sequence has a denominator above 0; check that sequences is not 0");
         }
     }
 };
@@ -61,7 +70,7 @@ struct ratio_summary {
 namespace detail {
 
 template <ratio_number Number>
-[[nodiscard]] Number added(Number sum, Number more, const char* name) {
+[[nodiscard]] Number checked_sum(Number sum, Number more, const char* name) {
     Number result{};
     if constexpr (std::same_as<Number, double>) {
         result = sum + more;
@@ -74,22 +83,23 @@ template <ratio_number Number>
     return result;
 }
 
-/// One number of the whole group from those of its ranks, by its scope: parts are added in the order of ranks, and
-/// copies must have the same bits.
+/// Returns one number of the whole group from the numbers of its ranks, by the number's scope. Parts are added in the
+/// order of ranks. Copies must have the same bits.
 template <ratio_number Number>
-[[nodiscard]] Number whole_of(const rank_gather& all, std::size_t word, const statistic_scope& scope,
+[[nodiscard]] Number whole_of(const rank_gather& gathered, std::size_t integer, const statistic_scope& scope,
                               const char* name) {
-    const parallel_layout& layout = all.layout();
+    const parallel_layout& layout = gathered.layout();
     Number sum{};
-    for (std::size_t slot = 0; slot < all.ranks().size(); ++slot) {
-        const parallel_layout there = layout.at(all.ranks()[slot]);
-        const std::uint64_t bits = all.words_of(slot)[word];
-        if (!scope.holds(there) && std::bit_cast<Number>(bits) != Number{}) {
-            refuse(name, {"is of other ranks, as its scope says, and rank ", there.rank(), " has some of it"});
+    for (std::size_t slot = 0; slot < gathered.ranks().size(); ++slot) {
+        const parallel_layout rank_layout = layout.at(gathered.ranks()[slot]);
+        const std::uint64_t bits = gathered.integers_of(slot)[integer];
+        if (!scope.holds(rank_layout) && std::bit_cast<Number>(bits) != Number{}) {
+            refuse(name,
+                   {"must be 0 on rank ", rank_layout.rank(), ", because its scope says that other ranks hold it"});
         }
-        parallel_coordinates original = there.coordinates();
+        parallel_coordinates original = rank_layout.coordinates();
         for (const parallel_axis axis : dense_axes) {
-            if (all.axes().contains(axis) && scope.is_copied(axis)) {
+            if (gathered.axes().contains(axis) && scope.is_copied(axis)) {
                 (axis == parallel_axis::tp   ? original.tp
                  : axis == parallel_axis::cp ? original.cp
                  : axis == parallel_axis::dp ? original.dp
@@ -97,52 +107,54 @@ template <ratio_number Number>
             }
         }
         const std::uint64_t first = layout.rank_of(original);
-        if (first == there.rank()) {
-            sum = added(sum, std::bit_cast<Number>(bits), name);
-        } else if (all.words_of(all.slot_of(first))[word] != bits) {
-            refuse(name, {"is declared replicated, and ranks ", first, " and ", there.rank(), " have different ones"});
+        if (first == rank_layout.rank()) {
+            sum = checked_sum(sum, std::bit_cast<Number>(bits), name);
+        } else if (gathered.integers_of(gathered.slot_of(first))[integer] != bits) {
+            refuse(name, {"is declared replicated, but ranks ", first, " and ", rank_layout.rank(),
+                          " hold different values; declare it sharded if each holds a part"});
         }
     }
     return sum;
 }
 
-/// The axes of `among` whose ranks take part, which are all but those that both scopes trust.
+/// Returns the axes of `among` whose ranks take part. Axes that both scopes trust (`placement::trusted`) do not.
 [[nodiscard]] inline axis_set axes_seen(const ratio_scope& scope, axis_set among) {
     axis_set axes;
     for (const parallel_axis axis : dense_axes) {
-        const bool trusted =
-            scope.numerator().along(axis) == share::trusted && scope.denominator().along(axis) == share::trusted;
+        const bool trusted = scope.numerator().along(axis) == placement::trusted &&
+                             scope.denominator().along(axis) == placement::trusted;
         axes = among.contains(axis) && !trusted ? axes | axis : axes;
     }
     return axes;
 }
 
-/// Throws on every rank where ranks are not configured alike: on all of the layout, where its groups are one after the
-/// other those that make it up. Returns the words of a ratio by their scopes.
+/// Throws on every rank where ranks are not configured alike. The groups of `reducers`, one after the other, must make
+/// up the layout. Returns a verified sum of the ratio's numerator and denominator by their scopes.
 template <class... Reducers>
-witnessed_sum agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, Reducers&... over) {
-    witnessed_sum words(layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
-    auto message = reduction_schema(words, {}, std::nullopt).message();
-    (over.max(std::span<std::uint64_t>(message)), ...);
+verified_sum agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, Reducers&... reducers) {
+    verified_sum integers(layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
+    auto message = reduction_schema(integers, {}, std::nullopt).message();
+    (reducers.max(std::span<std::uint64_t>(message)), ...);
     reduction_schema::require_agreement(message);
-    return words;
+    return integers;
 }
 
 /// Throws on every rank where ranks have different numbers of sequences.
 template <class Reducer>
-void agree_on_sequences(std::size_t sequences, Reducer& over) {
+void agree_on_sequences(std::size_t sequences, Reducer& reducer) {
     std::uint64_t ends[] = {sequences, ~std::uint64_t{sequences}};
-    over.max(std::span<std::uint64_t>(ends));
+    reducer.max(std::span<std::uint64_t>(ends));
     if (ends[0] != ~ends[1]) {
-        refuse("sequences", {"the ranks that share them have from ", ~ends[1], " to ", ends[0]});
+        refuse("sequences", {"must be as many on all ranks that share them, got from ", ~ends[1], " to ", ends[0]});
     }
 }
 
-/// The ratio of one sequence; none where it is empty.
+/// Returns the ratio of one sequence, or nothing where numerator and denominator are 0.
 [[nodiscard]] inline std::optional<double> ratio_of(double numerator, double denominator, std::size_t index) {
     if (denominator < 0 || (denominator == 0 && numerator != 0)) {
-        refuse(indexed("denominators", index), {"must be above 0, or 0 beside a numerator of 0, got ",
-                                                std::to_string(denominator), " below ", std::to_string(numerator)});
+        refuse(indexed("denominators", index),
+               {"must be above 0, or 0 where the numerator is 0, got ", std::to_string(denominator),
+                " for the numerator ", std::to_string(numerator)});
     }
     return denominator == 0 ? std::optional<double>() : numerator / denominator;
 }
@@ -157,56 +169,56 @@ inline void add_ratio(ratio_summary& to, std::optional<double> value) {
     }
     to.least = to.sequences == 0 ? *value : std::min(to.least, *value);
     to.largest = to.sequences == 0 ? *value : std::max(to.largest, *value);
-    to.sum = added(to.sum, *value, "ratio");
+    to.sum = checked_sum(to.sum, *value, "ratio");
     ++to.sequences;
 }
 
 }  // namespace detail
 
-/// A ratio whose sides are signed or floating-point: a loss over its tokens.
+/// A ratio with a signed or floating-point numerator or denominator, such as a loss over its tokens.
 template <ratio_number Numerator, ratio_number Denominator = std::uint64_t>
 struct number_ratio {
     Numerator numerator{};
     Denominator denominator{};
-    /// The axes over which it was added up already, which `reduce` sets: a second sum over them is an error.
+    /// The axes over which the ratio was added up already. `reduce` sets them, and a second sum over them is an error.
     added_up summed{};
 
     [[nodiscard]] double value() const {
         const std::optional<double> found =
             detail::ratio_of(static_cast<double>(numerator), static_cast<double>(denominator), 0);
         if (!found) {
-            throw error("ratio", "has no value: every slice was empty");
+            throw error("ratio", "has no value, because every slice was empty; check its denominator first");
         }
         return *found;
     }
 };
 
-/// The ratio of all ranks, by one scope for both sides or one for each. `over` is the group of all ranks but those that
-/// both scopes trust. Two collectives.
-template <ratio_number Numerator, ratio_number Denominator, word_reducer Reducer>
+/// Returns the ratio of all ranks, by one scope for numerator and denominator or one for each. `reducer` is the group
+/// of all ranks, without axes that both scopes trust (`placement::trusted`). It takes two collectives.
+template <ratio_number Numerator, ratio_number Denominator, integer_reducer Reducer>
 [[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
                                                           const ratio_scope& scope, const parallel_layout& layout,
-                                                          Reducer& over) {
-    const detail::witnessed_sum words = detail::agree_on_ratios(scope, layout, over);
+                                                          Reducer& reducer) {
+    const detail::verified_sum integers = detail::agree_on_ratios(scope, layout, reducer);
     const axis_set axes = detail::axes_seen(scope, every_axis);
     const std::vector<std::uint64_t> sides{std::bit_cast<std::uint64_t>(mine.numerator),
                                            std::bit_cast<std::uint64_t>(mine.denominator)};
     detail::rank_gather all(layout, axes);
-    all.collect(2, over, [&] { return detail::not_added_up(mine.summed, sides, words, "ratio"); });
+    all.collect(2, reducer, [&] { return detail::not_added_up(mine.summed, sides, integers, "ratio"); });
     return {.numerator = detail::whole_of<Numerator>(all, 0, scope.numerator(), "numerator"),
             .denominator = detail::whole_of<Denominator>(all, 1, scope.denominator(), "denominator"),
             .summed = detail::added_up_over(axes, layout)};
 }
 
-/// The summary of the ratios of all sequences: first numerator and denominator of each sequence are added over the
-/// ranks that share it, then mean, least and largest of `value_of(numerator ÷ denominator)` are taken over the
-/// sequences of all data-parallel ranks. So perplexity, `value_of` = exp(−x), does not depend on how context
-/// parallelism cuts a sequence, but for the rounding of a sum.
+/// Returns the summary of the ratios of all sequences. First, numerator and denominator of each sequence are added over
+/// the ranks that share the sequence. Then mean, least and largest of `value_of(numerator ÷ denominator)` are taken
+/// over the sequences of all data-parallel ranks. Perplexity, `value_of` = exp(−x), therefore does not depend on how
+/// context parallelism cuts a sequence, except for the rounding of a sum.
 ///
-/// `within` is the group of this rank over cp, tp and pp, without axes that both scopes trust; `over_dp` that over dp.
-/// The ranks of `within` have the same sequences in the same order; a slice without any is 0 over 0. Sums are in the
-/// order of ranks, then of sequences: the same bits on every rank.
-template <ratio_number Numerator, ratio_number Denominator, word_reducer Within, word_reducer Data,
+/// `within` is the group of this rank over cp, tp and pp, without axes that both scopes trust (`placement::trusted`).
+/// `over_dp` is its group over dp. The ranks of `within` have the same sequences in the same order. A rank with no
+/// token of a sequence passes 0 over 0. Sums are in the order of ranks, then of sequences: the same bits on every rank.
+template <ratio_number Numerator, ratio_number Denominator, integer_reducer Within, integer_reducer Data,
           class ValueOf = std::identity>
 [[nodiscard]] ratio_summary reduce_sequences(std::span<const Numerator> numerators,
                                              std::span<const Denominator> denominators, const ratio_scope& scope,
@@ -214,57 +226,58 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Within,
                                              ValueOf value_of = {}) {
     constexpr axis_set sharing = parallel_axis::cp | parallel_axis::tp | parallel_axis::pp;
     const std::size_t sequences = numerators.size();
-    const auto mine = [&] {
+    const auto own_sides = [&] {
         if (denominators.size() != sequences) {
             detail::refuse("denominators",
                            {"must be as many as the numerators, ", sequences, ", got ", denominators.size()});
         }
-        if (scope.numerator().along(parallel_axis::dp) != share::sharded ||
-            scope.denominator().along(parallel_axis::dp) != share::sharded) {
+        if (scope.numerator().along(parallel_axis::dp) != placement::sharded ||
+            scope.denominator().along(parallel_axis::dp) != placement::sharded) {
             throw error("scope", "must be sharded over dp, whose ranks have sequences of their own");
         }
-        std::vector<std::uint64_t> words;
+        std::vector<std::uint64_t> integers;
         for (std::size_t i = 0; i < sequences; ++i) {
-            words.push_back(std::bit_cast<std::uint64_t>(detail::added(Numerator{}, numerators[i], "numerators")));
-            words.push_back(
-                std::bit_cast<std::uint64_t>(detail::added(Denominator{}, denominators[i], "denominators")));
+            integers.push_back(
+                std::bit_cast<std::uint64_t>(detail::checked_sum(Numerator{}, numerators[i], "numerators")));
+            integers.push_back(
+                std::bit_cast<std::uint64_t>(detail::checked_sum(Denominator{}, denominators[i], "denominators")));
         }
-        return words;
+        return integers;
     };
-    const auto of_replica = [&] {
+    const auto replica_summary = [&] {
         detail::agree_on_sequences(sequences, within);
         detail::rank_gather all(layout, detail::axes_seen(scope, sharing));
-        all.collect(2 * sequences, within, mine);
-        ratio_summary found;
+        all.collect(2 * sequences, within, own_sides);
+        ratio_summary summary;
         for (std::size_t i = 0; i < sequences; ++i) {
             const auto n = detail::whole_of<Numerator>(all, 2 * i, scope.numerator(), "numerators");
             const auto d = detail::whole_of<Denominator>(all, 2 * i + 1, scope.denominator(), "denominators");
             const std::optional<double> value = detail::ratio_of(static_cast<double>(n), static_cast<double>(d), i);
-            detail::add_ratio(found, value ? std::optional<double>(value_of(*value)) : value);
+            detail::add_ratio(summary, value ? std::optional<double>(value_of(*value)) : value);
         }
-        return std::vector<std::uint64_t>{found.sequences, found.empty, std::bit_cast<std::uint64_t>(found.sum),
-                                          std::bit_cast<std::uint64_t>(found.least),
-                                          std::bit_cast<std::uint64_t>(found.largest)};
+        return std::vector<std::uint64_t>{summary.sequences, summary.empty, std::bit_cast<std::uint64_t>(summary.sum),
+                                          std::bit_cast<std::uint64_t>(summary.least),
+                                          std::bit_cast<std::uint64_t>(summary.largest)};
     };
-    constexpr std::size_t words_of_replica = 5;
+    constexpr std::size_t integers_of_replica = 5;
     static_cast<void>(detail::agree_on_ratios(scope, layout, over_dp, within));
     detail::rank_gather replicas(layout, parallel_axis::dp);
-    replicas.collect(words_of_replica, over_dp, of_replica);
-    ratio_summary found;
+    replicas.collect(integers_of_replica, over_dp, replica_summary);
+    ratio_summary summary;
     for (std::size_t slot = 0; slot < replicas.ranks().size(); ++slot) {
-        const std::span<const std::uint64_t> words = replicas.words_of(slot);
-        found.empty = checked(found.empty, "sequences") + words[1];
-        if (words[0] == 0) {
+        const std::span<const std::uint64_t> integers = replicas.integers_of(slot);
+        summary.empty = checked(summary.empty, "sequences") + integers[1];
+        if (integers[0] == 0) {
             continue;
         }
-        const auto least = std::bit_cast<double>(words[3]);
-        const auto largest = std::bit_cast<double>(words[4]);
-        found.least = found.sequences == 0 ? least : std::min(found.least, least);
-        found.largest = found.sequences == 0 ? largest : std::max(found.largest, largest);
-        found.sum = detail::added(found.sum, std::bit_cast<double>(words[2]), "ratio");
-        found.sequences = checked(found.sequences, "sequences") + words[0];
+        const auto least = std::bit_cast<double>(integers[3]);
+        const auto largest = std::bit_cast<double>(integers[4]);
+        summary.least = summary.sequences == 0 ? least : std::min(summary.least, least);
+        summary.largest = summary.sequences == 0 ? largest : std::max(summary.largest, largest);
+        summary.sum = detail::checked_sum(summary.sum, std::bit_cast<double>(integers[2]), "ratio");
+        summary.sequences = checked(summary.sequences, "sequences") + integers[0];
     }
-    return found;
+    return summary;
 }
 
 }  // namespace floptally

@@ -13,68 +13,68 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The scope of a statistic: its share on each rank, axis by axis.
+/// The scope of a counted value: its placement on each rank, axis by axis.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The share of a statistic that each rank along one axis holds.
-enum class share : std::uint8_t {
-    replicated,  ///< all ranks hold the same value, which a sum over them checks
-    trusted,     ///< all ranks hold the same value by the caller's word, so that a sum may leave them out
-    sharded,     ///< each rank holds a part of its own
-    first,       ///< the first rank holds all, the others 0
-    last         ///< the last rank holds all, the others 0
+/// How the ranks along one axis hold a value.
+enum class placement : std::uint8_t {
+    replicated,  ///< all ranks hold the same value; a sum over them checks this
+    trusted,     ///< the caller states that all ranks hold the same value; a sum may leave ranks out
+    sharded,     ///< each rank holds a different part of the value
+    first,       ///< the first rank along the axis holds the whole value, the others 0
+    last         ///< the last rank along the axis holds the whole value, the others 0
 };
 
-/// The scope of a statistic: its share on the ranks of a layout, axis by axis. It gives a sum over ranks its meaning:
-/// global = sum ÷ product of the replicated sizes.
+/// The scope of a counted value: its placement on the ranks of a layout, axis by axis. It gives a sum over ranks its
+/// meaning: global value = sum ÷ product of the sizes of the replicated axes.
 class statistic_scope {
   public:
-    /// A statistic that is sharded over dp, replicated over cp, tp and pp, and added once for a microbatch.
+    /// A value that is sharded over dp, replicated over cp, tp and pp, and added once for a microbatch.
     constexpr statistic_scope() = default;
 
-    /// This scope with another share along one axis of dp, cp, tp and pp.
-    [[nodiscard]] constexpr statistic_scope along(parallel_axis axis, share how) const {
+    /// Returns this scope with another placement along one axis of dp, cp, tp and pp.
+    [[nodiscard]] constexpr statistic_scope along(parallel_axis axis, placement kind) const {
         statistic_scope changed = *this;
-        changed.shares_[index_of(axis)] = how;
+        changed.placements_[index_of(axis)] = kind;
         return changed;
     }
-    /// This scope with another share along the virtual stages of a rank: `first` or `last` is added once for a
-    /// microbatch, `replicated` once by each virtual stage, and `sharded` is each stage's own part.
-    [[nodiscard]] constexpr statistic_scope along_virtual_stages(share how) const {
+    /// Returns this scope with another placement along the virtual stages of a rank. `first` or `last`: added once for
+    /// a microbatch. `replicated`: added once by each virtual stage. `sharded`: each stage adds its own part.
+    [[nodiscard]] constexpr statistic_scope along_virtual_stages(placement kind) const {
         statistic_scope changed = *this;
-        changed.virtual_stages_ = how;
+        changed.virtual_stages_ = kind;
         return changed;
     }
 
-    /// This scope with all replicas trusted, for a sum over a smaller group (such as Megatron's data-parallel group),
-    /// which cannot find a wrong declaration of an axis that it leaves out.
+    /// Returns this scope with each `replicated` placement changed to `trusted`, for a sum over a smaller group such as
+    /// Megatron's data-parallel group. Such a sum cannot find a wrong declaration of an axis that it leaves out.
     [[nodiscard]] constexpr statistic_scope trusting_replicas() const {
         statistic_scope changed = *this;
-        for (share& held : changed.shares_) {
-            held = held == share::replicated ? share::trusted : held;
+        for (placement& kind : changed.placements_) {
+            kind = kind == placement::replicated ? placement::trusted : kind;
         }
         return changed;
     }
 
-    [[nodiscard]] constexpr share along(parallel_axis axis) const { return shares_[index_of(axis)]; }
-    [[nodiscard]] constexpr share along_virtual_stages() const { return virtual_stages_; }
+    [[nodiscard]] constexpr placement along(parallel_axis axis) const { return placements_[index_of(axis)]; }
+    [[nodiscard]] constexpr placement along_virtual_stages() const { return virtual_stages_; }
 
-    /// True where all ranks along an axis hold the same value.
+    /// Returns whether all ranks along an axis hold the same value.
     [[nodiscard]] constexpr bool is_copied(parallel_axis axis) const {
-        return along(axis) == share::replicated || along(axis) == share::trusted;
+        return along(axis) == placement::replicated || along(axis) == placement::trusted;
     }
 
-    /// The number of different parts in which the layout holds the statistic.
+    /// Returns the number of different parts in which the layout holds the value.
     [[nodiscard]] constexpr std::uint64_t parts(const parallel_layout& layout) const {
         std::uint64_t product = 1;
         for (const parallel_axis axis : dense_axes) {
-            product *= along(axis) == share::sharded ? layout.size(axis) : 1;
+            product *= along(axis) == placement::sharded ? layout.size(axis) : 1;
         }
         return product;
     }
 
-    /// The axes over which a sum must go to contain all parts.
+    /// Returns the axes that a sum must cover to contain all parts.
     [[nodiscard]] constexpr axis_set axes_of_parts() const {
         axis_set axes;
         for (const parallel_axis axis : dense_axes) {
@@ -83,7 +83,7 @@ class statistic_scope {
         return axes;
     }
 
-    /// True where the layout's rank holds the statistic or a part of it.
+    /// Returns whether the layout's rank holds the value or a part.
     [[nodiscard]] constexpr bool holds(const parallel_layout& layout) const {
         for (const parallel_axis axis : dense_axes) {
             if (layout.coordinate(axis) != holder(axis, layout)) {
@@ -93,36 +93,37 @@ class statistic_scope {
         return true;
     }
 
-    /// Throws where a rank that must hold 0 of the statistic has an `amount`.
+    /// Throws where this rank must hold 0 by the scope and `amount` is not 0.
     constexpr void require_holder(std::string_view name, std::uint64_t amount, const parallel_layout& layout) const {
         for (const parallel_axis axis : dense_axes) {
             const std::uint64_t coordinate = layout.coordinate(axis);
             if (amount != 0 && coordinate != holder(axis, layout)) {
-                detail::refuse(
-                    name, {where(axis), ", and rank ", coordinate, " of ", layout.size(axis), " counted ", amount});
+                detail::refuse(name, {where(axis), ", but rank ", coordinate, " of ", layout.size(axis), " counted ",
+                                      amount, "; count it there only"});
             }
         }
     }
 
-    /// The global value from `sum`, which was added up over `axes`. An error where the sum lacks an axis, is no
-    /// multiple of the replicas in it, or does not fit 64 bits.
+    /// Returns the global value from a `sum` over `axes`. Throws where the sum lacks an axis, is no multiple of the
+    /// number of replicas, or where the value does not fit 64 bits.
     [[nodiscard]] constexpr std::uint64_t global(std::string_view name, uint128 sum, const parallel_layout& layout,
                                                  axis_set axes) const {
         for (const parallel_axis axis : dense_axes) {
             const std::uint64_t size = layout.size(axis);
-            if (size == 1 || along(axis) == share::trusted || axes.contains(axis)) {
+            if (size == 1 || along(axis) == placement::trusted || axes.contains(axis)) {
                 continue;
             }
-            detail::refuse(name, {where(axis), ", and the sum is over ", axes.name(),
-                                  is_copied(axis) ? ": that its " : ": it has 1 of ", size,
-                                  is_copied(axis) ? " ranks agree was not seen" : " parts"});
+            detail::refuse(name, {where(axis), ", but the sum is over ", axes.name(),
+                                  is_copied(axis) ? ": it cannot show that the " : ": it has 1 of ", size,
+                                  is_copied(axis) ? " ranks agree; sum over " : " parts; sum over ", name_of(axis),
+                                  is_copied(axis) ? " too or declare it trusted" : " too"});
         }
         for (const parallel_axis axis : dense_axes) {
             if (axes.contains(axis) && is_copied(axis)) {
                 sum = divide(name, sum, layout.size(axis), name_of(axis));
             }
         }
-        if (virtual_stages_ == share::replicated) {
+        if (virtual_stages_ == placement::replicated) {
             sum = divide(name, sum, layout.sizes().vpp, "vpp");
         }
         if ((sum >> 64) != 0) {
@@ -133,89 +134,91 @@ class statistic_scope {
 
     [[nodiscard]] friend constexpr bool operator==(const statistic_scope&, const statistic_scope&) = default;
 
-    /// The share along an axis in the words of errors: "is sharded over cp".
+    /// Returns the placement along an axis as errors write it: "is sharded over cp".
     [[nodiscard]] std::string where(parallel_axis axis) const {
-        const share held = along(axis);
-        const bool on_one = held == share::first || held == share::last;
-        return detail::text_of({is_copied(axis)          ? "is replicated over "
-                                : held == share::sharded ? "is sharded over "
-                                : held == share::first   ? "exists on the first rank of "
-                                                         : "exists on the last rank of ",
+        const placement kind = along(axis);
+        const bool on_one = kind == placement::first || kind == placement::last;
+        return detail::text_of({is_copied(axis)              ? "is replicated over "
+                                : kind == placement::sharded ? "is sharded over "
+                                : kind == placement::first   ? "exists on the first rank of "
+                                                             : "exists on the last rank of ",
                                 name_of(axis), on_one ? " only" : ""});
     }
 
   private:
     [[nodiscard]] static constexpr std::size_t index_of(parallel_axis axis) {
-        if (axis == parallel_axis::ep || axis == parallel_axis::expert_dp) {
-            detail::refuse("scope", {name_of(axis), " is no axis of its own: its ranks are those of dp x cp"});
+        if (static_cast<std::size_t>(axis) >= dense_axis_count) {
+            detail::refuse("scope", {name_of(axis), " rearranges the ranks of dp x cp x tp: name dp, cp or tp"});
         }
         return static_cast<std::size_t>(axis);
     }
 
-    /// The coordinate that must hold the statistic; this rank's own where several do.
+    /// Returns the coordinate that must hold the value. Where several coordinates hold it, returns this rank's own.
     [[nodiscard]] constexpr std::uint64_t holder(parallel_axis axis, const parallel_layout& layout) const {
-        return along(axis) == share::first  ? 0
-               : along(axis) == share::last ? layout.size(axis) - 1
-                                            : layout.coordinate(axis);
+        return along(axis) == placement::first  ? 0
+               : along(axis) == placement::last ? layout.size(axis) - 1
+                                                : layout.coordinate(axis);
     }
 
     [[nodiscard]] static constexpr uint128 divide(std::string_view name, uint128 sum, std::uint64_t replicas,
                                                   std::string_view over) {
         if (sum % replicas != 0) {
-            detail::refuse(name, {"is replicated over ", over, ", and the sum, ", to_string(sum),
-                                  ", is no multiple of its ", replicas, " replicas"});
+            detail::refuse(
+                name, {"is declared replicated over ", over, ", but the sum, ", to_string(sum),
+                       ", is no multiple of its ", replicas, " replicas; declare it sharded if each holds a part"});
         }
         return sum / replicas;
     }
 
-    share shares_[dense_axis_count] = {share::replicated, share::replicated, share::sharded, share::replicated};
-    share virtual_stages_ = share::first;
+    placement placements_[dense_axis_count] = {placement::replicated, placement::replicated, placement::sharded,
+                                               placement::replicated};
+    placement virtual_stages_ = placement::first;
 };
 
 namespace scopes {
 
-/// The scope of whole sequences, which every rank of a data-parallel replica has: cu_seqlens before any split.
+/// The scope of counts of whole sequences. Every rank of a data-parallel replica has them: cu_seqlens before any split.
 inline constexpr statistic_scope microbatch{};
 
 /// The scope of counts over a rank's own slice of each sequence under context parallelism.
-inline constexpr statistic_scope context_slice = microbatch.along(parallel_axis::cp, share::sharded);
+inline constexpr statistic_scope context_slice = microbatch.along(parallel_axis::cp, placement::sharded);
 
-/// The scope of counts that the first pipeline stage alone has: images where it runs the vision tower.
-inline constexpr statistic_scope first_stage = microbatch.along(parallel_axis::pp, share::first);
+/// The scope of counts that only the first pipeline stage has, such as images where it runs the vision tower.
+inline constexpr statistic_scope first_stage = microbatch.along(parallel_axis::pp, placement::first);
 
 /// The scope of counts that the last pipeline stage makes with the loss.
-inline constexpr statistic_scope last_stage = microbatch.along(parallel_axis::pp, share::last);
+inline constexpr statistic_scope last_stage = microbatch.along(parallel_axis::pp, placement::last);
 
-/// The scope of visits to experts that the routers of a rank's own layers counted over its slice of the sequences.
+/// The scope of visits to experts. The routers of a rank's own layers count them over its slice of the sequences.
 inline constexpr statistic_scope own_routers =
-    context_slice.along(parallel_axis::pp, share::sharded).along_virtual_stages(share::sharded);
+    context_slice.along(parallel_axis::pp, placement::sharded).along_virtual_stages(placement::sharded);
 
 }  // namespace scopes
 
-/// The tag by which a caller says that the sides of a ratio have different scopes on purpose.
+/// A tag that says that numerator and denominator of a ratio have different scopes on purpose.
 struct different_scopes_t {};
 inline constexpr different_scopes_t different_scopes{};
 
-/// The scopes of a ratio's two sides. A loss whose numerator is summed over fewer ranks than its denominator is off by
-/// a parallel size and looks like any other, so both scopes must be equal unless the caller says `different_scopes`.
+/// The scopes of a ratio's numerator and denominator. A loss whose numerator is summed over fewer ranks than its
+/// denominator is off by a parallel size and looks like any other loss. Both scopes must therefore be equal unless the
+/// caller passes `different_scopes`.
 class ratio_scope {
   public:
-    constexpr ratio_scope(const statistic_scope& both)  // NOLINT(google-explicit-constructor): one for both
+    constexpr ratio_scope(const statistic_scope& both)  // NOLINT(google-explicit-constructor): one scope for both
         : numerator_(both), denominator_(both) {}
     constexpr ratio_scope(const statistic_scope& numerator, const statistic_scope& denominator)
         : ratio_scope(numerator, denominator, different_scopes) {
         for (const parallel_axis axis : dense_axes) {
             if (numerator.along(axis) != denominator.along(axis)) {
-                detail::refuse("scope",
-                               {"the numerator ", numerator.where(axis), ", the denominator ", denominator.where(axis),
-                                ": of one sum each, their ratio would be off by the size of ", name_of(axis),
-                                "; say different_scopes where it is meant"});
+                detail::refuse("scope", {"the numerator ", numerator.where(axis), ", the denominator ",
+                                         denominator.where(axis), ": their ratio would be off by the size of ",
+                                         name_of(axis), "; declare both alike, or pass different_scopes"});
             }
         }
         if (numerator.along_virtual_stages() != denominator.along_virtual_stages()) {
-            throw error("scope",
-                        "numerator and denominator are not held alike along virtual stages; say "
-                        "different_scopes where it is meant");
+            throw error(
+                "scope",
+                "numerator and denominator differ along virtual stages; declare both alike, or pass different_scopes");
         }
     }
     constexpr ratio_scope(const statistic_scope& numerator, const statistic_scope& denominator, different_scopes_t)

@@ -10,20 +10,21 @@
 #include <floptally/lists/list.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/modality.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The scope of each statistic of a tally, of its towers and of measured words.
+/// The scope of each accumulator of a tally, of its towers and of measured accumulators.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The scopes of a tally's statistics, for the text and for each tower. All masks have that of `statistic::pairs`.
+/// The scopes of a tally's accumulators, for the text and for each tower. The pairs of all masks have the scope of
+/// `accumulator::pairs`.
 class tally_scope {
   public:
     constexpr tally_scope() = default;
-    constexpr tally_scope(const statistic_scope& every) {  // NOLINT(google-explicit-constructor): one for all
+    constexpr tally_scope(const statistic_scope& every) {  // NOLINT(google-explicit-constructor): one scope for all
         for (auto& tower_scopes : scopes_) {
             for (statistic_scope& scope : tower_scopes) {
                 scope = every;
@@ -31,69 +32,74 @@ class tally_scope {
         }
     }
 
-    /// These scopes with another one for a statistic of the text, or of a tower.
-    [[nodiscard]] constexpr tally_scope with(statistic what, const statistic_scope& scope,
-                                             modality in = modality::text) const {
+    /// Returns these scopes with another scope for one accumulator, of text tokens or of a tower.
+    [[nodiscard]] constexpr tally_scope with(accumulator which, const statistic_scope& scope,
+                                             modality tower = modality::text) const {
         tally_scope changed = *this;
-        changed.scopes_[static_cast<std::size_t>(in)][static_cast<std::size_t>(what)] = scope;
+        changed.scopes_[static_cast<std::size_t>(tower)][static_cast<std::size_t>(which)] = scope;
         return changed;
     }
 
-    /// These scopes with another one for all statistics of a tower.
-    [[nodiscard]] constexpr tally_scope with(modality in, const statistic_scope& every) const {
+    /// Returns these scopes with another one for all accumulators of a tower.
+    [[nodiscard]] constexpr tally_scope with(modality tower, const statistic_scope& every) const {
         tally_scope changed = *this;
-        for (statistic_scope& scope : changed.scopes_[static_cast<std::size_t>(in)]) {
+        for (statistic_scope& scope : changed.scopes_[static_cast<std::size_t>(tower)]) {
             scope = every;
         }
         return changed;
     }
 
-    /// These scopes with one for a word that a caller measures (`measured(name)`), whose default is that of pairs:
-    /// prompt tokens that every rank counts, loss tokens of the last stage.
+    /// Returns these scopes with one for an accumulator that a caller measures (`measured(name)`). Its default is the
+    /// scope of pairs. Examples are prompt tokens that every rank counts, and loss tokens of the last stage.
     [[nodiscard]] constexpr tally_scope with_measured(const component_name& name, const statistic_scope& scope) const {
         tally_scope changed = *this;
-        for (measured_scope& known : changed.measured_) {
-            if (known.name == name) {
-                known.scope = scope;
+        for (measured_scope& entry : changed.measured_) {
+            if (entry.name == name) {
+                entry.scope = scope;
                 return changed;
             }
         }
         changed.measured_.push_back({name, scope}, "scope");
         return changed;
     }
-    [[nodiscard]] constexpr const statistic_scope& of_measured(std::string_view name, modality in) const {
-        for (const measured_scope& known : measured_) {
-            if (known.name.view() == name) {
-                return known.scope;
+    [[nodiscard]] constexpr const statistic_scope& of_measured(std::string_view name, modality tower) const {
+        for (const measured_scope& entry : measured_) {
+            if (entry.name.view() == name) {
+                return entry.scope;
             }
         }
-        return of(in, statistic::pairs);
+        return of(tower, accumulator::pairs);
     }
-    /// Throws where there is a scope for a word that `has(name)` does not know.
+    /// Throws where a scope was set for a measured accumulator that the model does not have: `has(name)` is false.
     template <class Has>
     constexpr void require_measured(Has has) const {
-        for (const measured_scope& known : measured_) {
-            if (!has(known.name.view())) {
-                detail::refuse("scope", {"no word that these tallies keep is measured(", known.name.view(),
-                                         "): cost::keep and masks say which they keep"});
+        for (const measured_scope& entry : measured_) {
+            if (!has(entry.name.view())) {
+                detail::refuse("scope", {"measured(", entry.name.view(),
+                                         ") is no accumulator of these tallies; correct its name, or add it by "
+                                         "cost::keep or to the masks"});
             }
         }
     }
 
-    /// The scope of a statistic of the text.
-    [[nodiscard]] constexpr const statistic_scope& operator[](statistic what) const { return of(modality::text, what); }
-    [[nodiscard]] constexpr const statistic_scope& of(modality in, statistic what) const {
-        return scopes_[static_cast<std::size_t>(in)][static_cast<std::size_t>(what)];
+    /// Returns the scope of an accumulator of text tokens.
+    [[nodiscard]] constexpr const statistic_scope& operator[](accumulator which) const {
+        return of(modality::text, which);
+    }
+    [[nodiscard]] constexpr const statistic_scope& of(modality tower, accumulator which) const {
+        return scopes_[static_cast<std::size_t>(tower)][static_cast<std::size_t>(which)];
     }
 
-    /// Throws unless a statistic has as many parts as the data loader deals samples to. So a statistic that is declared
-    /// sharded over an axis whose ranks all load the same samples is found before the first step.
-    constexpr void require_parts(statistic what, const parallel_layout& layout, std::uint64_t loader_parts,
-                                 modality in = modality::text) const {
-        const std::uint64_t parts = of(in, what).parts(layout);
+    /// Throws unless the scope divides an accumulator into `loader_parts` parts, the number of different sets of
+    /// samples that the data loader hands out. This finds, before the first step, an accumulator that is declared
+    /// sharded over an axis whose ranks all load the same samples.
+    constexpr void require_parts(accumulator which, const parallel_layout& layout, std::uint64_t loader_parts,
+                                 modality tower = modality::text) const {
+        const std::uint64_t parts = of(tower, which).parts(layout);
         if (parts != loader_parts) {
-            detail::refuse("scope", {qualified(in, name_of(what)), " is declared in ", parts,
-                                     " parts, and the data loader deals samples to ", loader_parts});
+            detail::refuse("scope", {qualified(tower, name_of(which)), " is declared in ", parts,
+                                     " parts, but the data loader assigns samples to ", loader_parts,
+                                     "; declare it replicated where ranks load the same samples"});
         }
     }
 
@@ -107,8 +113,8 @@ class tally_scope {
         [[nodiscard]] friend constexpr bool operator==(const measured_scope&, const measured_scope&) = default;
     };
 
-    statistic_scope scopes_[modality_count][statistic_count]{};
-    detail::list<measured_scope> measured_{};
+    statistic_scope scopes_[modality_count][accumulator_count]{};
+    list<measured_scope> measured_{};
 };
 
 }  // namespace floptally

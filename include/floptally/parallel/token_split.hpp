@@ -17,13 +17,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Splits of a row's tokens over context-parallel ranks, and the alignment of slots that they need.
+/// Splits of a pack's tokens over context-parallel ranks, and the alignment of slots that they need.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The alignment of slots with which context-parallel ranks get equal shards, and tensor-parallel ranks (sequence
-/// parallelism) equal parts of these: tp·cp·2, and tp without context parallelism. `extra` is one more number that must
-/// divide it, such as FP8's 16; the result is the least common multiple.
+/// Returns the alignment of slots: the number of tokens that divides the length of every slot. Context-parallel ranks
+/// then get equal shards, and tensor-parallel ranks (sequence parallelism) equal parts of each shard. It is tp·cp·2, or
+/// tp without context parallelism. `extra` is one more number that must divide it, such as 16 for FP8. The result is
+/// the least common multiple.
 [[nodiscard]] constexpr std::uint64_t cp_alignment(std::uint64_t tp, std::uint64_t cp, std::uint64_t extra = 1) {
     require_positive(tp, "tp");
     require_positive(cp, "cp");
@@ -32,15 +33,15 @@ namespace floptally {
     return checked(shards, "extra") * (extra / std::gcd(shards, extra));
 }
 
-/// The smallest multiple of `alignment` that holds `length` tokens.
+/// Returns the smallest multiple of `alignment` that holds `length` tokens.
 [[nodiscard]] constexpr std::uint64_t aligned_length(std::uint64_t length, std::uint64_t alignment) {
     require_positive(alignment, "alignment");
     const std::uint64_t rest = length % alignment;
     return rest == 0 ? length : checked(length, "length") + (alignment - rest);
 }
 
-/// Boundaries of the slots of a pack in which each sequence is padded to a multiple of `alignment`.
-template <detail::integer_range Boundaries>
+/// Returns the boundaries of the slots of a pack where each sequence is padded to a multiple of `alignment`.
+template <integer_range Boundaries>
 [[nodiscard]] inline std::vector<std::uint64_t> aligned_cu_seqlens(const Boundaries& cu_seqlens,
                                                                    std::uint64_t alignment) {
     const std::span boundaries{cu_seqlens};
@@ -65,7 +66,7 @@ constexpr void require_cp_rank(std::uint64_t cp, std::uint64_t rank) {
     require_below(cp, "cp", rank, "cp_rank");
 }
 
-/// Throws where `tokens` is no multiple of `shards`, which the error calls `divisor`.
+/// Throws where `tokens` is no multiple of `shards`. The error calls `shards` by the name `divisor`.
 constexpr void require_multiple(std::string_view field, std::uint64_t tokens, std::uint64_t shards,
                                 std::string_view divisor) {
     if (tokens % shards != 0) {
@@ -73,7 +74,7 @@ constexpr void require_multiple(std::string_view field, std::uint64_t tokens, st
     }
 }
 
-/// Throws where `tokens` cannot be cut into 2cp equal chunks. One rank alone needs none.
+/// Throws where `tokens` cannot be cut into 2cp equal chunks. With cp 1 nothing is cut.
 constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std::uint64_t cp) {
     if (cp != 1) {
         require_multiple(field, tokens, 2 * cp, "2 x cp");
@@ -82,11 +83,11 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
 
 }  // namespace detail
 
-/// The two ranges of a sequence that rank `rank` of `cp` holds in a zigzag split: of 2cp chunks the one at `rank`, and
-/// the one as far from the end. Together they have equal causal work on each rank. Both are empty for a sequence of no
-/// token.
+/// Returns the two ranges of a sequence that rank `rank` of `cp` holds in a zigzag split: chunk `rank` of 2cp chunks,
+/// and the chunk as far from the end. Each rank then has equal causal work. Both ranges are empty for a sequence
+/// without tokens.
 ///
-/// One rank alone (cp 1) has both halves of any number of tokens; of an odd number the second is longer.
+/// With cp 1 the rank has both halves of any number of tokens. Of an odd number the second half is longer.
 [[nodiscard]] constexpr std::array<index_range, 2> zigzag_ranges(std::uint64_t tokens, std::uint64_t cp,
                                                                  std::uint64_t rank) {
     detail::require_cp_rank(cp, rank);
@@ -96,7 +97,7 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
     return {{{rank * chunk, (rank + 1) * chunk}, {tokens - chunk * rank - last, tokens - chunk * rank}}};
 }
 
-/// The range of tokens that rank `rank` of `cp` holds where each has one run of them.
+/// Returns the range of tokens that rank `rank` of `cp` holds where each rank has one run of tokens.
 [[nodiscard]] constexpr index_range contiguous_range(std::uint64_t tokens, std::uint64_t cp, std::uint64_t rank) {
     detail::require_cp_rank(cp, rank);
     detail::require_multiple("tokens", tokens, cp, "cp");
@@ -104,16 +105,16 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
     return {rank * shard, (rank + 1) * shard};
 }
 
-/// A split of a row's tokens over the ranks of a context-parallel group. All ranks hold equally many.
+/// A split of a pack's tokens over the ranks of a context-parallel group. All ranks hold equally many tokens.
 class token_split {
   public:
-    /// A zigzag split of the row as one sequence: chunks may end inside the sequences of a pack.
+    /// A zigzag split of the whole pack as one sequence. Chunks may end inside its sequences.
     [[nodiscard]] static token_split zigzag(std::uint64_t tokens, std::uint64_t cp) {
         static_cast<void>(zigzag_ranges(tokens, cp, 0));
         return {{0, tokens}, cp, true};
     }
 
-    /// A split of the row into one run of tokens for each rank, as Ulysses has it outside of attention.
+    /// A split of the pack into one run of tokens for each rank, as Ulysses has it outside of attention.
     [[nodiscard]] static token_split contiguous(std::uint64_t tokens, std::uint64_t cp) {
         static_cast<void>(contiguous_range(tokens, cp, 0));
         return {{0, tokens}, cp, false};
@@ -121,9 +122,9 @@ class token_split {
 
     /// A zigzag split of each sequence of a pack, by the boundaries of its slots: Transformer Engine's THD layout. A
     /// BSHD batch is a pack of equal slots.
-    template <detail::integer_range Boundaries>
+    template <integer_range Boundaries>
     [[nodiscard]] static token_split zigzag_of_each(const Boundaries& cu_seqlens_padded, std::uint64_t cp) {
-        constexpr std::string_view field = "cu_seqlens_padded";
+        constexpr const char* field = "cu_seqlens_padded";
         detail::require_cp(cp);
         const std::span padded{cu_seqlens_padded};
         const auto slots = detail::between(padded.data(), padded.size(), field);
@@ -140,7 +141,8 @@ class token_split {
     [[nodiscard]] std::uint64_t tokens() const { return boundaries_.back(); }
     [[nodiscard]] std::uint64_t tokens_per_rank() const { return tokens() / cp_; }
 
-    /// The ranges of tokens that a rank holds, ascending and without empty ones: the order of its own tokens.
+    /// Returns the ranges of tokens that a rank holds, ascending and without empty ranges. This is the order of the
+    /// rank's own tokens.
     [[nodiscard]] std::vector<index_range> ranges(std::uint64_t rank) const {
         detail::require_cp_rank(cp_, rank);
         std::vector<index_range> held;
@@ -153,9 +155,9 @@ class token_split {
             };
             const std::uint64_t tokens = boundaries_[i + 1] - start;
             if (zigzag_) {
-                const std::array<index_range, 2> both = zigzag_ranges(tokens, cp_, rank);
-                hold(both[0]);
-                hold(both[1]);
+                const std::array<index_range, 2> halves = zigzag_ranges(tokens, cp_, rank);
+                hold(halves[0]);
+                hold(halves[1]);
             } else {
                 hold(contiguous_range(tokens, cp_, rank));
             }
@@ -163,14 +165,15 @@ class token_split {
         return held;
     }
 
-    /// The tokens that a rank holds, with which `index_select` makes its shard of the row.
+    /// Returns the indices of the tokens that a rank holds. Use them in `index_select` to cut the rank's shard out of
+    /// the pack.
     [[nodiscard]] std::vector<std::uint64_t> indices(std::uint64_t rank) const {
         std::vector<std::uint64_t> held;
         append_indices(rank, held);
         return held;
     }
 
-    /// The token at each place of an all-gather of the shards.
+    /// Returns the index in the pack of the token at each position of an all-gather of the shards.
     [[nodiscard]] std::vector<std::uint64_t> gathered_order() const {
         std::vector<std::uint64_t> tokens;
         for (std::uint64_t rank = 0; rank < cp_; ++rank) {
@@ -179,15 +182,16 @@ class token_split {
         return tokens;
     }
 
-    /// The place of each token in an all-gather of the shards, with which `index_select` restores the row.
+    /// Returns the position of each token of the pack in an all-gather of the shards. Use these in `index_select` to
+    /// restore the pack.
     [[nodiscard]] std::vector<std::uint64_t> restoring_order() const {
         const std::vector<std::uint64_t> gathered = gathered_order();
-        std::vector<std::uint64_t> places(gathered.size());
-        std::uint64_t place = 0;
+        std::vector<std::uint64_t> positions(gathered.size());
+        std::uint64_t position = 0;
         for (const std::uint64_t token : gathered) {
-            places[token] = place++;
+            positions[token] = position++;
         }
-        return places;
+        return positions;
     }
 
     [[nodiscard]] friend bool operator==(const token_split&, const token_split&) = default;
@@ -204,7 +208,7 @@ class token_split {
         }
     }
 
-    std::vector<std::uint64_t> boundaries_;  ///< of the sequences that are split
+    std::vector<std::uint64_t> boundaries_;  ///< boundaries of the sequences that are split, in tokens
     std::uint64_t cp_;
     bool zigzag_;
 };

@@ -20,20 +20,21 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A comparison of conventions as a report and as a table.
+/// The comparison of conventions on one step, as a report and as a table.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A number from a dashboard or the lines of a log, and what they were found to be.
+/// A number from a dashboard, or the numbers of a trainer's log, and the conventions that give such numbers.
 struct observed_report {
-    std::string text;                           ///< as it was given; of a log, its trainer
-    observed_work work;                         ///< the FLOPs that it stands for; of a log, by its mean rate
-    std::vector<observed_candidate> matches{};  ///< conventions that give it; where there are none, `nearest`
-    observed_candidate nearest{};
+    std::string text;  ///< the dashboard's number as text; for a log, the trainer's name
+    /// The FLOPs of a step by the dashboard's number, or by the mean rate of the log.
+    observed_work work;
+    std::vector<observed_candidate> matches{};  ///< conventions whose FLOPs equal `work` after rounding
+    observed_candidate nearest{};               ///< the convention with the nearest FLOPs, if `matches` is empty
     std::optional<observed_log> log{};
 };
 
-/// A step as every convention counts it.
+/// One step counted by every convention.
 struct comparison_report {
     std::string model_type;
     flops exact;
@@ -43,57 +44,61 @@ struct comparison_report {
 
 namespace detail {
 
-/// Leaves the convention of that name alone in a report; all where the name is empty.
-inline void list_only(comparison_report& made, std::string_view name) {
+/// Removes all conventions except the named one from a report. An empty name removes nothing.
+inline void list_only(comparison_report& report, std::string_view name) {
     if (!name.empty()) {
-        std::erase_if(made.conventions, [name](const compared_convention& line) { return line.how.name != name; });
+        std::erase_if(report.conventions, [name](const compared_convention& line) { return line.how.name != name; });
     }
 }
 
 }  // namespace detail
 
-/// The report of a batch under the conventions that `model` compares, or under the one of that name alone, and what a
-/// number from a dashboard is by all of them: none where `observed` is empty. Errors are those of `observed_work_of`.
+/// Returns the report of a batch under the conventions of `model`, or only the convention `only`. If `observed` (a
+/// number from a dashboard) is not empty, the report says which conventions give this number. Throws the errors of
+/// `observed_work_of`.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only = "",
                                                      std::string_view observed = "", const observed_step& step = {}) {
-    comparison_report made{
+    comparison_report report{
         .model_type = std::move(model_type), .exact = model.exact(batch), .conventions = model.compare(batch)};
     if (!observed.empty()) {
         const observed_work work = observed_work_of(observed, step);
-        made.observed = observed_report{.text = std::string(observed),
-                                        .work = work,
-                                        .matches = matches_of(work, model, batch),
-                                        .nearest = nearest_of(work, made.conventions)};
+        report.observed = observed_report{.text = std::string(observed),
+                                          .work = work,
+                                          .matches = matches_of(work, model, batch, step),
+                                          .nearest = nearest_of(work, report.conventions)};
     }
-    detail::list_only(made, only);
-    return made;
+    detail::list_only(report, only);
+    return report;
 }
 
-/// The report with the lines of a log in place of a number from a dashboard.
+/// Returns the report with the lines of a log in place of a dashboard's number. `step` has the facts that the log was
+/// read with.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
-                                                     const tally& batch, std::string_view only, observed_log log) {
-    comparison_report made = comparison_of(std::move(model_type), model, batch);
+                                                     const tally& batch, std::string_view only, observed_log log,
+                                                     const observed_step& step = {}) {
+    comparison_report report = comparison_of(std::move(model_type), model, batch);
     const observed_work mean = log.mean();
-    made.observed = observed_report{.text = std::string(log.trainer),
-                                    .work = mean,
-                                    .matches = matches_of(log.lines, model, batch),
-                                    .nearest = nearest_of(mean, made.conventions)};
-    made.observed->log = std::move(log);
-    detail::list_only(made, only);
-    return made;
+    report.observed = observed_report{.text = std::string(log.trainer),
+                                      .work = mean,
+                                      .matches = matches_of(log.lines, model, batch, step),
+                                      .nearest = nearest_of(mean, report.conventions)};
+    report.observed->log = std::move(log);
+    detail::list_only(report, only);
+    return report;
 }
 
 namespace detail {
 
-/// "+6 442 450 944": a difference with its sign, in groups of three digits.
+/// Returns a difference with its sign, in groups of three digits: "+6 442 450 944".
 [[nodiscard]] inline std::string signed_digits(const convention_term& term) {
     std::string digits = term.difference();
     const bool is_less = digits.front() == '-';
     return (is_less ? "-" : "+") + grouped(digits.substr(is_less ? 1 : 0));
 }
 
-/// The conventions, each with its terms in a line; of one convention, a line for each term.
+/// Returns the table of conventions: one line for each convention, with its terms. If there is only one convention, the
+/// table has one line for each term.
 [[nodiscard]] inline table_section conventions_section(const comparison_report& shown) {
     const bool is_one = shown.conventions.size() == 1;
     table_section section{.columns = {name_column("convention"),
@@ -127,16 +132,41 @@ namespace detail {
     return section;
 }
 
-/// A number from a dashboard as it would be by so many exact FLOPs: with the digits and the unit that it was given
-/// with.
+/// Rescales a dashboard's number to the exact FLOP count. Keeps its unit and number of digits.
 [[nodiscard]] inline std::string as_observed(const observed_report& observed, double exact) {
     const auto [number, decimals, unit] = parts_of_observed(observed.text);
-    const double given = number_of_text<double>(number).value_or(0);
-    return fixed_decimal(given * exact / observed.work.middle(), static_cast<int>(std::min<std::size_t>(decimals, 15)))
+    const double value = number_of_text<double>(number).value_or(0);
+    return fixed_decimal(value * exact / observed.work.middle(), static_cast<int>(std::min<std::size_t>(decimals, 15)))
         .append(unit);
 }
 
-/// The observed number as it was found, a line for each convention that gives it.
+/// Returns a match as text: "verl, useful: 447 466 872 766 464, x 8: not divided by the 8 GPUs". For a match by another
+/// plan than the step's, adds what that plan's difference is.
+[[nodiscard]] inline std::string match_text(const observed_candidate& match) {
+    const std::string others = counters_of(match.how.name);
+    std::string text = text_of({match.how.name, others.empty() ? "" : " (also " + others + ")", ", ",
+                                name_of(match.seen), ": ", grouped(to_string(match.total))});
+    if (match.wrong_plan) {
+        append(text, {", ", match.wrong_plan->meaning, " (", match.wrong_plan->name, " ",
+                      signed_digits(*match.wrong_plan), ")"});
+    }
+    if (match.factor.value != 1) {
+        append(text, {", x ", general_decimal(match.factor.value, 6), ": ", match.factor.cause});
+    }
+    return text;
+}
+
+/// Returns how the log's own tokens contradict the batch.
+[[nodiscard]] inline std::string contradiction_text(const contradicted_tokens& tokens) {
+    const auto batch = static_cast<double>(tokens.of_batch);
+    return text_of(
+        {general_decimal(tokens.of_log, 6), " tokens a step by its own tokens a second, the batch has ",
+         grouped(std::to_string(tokens.of_batch)), " (",
+         batch > 0 ? general_decimal(tokens.of_log / batch, 4) + " times as many" : std::string("an empty one"),
+         "): pass the whole batch of a step, of all GPUs and microbatches"});
+}
+
+/// Returns lines for the observed number, each convention that gives it, and the exact number.
 [[nodiscard]] inline table_section observed_section(const comparison_report& shown) {
     const observed_report& observed = *shown.observed;
     table_section section{.columns = {name_column(), {"", cell_side::left, 0}}};
@@ -153,15 +183,18 @@ namespace detail {
     add((observed.log ? "log of " : "observed ") + observed.text,
         observed.log ? text_of({rate(observed.work.middle()), ", ", share}) : share);
     for (const observed_candidate& match : observed.matches) {
-        std::string text = text_of({match.how.name, ", ", name_of(match.seen), ": ", grouped(to_string(match.total))});
+        std::string text = match_text(match);
         if (observed.log) {
-            append(text, {", ", match.given, " of ", observed.log->lines.size(), " lines"});
+            append(text, {", ", match.explained, " of ", observed.log->lines.size(), " lines"});
         }
         add("  is", std::move(text));
     }
     if (observed.matches.empty()) {
         add("  is no convention's",
             text_of({"the nearest is ", observed.nearest.how.name, ": ", grouped(to_string(observed.nearest.total))}));
+    }
+    if (observed.log && observed.log->tokens) {
+        add("  but has", contradiction_text(*observed.log->tokens));
     }
     add("  exactly", text_of({observed.log ? rate(exact) : as_observed(observed, exact), ", ",
                               grouped(to_string(shown.exact)), " FLOPs"}));
@@ -170,20 +203,20 @@ namespace detail {
 
 }  // namespace detail
 
-/// The comparison as a table: the conventions, and the observed number where there is one.
+/// Returns the comparison as a table: the conventions, and the observed number if the report has one.
 [[nodiscard]] inline table table_of(const comparison_report& shown) {
-    table made{.title = shown.model_type + ": one step, and from each convention to exact",
-               .sections = {detail::conventions_section(shown)}};
+    table result{.title = shown.model_type + ": one step, and from each convention to exact",
+                 .sections = {detail::conventions_section(shown)}};
     if (shown.observed) {
-        made.sections.push_back(detail::observed_section(shown));
+        result.sections.push_back(detail::observed_section(shown));
     }
-    return made;
+    return result;
 }
 
-/// The comparison as text.
+/// Returns the comparison as text.
 [[nodiscard]] inline std::string to_table(const comparison_report& shown) {
-    const table made = table_of(shown);
-    return made.title + "\n\n" + to_text(made, 2);
+    const table shown_table = table_of(shown);
+    return shown_table.title + "\n\n" + to_text(shown_table, 2);
 }
 
 }  // namespace floptally

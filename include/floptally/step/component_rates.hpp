@@ -17,32 +17,32 @@
 #include <floptally/text/table.hpp>
 
 /// @file
-/// Rates and MFU of single components, from their measured times.
+/// Computes the MFU of each component from its measured time.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A component's time in a step, or in all steps of a breakdown, as a profiler says.
+/// The time of a component from a profiler, summed over the steps that the breakdown covers.
 struct component_time {
     std::string_view component;
     double seconds = 0;
-    counted_passes timed = counted_passes::train;  ///< the passes that the time is of
+    counted_passes timed = counted_passes::train;  ///< the passes that `seconds` covers
 };
 
-/// A component's rates over its time.
+/// The rates of a component over the time that this component ran.
 struct component_rate {
     double seconds = 0;
-    double tflops_per_gpu = 0;  ///< useful
+    double tflops_per_gpu = 0;  ///< useful TFLOP/s of one GPU while the component runs
     double mfu = 0;             ///< useful FLOPs ÷ (seconds x GPUs x peak)
-    double hfu = 0;             ///< executed FLOPs ÷ the same
+    double hfu = 0;             ///< executed FLOPs ÷ (seconds x GPUs x peak)
 };
 
-/// A row of the table: a component, or those of its passes that were timed apart.
+/// A row of the table of components: a component, or one pass of a component that was timed separately.
 struct component_row {
     component_name name;
     counted_passes timed = counted_passes::train;
     flops useful{};
     flops executed{};
-    std::optional<component_rate> rate{};  ///< where a time was given
+    std::optional<component_rate> rate{};  ///< empty if the component was not timed
 };
 
 namespace detail {
@@ -55,13 +55,15 @@ namespace detail {
 
 inline void require_times(const breakdown& work, std::span<const component_time> times) {
     for (std::size_t i = 0; i < times.size(); ++i) {
-        static_cast<void>(work[times[i].component]);  // refuses an unknown component
+        static_cast<void>(work[times[i].component]);  // throws for an unknown component
         require_finite_positive(times[i].seconds, "seconds");
         for (std::size_t j = 0; j < i; ++j) {
             const bool overlap = times[i].timed == times[j].timed || times[i].timed == counted_passes::train ||
                                  times[j].timed == counted_passes::train;
             if (times[i].component == times[j].component && overlap) {
-                refuse("component", {"\"", times[i].component, "\" has two times"});
+                refuse("component",
+                       {"\"", times[i].component,
+                        "\" has two times: give one for all passes, or one each for forward and backward"});
             }
         }
     }
@@ -69,8 +71,8 @@ inline void require_times(const breakdown& work, std::span<const component_time>
 
 }  // namespace detail
 
-/// The rows of components, with rates where times are given, in the order of the breakdown. `on.seconds` is not read.
-/// Recompute is part of the time of a backward: its FLOPs are executed there, and never useful.
+/// Returns a row for each component, in the order of the breakdown, with rates if the component was timed. Ignores
+/// `on.seconds`. Recompute is part of the backward: its time counts there, and its FLOPs as executed, never as useful.
 [[nodiscard]] inline std::vector<component_row> component_rates(const breakdown& work, measurement on,
                                                                 std::span<const component_time> times) {
     detail::require_times(work, times);
@@ -103,7 +105,7 @@ inline void require_times(const breakdown& work, std::span<const component_time>
     return rows;
 }
 
-/// The rows as a Markdown table; "-" where no time was given.
+/// Returns the rows as a Markdown table, with "-" for a component without a time.
 [[nodiscard]] inline std::string to_markdown(std::span<const component_row> rows) {
     table_section section{.columns = {{"component"}, {"passes"}}};
     for (const char* name : {"TFLOP", "ms", "TFLOPS/GPU", "MFU %", "HFU %"}) {

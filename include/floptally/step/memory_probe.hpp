@@ -14,28 +14,28 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Samples of a device's memory at chosen steps.
+/// Samples a device's memory at chosen steps.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A device's own numbers of its memory, in bytes.
+/// The memory numbers that a device reports, in bytes.
 struct memory_sample {
-    std::uint64_t free = 0;  ///< of the whole device
+    std::uint64_t free = 0;  ///< free memory of the whole device
     std::uint64_t total = 0;
-    std::uint64_t pool_used_high = 0;      ///< the most in use at once since the marks were reset
-    std::uint64_t pool_reserved_high = 0;  ///< the most that the pool held at once
+    std::uint64_t pool_used_high = 0;      ///< highest use of the memory pool since `reset_high_marks`
+    std::uint64_t pool_reserved_high = 0;  ///< highest reservation of the memory pool since `reset_high_marks`
 
     [[nodiscard]] friend constexpr bool operator==(const memory_sample&, const memory_sample&) = default;
 };
 
-/// A source of samples: a CUDA memory pool, a framework's allocator, a test.
+/// A source of memory samples: a CUDA memory pool, a framework's allocator, a test.
 template <class Backend>
 concept memory_backend = requires(Backend& device) {
     device.reset_high_marks();
     { device.sample() } -> std::same_as<memory_sample>;
 };
 
-/// The ranks of a process, in the whole job and along each axis of parallelism.
+/// The rank of a process in the whole job, and its rank along each axis of parallelism.
 struct parallel_rank {
     std::uint32_t global = 0;
     std::uint32_t pipeline = 0;
@@ -46,8 +46,8 @@ struct parallel_rank {
     [[nodiscard]] friend constexpr bool operator==(const parallel_rank&, const parallel_rank&) = default;
 };
 
-/// The name of a snapshot's file, without an extension: "snapshot_rank03_p0d1c0t1_step7". It is AReaL's name (the rank
-/// in two digits at least) with the step added, since AReaL has a folder for each step instead.
+/// Returns the file name of a memory snapshot without extension: "snapshot_rank03_p0d1c0t1_step7". AReaL uses the same
+/// name without the step, since it has a folder for each step. The rank has at least two digits.
 [[nodiscard]] inline std::string snapshot_name(const parallel_rank& at, std::uint64_t step) {
     return detail::text_of({at.global < 10 ? "snapshot_rank0" : "snapshot_rank", at.global, "_p", at.pipeline, "d",
                             at.data, "c", at.context, "t", at.tensor, "_step", step});
@@ -57,13 +57,13 @@ struct parallel_rank {
 struct memory_row {
     std::uint64_t step = 0;
     parallel_rank at{};
-    memory_sample before{};  ///< at the begin of the step
-    memory_sample after{};   ///< at its end; the high marks are those of the step
+    memory_sample before{};  ///< sample at the start of the step
+    memory_sample after{};   ///< sample at the end of the step, with the highest use during the step
 
     [[nodiscard]] friend constexpr bool operator==(const memory_row&, const memory_row&) = default;
 };
 
-/// The row as one line of JSON, without a line break.
+/// Returns the row as one line of JSON, without a line break.
 [[nodiscard]] inline std::string to_json_line(const memory_row& row) {
     std::string line;
     const auto put = [&line](const char* key, std::uint64_t value) {
@@ -83,19 +83,20 @@ struct memory_row {
     return line.append("}");
 }
 
-/// The options of a probe. The default samples nothing.
+/// The options of a memory probe. The default samples nothing.
 struct memory_probe_options {
-    std::vector<std::uint64_t> profile_steps{};  ///< steps that are sampled; none: no call
-    std::size_t max_entries = 100'000;           ///< events that a recorder may keep; AReaL's default
+    std::vector<std::uint64_t> profile_steps{};  ///< the steps to sample
+    /// Maximum number of events that the hook `start` records; the default is AReaL's.
+    std::size_t max_entries = 100'000;
     parallel_rank at{};
-    /// A framework's own recorder: `start` begins to record, at most `max_entries` events; `stop` ends it and writes
-    /// the step's file of that name.
+    /// Hooks for a framework's memory recorder. `start` begins to record at most `max_entries` events. `stop` ends the
+    /// recording and writes the file `name`.
     std::function<void(std::size_t max_entries)> start{};
     std::function<void(const std::string& name, std::uint64_t step)> stop{};
 };
 
-/// A probe that samples the memory of chosen steps. Without `profile_steps` it never calls the backend or the hooks. It
-/// is not for several threads.
+/// Samples the memory of chosen steps. Without `profile_steps` it never calls the backend or the hooks. Not safe for
+/// several threads.
 template <memory_backend Backend>
 class memory_probe {
   public:
@@ -110,8 +111,8 @@ class memory_probe {
         }
         if (open_) {
             const std::uint64_t before = open_->step;
-            open_.reset();  // that step is lost, and the next can begin
-            detail::refuse("begin_step", {"step ", before, " has not ended"});
+            open_.reset();  // drops the step that has not ended, so that the next step can begin
+            detail::refuse("begin_step", {"step ", before, " has not ended: call end_step() first"});
         }
         backend_.reset_high_marks();
         const memory_row opened{.step = step, .at = options_.at, .before = backend_.sample(), .after = {}};
@@ -126,10 +127,10 @@ class memory_probe {
             return;
         }
         if (!open_ || open_->step != step) {
-            detail::refuse("end_step", {"step ", step, " has not begun"});
+            detail::refuse("end_step", {"step ", step, " has not begun: call begin_step() first"});
         }
         memory_row row = *open_;
-        open_.reset();  // the next step can begin even where the backend or the hook throws
+        open_.reset();  // the next step can begin even if the backend or the hook throws
         row.after = backend_.sample();
         rows_.push_back(row);
         if (options_.stop) {
@@ -138,7 +139,6 @@ class memory_probe {
     }
 
     [[nodiscard]] const std::vector<memory_row>& rows() const { return rows_; }
-    [[nodiscard]] const Backend& backend() const { return backend_; }
 
   private:
     [[nodiscard]] bool profiles(std::uint64_t step) const {

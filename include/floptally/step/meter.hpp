@@ -1,75 +1,210 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <floptally/batch/tally.hpp>
+#include <floptally/batch/tally_accumulators.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/cost.hpp>
+#include <floptally/hardware/accelerators.hpp>  // IWYU pragma: export
 #include <floptally/hardware/metered_hardware.hpp>
+#include <floptally/lists/any_function.hpp>
+#include <floptally/lists/array_view.hpp>
 #include <floptally/parallel/rank_sum.hpp>
-#include <floptally/step/detail/step_gate.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/step/clock.hpp>
 #include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/goodput.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The meter of a training loop: totals and rates of its last step, interval and run.
+/// The meter of a training loop: FLOPs, MFU and time of the last step, of an interval and of the run.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Seconds of the steady clock.
-[[nodiscard]] inline double steady_seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+/// A model that a `flop_counter` can count: a descriptor, a `model_config`, a cost, or a list of parts.
+template <class Model>
+concept counted_model = std::constructible_from<flop_counter, const Model&, const convention&, const training_plan&>;
+
+/// The reaction of a meter to a step that it cannot count: one with a bad batch, with a time of 0 s or NaN, or with an
+/// error on another rank.
+enum class on_error : std::uint8_t {
+    raise,     ///< the call throws `error`
+    leave_out  ///< the step is left out of all totals, and counted in `meter::left_out`
+};
+
+/// The steps that a meter left out (`on_error::leave_out`).
+struct left_out_steps {
+    std::uint64_t interval = 0;  ///< steps left out since the last `reset_interval`
+    std::uint64_t run = 0;       ///< steps left out in the whole run, also before it was resumed
+    std::string last{};          ///< the error of the last step left out; empty if this process left out no step
+};
+
+/// The length of a run, in tokens or steps of the whole run; 0: not stated. A run that states both ends with the first.
+struct run_budget {
+    std::uint64_t tokens = 0;  ///< real tokens of all GPUs together
+    std::uint64_t steps = 0;
+
+    [[nodiscard]] friend bool operator==(const run_budget&, const run_budget&) = default;
+};
+
+/// The times of the ranks over the steps of an interval or a run, from a meter that sums over ranks.
+struct rank_spread {
+    /// One rank, and in how many steps it was the slowest.
+    struct slow_rank {
+        std::uint64_t rank = 0;
+        std::uint64_t steps = 0;
+    };
+
+    std::uint64_t steps = 0;
+    double slowest_seconds = 0;  ///< Σ over steps of the slowest rank's time
+    double fastest_seconds = 0;  ///< Σ over steps of the fastest rank's time
+    std::vector<slow_rank> slowest{};
+
+    /// Makes room for one more rank, so that the next `add` needs no memory.
+    void make_room() { slowest.reserve(slowest.size() + 1); }
+
+    /// Adds a step.
+    void add(std::uint64_t rank, double slow, double fast) {
+        ++steps;
+        slowest_seconds += slow;
+        fastest_seconds += fast;
+        for (slow_rank& known : slowest) {
+            if (known.rank == rank) {
+                ++known.steps;
+                return;
+            }
+        }
+        slowest.push_back({rank, 1});
+    }
+
+    /// Returns the rank that was most often the slowest; of several, the first.
+    [[nodiscard]] slow_rank slowest_rank() const {
+        slow_rank most;
+        for (const slow_rank& known : slowest) {
+            const bool is_more = known.steps > most.steps || (known.steps == most.steps && known.rank < most.rank);
+            most = is_more ? known : most;
+        }
+        return most;
+    }
+};
+
+/// Says which earlier run a meter may continue.
+enum class resume_from : std::uint8_t {
+    same_counter,  ///< a run of the same model, convention and plan
+    /// Any run, for example after a change of plan. Its FLOPs stay as they were counted, and new steps are added to
+    /// them.
+    any_counter
+};
+
+namespace detail {
+
+/// Returns a tally with the masks `to` and the accumulators of another tally. A mask that the other tally does not have
+/// gets 0. `names` are the names of the other tally's masks.
+[[nodiscard]] inline tally with_masks(const mask_set& to, const std::vector<std::string>& names,
+                                      array_view<std::uint64_t> accumulators) {
+    const std::size_t fixed = tally_accumulators::before_masks(to);
+    const std::size_t stride = accumulators.size() / 2;
+    const std::size_t known = stride < names.size() ? 0 : stride - names.size();
+    std::vector<std::uint64_t> sums;
+    for (std::size_t seen = 0; seen < 2; ++seen) {
+        for (std::size_t i = 0; i < fixed; ++i) {
+            sums.push_back(i < known ? accumulators[seen * stride + i] : 0);
+        }
+        for (const statistic& mask : to) {
+            std::uint64_t sum = 0;
+            for (std::size_t i = 0; i < names.size() && known != 0; ++i) {
+                sum = mask.name() == names[i] ? accumulators[seen * stride + known + i] : sum;
+            }
+            sums.push_back(sum);
+        }
+    }
+    return tally::from_accumulators(to, sums);
 }
 
-/// The meter of a training loop, with the totals of its last step, interval and run.
+[[nodiscard]] inline std::vector<std::string> names_of(const mask_set& masks) {
+    std::vector<std::string> names;
+    for (const statistic& mask : masks) {
+        names.push_back(mask.name());
+    }
+    return names;
+}
+
+}  // namespace detail
+
+/// The meter of a training loop. Adds up batches, FLOPs and time of the last step, of an interval and of the run.
 ///
 ///     begin_step(); microbatch().add_cu_seqlens(…); end_step();
 ///
-/// One thread begins and ends steps and reads totals; others count through a `meter_worker` each. Every error leaves
-/// the totals as they were, and a step that could not be ended stays open: end it again with a right time.
+/// One thread calls the meter. Other threads count in tallies of their own (`tally{m.model().masks()}`), which that
+/// thread adds to `microbatch()`. An error leaves the totals unchanged. A step that could not end stays open: end it
+/// again with a valid time. A loop that must not end for one bad batch calls `on_errors(on_error::leave_out)`, and adds
+/// its batches by `add`.
 class meter {
   public:
-    using seconds_clock = std::function<double()>;
+    using seconds_clock = any_function<double()>;
 
     meter(const flop_counter& model, metered_hardware hardware, seconds_clock clock = steady_seconds)
         : meter(model, std::move(hardware), rank_sum{}, std::move(clock)) {}
 
-    /// A meter that counts this rank's microbatches and sums them over the ranks as each step ends: all ranks end (or
-    /// discard) a step together. The GPUs are the ranks of the sum.
+    /// Counts this rank's microbatches and sums them over the ranks at the end of each step. All ranks must end (or
+    /// discard) each step together. The number of GPUs is the number of ranks.
     meter(const flop_counter& model, metered_hardware hardware, rank_sum ranks, seconds_clock clock = steady_seconds)
         : model_(model),
           ranks_(std::move(ranks)),
           hardware_(detail::with_gpus(std::move(hardware), ranks_.sum ? ranks_.ranks : 0)),
           counted_(detail::counted_text(hardware_, ranks_.sum ? ranks_.ranks : 0)),
           clock_(std::move(clock)),
-          gate_(model.masks()),
           own_(model.masks()) {
         if (!clock_) {
             throw error("clock", "must be callable, got an empty function");
         }
-        static_cast<void>(detail::gpu_seconds_of({1, hardware_.gpus, hardware_.peak_tflops}));
+        detail::require_utf8(hardware_.accelerator, "accelerator");
+        detail::require_utf8(hardware_.precision, "precision");
+        if (hardware_.peak_is_unknown && hardware_.peak_tflops != 0) {
+            throw error("peak_is_unknown", "must be false where peak_tflops is given: set one of the two");
+        }
+        static_cast<void>(gpu_seconds_in(1));
         last_.batch = next_step_.batch = own_;
         forget(interval_);
         forget(run_);
     }
 
-    meter(const cost& model, const convention& how, const training_plan& plan, metered_hardware hardware,
+    meter(const cost& model, const convention& counted_as, const training_plan& plan, metered_hardware hardware,
           seconds_clock clock = steady_seconds)
-        : meter(flop_counter(model, how, plan), std::move(hardware), std::move(clock)) {}
+        : meter(flop_counter(model, counted_as, plan), std::move(hardware), std::move(clock)) {}
 
-    meter(const meter&) = delete;  // its workers hold its address
+    /// Takes a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed = recompute::full},
+    /// accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts. It counts by the
+    /// convention `exact`; for another convention pass a `flop_counter`.
+    template <counted_model Model>
+    meter(const Model& model, const training_plan& plan, metered_hardware hardware, rank_sum ranks = {},
+          seconds_clock clock = steady_seconds)
+        : meter(flop_counter(model, conventions::exact, plan), std::move(hardware), std::move(ranks),
+                std::move(clock)) {}
+    /// Takes a known GPU at the bf16 peak of its datasheet. The number of GPUs is the number of ranks of the reduction,
+    /// or 1 without a reduction. For another precision pass `hardware_of(part, precision::fp8)`.
+    template <counted_model Model>
+    meter(const Model& model, const training_plan& plan, const accelerator& gpu, rank_sum ranks = {},
+          seconds_clock clock = steady_seconds)
+        : meter(flop_counter(model, conventions::exact, plan), hardware_of(gpu, precision::bf16, ranks.sum ? 0 : 1),
+                ranks, std::move(clock)) {}
+
+    meter(const meter&) = delete;  // a copy would count the open step twice
     meter& operator=(const meter&) = delete;
 
     void begin_step() {
@@ -77,10 +212,42 @@ class meter {
             throw error("step", "begins inside a step: end_step() or discard_step() comes first");
         }
         started_ = clock_();
-        gate_.open();
+        problem_.clear();
+        in_step_ = true;
     }
 
-    /// The tally that this thread's next microbatch is added to. Ask for it anew for each: the call checks the step.
+    /// Sets what happens to a step that cannot be counted. The default is `on_error::raise`.
+    void on_errors(on_error how) { on_error_ = how; }
+    [[nodiscard]] on_error on_errors() const { return on_error_; }
+    [[nodiscard]] const left_out_steps& left_out() const { return left_out_; }
+
+    /// Adds a microbatch: `m.add([&](tally& batch) { batch.add_cu_seqlens(cu_seqlens); })`. Returns false if `count`
+    /// threw `error` and the meter leaves such steps out.
+    template <std::invocable<tally&> Count>
+    bool add(Count count) {
+        tally& batch = microbatch();
+        try {
+            count(batch);
+        } catch (const error& problem) {
+            if (on_error_ == on_error::raise) {
+                throw;
+            }
+            leave_out_step(problem.what());
+            return false;
+        }
+        return true;
+    }
+
+    /// Marks the open step as one that cannot be counted. `end_step` then leaves it out, on all ranks.
+    void leave_out_step(std::string_view problem) {
+        require_begun();
+        if (problem_.empty()) {
+            problem_ = problem.empty() ? std::string_view("the step cannot be counted") : problem;
+        }
+    }
+
+    /// Returns the tally to add the next microbatch to. Call it again for each microbatch, since it checks that a step
+    /// is open.
     [[nodiscard]] tally& microbatch() {
         if (!in_step()) {
             throw error("microbatch", "is outside a step: begin_step() comes first");
@@ -88,53 +255,81 @@ class meter {
         return own_;
     }
 
-    /// Ends the step by the clock.
-    void end_step() {
+    /// Ends the step. Its time is that of the meter's clock. Returns false if the step was left out
+    /// (`on_error::leave_out`).
+    bool end_step() {
         require_begun();
-        end_step(clock_() - started_);
+        return end_step(clock_() - started_);
     }
 
-    /// Ends the step, which took `seconds` by a GPU's own timer. With a reduction it is a collective: where one rank
-    /// cannot end its step, no rank does.
-    void end_step(double seconds) {
+    /// Ends the step with a measured time, such as that of a GPU timer. With a reduction this is a collective: if one
+    /// rank cannot end its step, no rank does. Returns false if the step was left out.
+    bool end_step(double seconds) {
         bool took_part = !ranks_.sum;
         try {
+            if (!problem_.empty()) {
+                require_begun();
+                throw error("step", problem_);
+            }
             close(seconds, took_part);
+        } catch (const error& problem) {
+            if (!took_part) {
+                fail_all_ranks();
+            }
+            if (on_error_ == on_error::raise || !in_step()) {
+                throw;
+            }
+            left_out_.last = problem_.empty() ? std::string(problem.what()) : problem_;
+            ++left_out_.interval;
+            ++left_out_.run;
+            discard_step();
+            return false;
         } catch (...) {
             if (!took_part) {
                 fail_all_ranks();
             }
             throw;
         }
+        return true;
     }
 
-    /// Discards the open step, which failed or is repeated, with the microbatches of all workers.
+    /// Discards the open step with its microbatches, for a step that failed or is repeated.
     void discard_step() {
         require_begun();
-        gate_.discard();
-        own_.clear();
+        shut();
     }
 
-    [[nodiscard]] bool in_step() const noexcept { return gate_.open_step() != 0; }
+    [[nodiscard]] bool in_step() const noexcept { return in_step_; }
 
-    /// Throws what `end_step(seconds)` would throw for this time, for callers that end the step later.
+    /// Throws the error that `end_step(seconds)` would throw for this time, for callers that check the time before they
+    /// end the step.
     void require_seconds(double seconds) const { static_cast<void>(gpu_seconds_in(seconds)); }
 
     [[nodiscard]] const step_totals& last_step() const { return last_; }
     /// The totals since the last `reset_interval`.
     [[nodiscard]] const step_series& interval() const { return interval_; }
-    /// The totals since the meter was made, or since the run that it resumed began.
+    /// The totals since the meter was constructed, or since the start of the run that it resumed.
     [[nodiscard]] const step_series& run() const { return run_; }
 
-    /// The wall clock of the run and what else it was spent on; nothing before its `begin`.
-    [[nodiscard]] run_account& account() { return account_; }
-    [[nodiscard]] const run_account& account() const { return account_; }
+    /// The times of the ranks since the last `reset_interval`, and in this process. Without a reduction that compares
+    /// times (`rank_sum::max`) they have no steps.
+    [[nodiscard]] const rank_spread& interval_ranks() const { return interval_ranks_; }
+    [[nodiscard]] const rank_spread& run_ranks() const { return run_ranks_; }
 
-    /// Percentiles of the times of this process's steps after the first ones (`leave_out`).
+    /// Sets how long the run is. Logs then say what is left of it and when it ends.
+    void set_budget(const run_budget& budget) { budget_ = budget; }
+    [[nodiscard]] const run_budget& budget() const { return budget_; }
+
+    /// The wall clock of the run and the time spent outside steps. Call `goodput().begin()` to start it.
+    [[nodiscard]] goodput_clock& goodput() { return goodput_; }
+    [[nodiscard]] const goodput_clock& goodput() const { return goodput_; }
+
+    /// Returns the percentiles of the step times of this process. Leaves out the first steps (`leave_out`).
     [[nodiscard]] duration_percentiles step_percentiles() const { return percentiles(steady_seconds_, warm_up_); }
-    /// The number of steps that `step_percentiles` is of.
+    /// The number of steps in `step_percentiles`.
     [[nodiscard]] std::uint64_t steady_steps() const { return steady_seconds_.count(); }
-    /// Sets how many first steps the percentiles leave out, since they compile and fill caches: 10, unless set.
+    /// Sets how many first steps the percentiles leave out, since the first steps compile kernels and fill caches. The
+    /// default is 10.
     void leave_out(std::uint64_t first_steps) {
         if (in_step() || steps_here_ != 0) {
             throw error("leave_out", "must come before the first step");
@@ -142,58 +337,122 @@ class meter {
         warm_up_ = first_steps;
     }
 
-    /// Begins a new interval, as after each line of a log.
-    void reset_interval() { forget(interval_); }
+    /// Starts a new interval. Call it after each line of a log.
+    void reset_interval() {
+        forget(interval_);
+        interval_ranks_ = {};
+        left_out_.interval = 0;
+    }
 
-    /// Continues from the run totals of an earlier process. They must be of this model, convention and plan: their
-    /// FLOPs are counted again from their lengths.
-    void resume(const step_series& earlier) {
+    /// Continues from the run totals of an earlier process. Counts the FLOPs again from the tally. If they differ,
+    /// `earlier` is of another model, convention or plan: throws `error`, or with `resume_from::any_counter` returns
+    /// false and keeps the FLOPs as they were counted (`run_is_recounted`).
+    bool resume(const step_series& earlier, resume_from which = resume_from::same_counter) {
         if (in_step() || run_.totals.steps != 0) {
             throw error("resume", "must come before the first step");
         }
         const step_totals& done = earlier.totals;
-        if (!(done.batch.masks() == model_.masks())) {
-            throw error("masks", "the totals to be resumed are of a model with other masks");
+        const bool same_masks = done.batch.masks() == model_.masks();
+        if (!same_masks && which == resume_from::same_counter) {
+            throw error("masks",
+                        "the totals to be resumed are of a model with other masks: resume with the same model, or by "
+                        "resume_from::any_counter");
         }
+        bool same = same_masks;
         for (const view seen : {view::useful, view::padded, view::executed}) {
-            if (model_.total(done.batch, seen) != done.total(seen)) {
-                detail::refuse("flops", {"the totals to be resumed have ", to_string(done.total(seen)),
-                                         ", and this model, convention and plan ",
-                                         to_string(model_.total(done.batch, seen)), " for the same lengths"});
+            if (!same || counts_as(done, seen)) {
+                continue;
             }
+            if (which == resume_from::same_counter) {
+                detail::refuse(
+                    "flops", {"the totals to be resumed have ", to_string(done.total(seen)),
+                              ", and this model, convention and plan ", to_string(model_.total_flops(done.batch, seen)),
+                              " for the same lengths: resume with those that saved the totals, or by ",
+                              "resume_from::any_counter, which adds new steps to the FLOPs as they were counted"});
+            }
+            same = false;
         }
         if (earlier.step_seconds.count() != done.steps) {
             detail::refuse("steps", {"the totals to be resumed are of ", done.steps, " steps and ",
-                                     earlier.step_seconds.count(), " durations"});
+                                     earlier.step_seconds.count(), " durations: the saved state is damaged"});
         }
         if (done.steps != 0) {
             detail::require_finite_positive(done.seconds, "seconds");
             detail::require_finite_positive(done.gpu_seconds, "gpu_seconds");
-            detail::require_finite_positive(done.peak_tflop, "peak_tflop");
+            if (done.has_peak()) {
+                detail::require_finite_positive(done.peak_tflop, "peak_tflop");
+            } else if (done.peak_tflop != 0) {
+                throw error("peak_tflop", "must be a number above 0, or 0 for an unknown peak, got " +
+                                              std::to_string(done.peak_tflop));
+            }
         }
         run_ = earlier;
+        if (!same_masks) {
+            run_.totals.batch =
+                detail::with_masks(model_.masks(), detail::names_of(done.batch.masks()), done.batch.accumulators());
+            for (const statistic& measured : done.batch.masks()) {
+                if (done.batch.has_measured(measured)) {
+                    run_.totals.batch.mark_measured(measured);
+                }
+            }
+        }
+        recounted_ = recounted_ || (!same && done.steps != 0);
+        return same || done.steps == 0;
+    }
+
+    /// Continues another meter between two steps: its run, clock, percentiles and left-out steps. The two may differ in
+    /// plan, convention and GPUs. A new interval begins. Returns false if the two count the run's FLOPs differently;
+    /// these then stay as they were counted.
+    bool continue_from(const meter& other) {
+        if (in_step() || other.in_step()) {
+            throw error("step", "is open: a meter is continued between two steps");
+        }
+        const bool was_recounted = other.recounted_;
+        const bool same = resume(other.run_, resume_from::any_counter);
+        recounted_ = recounted_ || was_recounted;
+        left_out_ = other.left_out_;
+        left_out_.interval = 0;
+        on_error_ = other.on_error_;
+        warm_up_ = other.warm_up_;
+        steps_here_ = other.steps_here_;
+        steady_seconds_ = other.steady_seconds_;
+        run_ranks_ = other.run_ranks_;
+        budget_ = other.budget_;
+        goodput_ = other.goodput_;
+        return same;
+    }
+
+    /// True if steps of the run were counted by another model, convention or plan than the meter's. The run's FLOPs are
+    /// then those of each step as it was counted, and cannot be computed from the run's tally.
+    [[nodiscard]] bool run_is_recounted() const { return recounted_; }
+    /// Sets `run_is_recounted` and the number of left-out steps of a run that is resumed from a saved state.
+    void mark_resumed(bool recounted, std::uint64_t steps_left_out) {
+        recounted_ = recounted;
+        left_out_.run = steps_left_out;
     }
 
     [[nodiscard]] const flop_counter& model() const { return model_; }
     [[nodiscard]] const metered_hardware& hardware() const { return hardware_; }
-    /// The GPUs that its FLOPs and its time are of: "summed over 16 ranks", "of 1 GPU", "of all 8 GPUs, as declared".
+    /// A text that says which GPUs the FLOPs and the time cover: "summed over 16 ranks", "of 1 GPU", "of all 8 GPUs, as
+    /// declared".
     [[nodiscard]] const std::string& counted() const { return counted_; }
     /// True where the meter itself sums over ranks.
     [[nodiscard]] bool reduces() const { return static_cast<bool>(ranks_.sum); }
 
-    /// Sets the precision of each of its FLOPs: its logs then have the mixed-precision MFU and its denominator.
+    /// Sets which work runs in which precision. Logs then also have the mixed-precision MFU and the mean peak that it
+    /// is relative to.
     void runs_in(mixed_precision precisions) {
         if (!(precisions.whole().masks() == model_.masks())) {
-            throw error("masks", "the precisions are of a model with other masks");
+            throw error("masks", "the precisions are of a model with other masks: build them with the meter's model");
         }
         precisions_ = std::move(precisions);
     }
     [[nodiscard]] const std::optional<mixed_precision>& precisions() const { return precisions_; }
 
-    /// Counts every span by another convention too, as a second line of its logs. `other` is of the same model; what it
-    /// needs beyond the meter's masks is to be kept in the meter's cost before (`cost::keep`).
+    /// Logs the MFU by a second convention too. `other` must count the same model. If it needs accumulators that the
+    /// meter's model does not count, add them to the meter's cost first (`cost::keep`).
     void shows_beside(flop_counter other) {
-        for (const rule& needed : other.masks()) {
+        for (const statistic& needed : other.masks()) {
             if (model_.masks().find(needed) == model_.masks().size()) {
                 detail::refuse("masks", {other.counted_as().name, " counts ", needed.name(),
                                          ", which this meter's tallies do not have: keep it in the model's cost"});
@@ -204,8 +463,6 @@ class meter {
     [[nodiscard]] const std::optional<flop_counter>& beside() const { return beside_; }
 
   private:
-    friend class meter_worker;
-
     void require_begun() const {
         if (!in_step()) {
             throw error("step", "ends without a begin: begin_step() comes first");
@@ -213,56 +470,107 @@ class meter {
     }
 
     [[nodiscard]] double gpu_seconds_in(double seconds) const {
-        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, hardware_.peak_tflops});
-        detail::require_finite_positive(gpu_seconds * hardware_.peak_tflops, "seconds");
+        const double peak = hardware_.peak_is_unknown ? 1 : hardware_.peak_tflops;
+        const double gpu_seconds = detail::gpu_seconds_of({seconds, hardware_.gpus, peak});
+        detail::require_finite_positive(gpu_seconds * peak, "seconds");
         return gpu_seconds;
+    }
+
+    /// True if this meter's counter gives the FLOPs that the totals have. A tally that lacks a measured accumulator was
+    /// counted by another plan.
+    [[nodiscard]] bool counts_as(const step_totals& done, view seen) const {
+        try {
+            return model_.total_flops(done.batch, seen) == done.total(seen);
+        } catch (const overflow&) {
+            throw;
+        } catch (const error&) {
+            return false;
+        }
+    }
+
+    struct rank_times_of_step {
+        double slowest = 0;
+        double fastest = 0;
+    };
+
+    /// Returns the slowest rank of a step, and the times of the slowest and the fastest. Each rank sends its time in
+    /// ticks of 100 ns above its number, and the complement of the time: one MAX has both ends.
+    [[nodiscard]] std::optional<std::pair<std::uint64_t, rank_times_of_step>> compared(double seconds) const {
+        constexpr std::uint64_t rank_bits = 24;
+        constexpr double ticks = 1e7;
+        constexpr std::uint64_t most = ~std::uint64_t{0} >> rank_bits;
+        if (!ranks_.max || ranks_.ranks > std::uint64_t{1} << rank_bits) {
+            return std::nullopt;
+        }
+        const double exact = seconds * ticks;
+        const std::uint64_t time =
+            exact < static_cast<double>(most) ? static_cast<std::uint64_t>(__builtin_llround(exact)) : most;
+        const std::uint64_t low = (std::uint64_t{1} << rank_bits) - 1;
+        std::uint64_t ends[] = {time << rank_bits | (low - ranks_.rank), most - (time < most ? time : most)};
+        ranks_.max(std::span<std::uint64_t>(ends));
+        return std::pair(low - (ends[0] & low),
+                         rank_times_of_step{.slowest = static_cast<double>(ends[0] >> rank_bits) / ticks,
+                                            .fastest = static_cast<double>(most - ends[1]) / ticks});
     }
 
     void close(double seconds, bool& took_part) {
         require_begun();
         const double gpu_seconds = gpu_seconds_in(seconds);
-        gate_.close([&](const tally& published) {
-            // The next totals are members, so that their memory is used again.
-            step_totals& step = next_step_;
-            step.steps = 1;
-            step.seconds = seconds;
-            step.gpu_seconds = gpu_seconds;
-            step.peak_tflop = gpu_seconds * hardware_.peak_tflops;
-            if (std::exchange(took_part, true)) {
-                step.batch = own_;
-                step.batch += published;
-            } else {
-                step.batch = ranks_.sum([&] {
-                    tally mine = own_;
-                    mine += published;
-                    return mine;
-                });
-            }
-            step.useful = model_.total(step.batch, view::useful);
-            step.padded = model_.total(step.batch, view::padded);
-            step.executed = model_.total(step.batch, view::executed);
-            next_interval_ = interval_.totals;
-            next_interval_ += step;
-            next_run_ = run_.totals;
-            next_run_ += step;
-            // From here on nothing throws.
-            std::swap(last_, next_step_);
-            std::swap(interval_.totals, next_interval_);
-            std::swap(run_.totals, next_run_);
-            interval_.step_seconds.add(seconds);
-            run_.step_seconds.add(seconds);
-            if (steps_here_++ >= warm_up_) {
-                steady_seconds_.add(seconds);
-            }
-        });
+        // `next_step_`, `next_interval_` and `next_run_` are members only so that their memory is reused.
+        step_totals& step = next_step_;
+        step.steps = 1;
+        step.seconds = seconds;
+        step.gpu_seconds = gpu_seconds;
+        step.peak_tflop = gpu_seconds * hardware_.peak_tflops;  // 0 if the peak is unknown
+        std::optional<std::pair<std::uint64_t, rank_times_of_step>> slow;
+        if (std::exchange(took_part, true)) {
+            step.batch = own_;
+        } else {
+            step.batch = ranks_.sum([&] {
+                slow = compared(seconds);
+                return own_;
+            });
+            step.batch.mark_measured(own_);
+        }
+        step.useful = model_.total_flops(step.batch, view::useful);
+        step.padded = model_.total_flops(step.batch, view::padded);
+        step.executed = model_.total_flops(step.batch, view::executed);
+        next_interval_ = interval_.totals;
+        next_interval_ += step;
+        next_run_ = run_.totals;
+        next_run_ += step;
+        interval_ranks_.make_room();
+        run_ranks_.make_room();
+        // From here on nothing throws, so the totals change all or not at all.
+        std::swap(last_, next_step_);
+        std::swap(interval_.totals, next_interval_);
+        std::swap(run_.totals, next_run_);
+        interval_.step_seconds.add(seconds);
+        run_.step_seconds.add(seconds);
+        if (slow) {
+            interval_ranks_.add(slow->first, slow->second.slowest, slow->second.fastest);
+            run_ranks_.add(slow->first, slow->second.slowest, slow->second.fastest);
+        }
+        if (steps_here_++ >= warm_up_) {
+            steady_seconds_.add(seconds);
+        }
+        shut();
+    }
+
+    void shut() {
+        in_step_ = false;
         own_.clear();
     }
 
-    /// Takes part in the sum of a step that this rank cannot end, so that the other ranks fail too and do not wait.
+    /// Takes part in the sum over ranks for a step that this rank cannot end, so that the other ranks throw instead of
+    /// waiting forever.
     void fail_all_ranks() const noexcept {
         try {
-            static_cast<void>(ranks_.sum([]() -> tally { throw error("step", "cannot end on this rank"); }));
-        } catch (...) {  // that again, or a collective that failed, where the caller has the first error
+            static_cast<void>(ranks_.sum([this]() -> tally {
+                static_cast<void>(compared(0));  // the other ranks wait for it
+                throw error("step", "cannot end on this rank");
+            }));
+        } catch (...) {  // ignored, since the caller already throws the first error
         }
     }
 
@@ -276,12 +584,15 @@ class meter {
     metered_hardware hardware_;
     std::string counted_;
     seconds_clock clock_;
-    detail::step_gate gate_;
     tally own_;
+    bool in_step_ = false;
     double started_ = 0;
     step_totals last_;
     step_series interval_;
     step_series run_;
+    rank_spread interval_ranks_;
+    rank_spread run_ranks_;
+    run_budget budget_;
     step_totals next_step_;
     step_totals next_interval_;
     step_totals next_run_;
@@ -290,7 +601,11 @@ class meter {
     duration_histogram steady_seconds_;
     std::optional<mixed_precision> precisions_;
     std::optional<flop_counter> beside_;
-    run_account account_;
+    goodput_clock goodput_;
+    on_error on_error_ = on_error::raise;
+    left_out_steps left_out_;
+    std::string problem_;  ///< why the open step cannot be counted; empty if nothing is known against it
+    bool recounted_ = false;
 };
 
 }  // namespace floptally

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,8 +12,8 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/integer/flops.hpp>
+#include <floptally/step/goodput.hpp>
 #include <floptally/step/meter.hpp>
-#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/version.hpp>
@@ -20,65 +21,89 @@
 /// @file
 /// The run totals of a meter as plain data, for checkpoints.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The run totals of a meter as plain data: exact, with what counted them: versions, convention and masks.
+/// The exact run totals of a meter as plain data, with the library version, convention and masks by which they were
+/// counted.
 struct meter_state {
     std::string version{};
-    std::uint64_t numbers{};  ///< the version of the numbers
+    std::uint64_t numbers{};  ///< `numbers_version`: changes when the library counts differently
     std::string convention{};
     std::vector<std::string> masks{};
-    std::vector<std::uint64_t> words{};      ///< of the tally
-    step_series run{};                       ///< without its tally, which is in `masks` and `words`
-    std::optional<account_state> account{};  ///< where the run's wall clock is kept
+    std::vector<std::uint64_t> accumulators{};  ///< the accumulators of the run's tally
+    /// Names of the masks whose amounts were measured. Accumulators do not tell an amount of 0 from no amount.
+    std::vector<std::string> measured{};
+    step_series run{};                       ///< totals with an empty tally (see `masks` and `accumulators`)
+    std::optional<goodput_state> goodput{};  ///< the run's wall clock, if it has begun
+    bool recounted = false;                  ///< steps of the run were counted by several plans or conventions
+    std::uint64_t steps_left_out = 0;        ///< steps that could not be counted (`on_error::leave_out`)
 };
 
-/// The state of a meter's run.
+/// Returns the state of a meter's run.
 [[nodiscard]] inline meter_state state_of(const meter& source) {
     const step_series& run = source.run();
     meter_state state{.version = version,
                       .numbers = numbers_version,
                       .convention = std::string(source.model().counted_as().name),
-                      .run = run};
-    for (const rule& mask : run.totals.batch.masks()) {
-        state.masks.push_back(mask.name());
+                      .masks = detail::names_of(run.totals.batch.masks()),
+                      .run = run,
+                      .recounted = source.run_is_recounted(),
+                      .steps_left_out = source.left_out().run};
+    state.accumulators.assign(run.totals.batch.accumulators().begin(), run.totals.batch.accumulators().end());
+    for (const statistic& mask : run.totals.batch.masks()) {
+        if (run.totals.batch.has_measured(mask)) {
+            state.measured.push_back(mask.name());
+        }
     }
-    state.words.assign(run.totals.batch.words().begin(), run.totals.batch.words().end());
     state.run.totals.batch = tally{};
-    if (source.account().has_begun()) {
-        state.account = source.account().state();
+    if (source.goodput().has_begun()) {
+        state.goodput = source.goodput().state();
     }
     return state;
 }
 
-/// Continues a run from its state, before the first step. A state of another version of the numbers,
-/// convention, mask, model or plan is an error: its numbers mean something else. An error leaves the meter as it was.
-inline void resume(meter& into, const meter_state& state) {
-    const auto require_same = [](const char* field, std::string_view saved, std::string_view present) {
-        if (saved != present) {
-            detail::refuse(field, {"the totals to be resumed were counted with \"", saved, "\", this meter has \"",
-                                   present, "\""});
+/// Continues a run from its state, before the first step. If the state was counted by another convention, model or
+/// plan, or with other masks: throws `error`, or with `resume_from::any_counter` returns false and keeps the FLOPs as
+/// they were counted. Throws `error` for a state of another `numbers_version`. An error leaves the meter unchanged.
+inline bool resume(meter& into, const meter_state& state, resume_from which = resume_from::same_counter) {
+    const bool any = which == resume_from::any_counter;
+    const auto require_same = [any](const char* field, std::string_view saved, std::string_view present) {
+        if (saved != present && !any) {
+            detail::refuse(field,
+                           {"the totals to be resumed were counted with \"", saved, "\", this meter has \"", present,
+                            "\": resume with the meter that saved them, or by ", "resume_from::any_counter"});
         }
+        return saved == present;
     };
     require_numbers_version("the state", state.numbers, state.version);
-    require_same("convention", state.convention, into.model().counted_as().name);
-    std::string saved;
-    for (const std::string& name : state.masks) {
-        append_item(saved, name);
-    }
-    std::string present;
-    for (const rule& mask : into.model().masks()) {
-        append_item(present, mask.name());
-    }
-    require_same("masks", saved, present);
+    bool same = require_same("convention", state.convention, into.model().counted_as().name);
+    const auto listed = [](const std::vector<std::string>& names) {
+        std::string text;
+        for (const std::string& name : names) {
+            append_item(text, name);
+        }
+        return text;
+    };
+    const std::vector<std::string> present = detail::names_of(into.model().masks());
+    const bool same_masks = require_same("masks", listed(state.masks), listed(present));
     step_series run = state.run;
-    run.totals.batch = tally::from_words(into.model().masks(), state.words);
-    run_account account = into.account();
-    if (state.account) {
-        account.resume(*state.account);
+    run.totals.batch = same_masks ? tally::from_accumulators(into.model().masks(), state.accumulators)
+                                  : detail::with_masks(into.model().masks(), state.masks, state.accumulators);
+    for (const statistic& mask : into.model().masks()) {
+        if (std::find(state.measured.begin(), state.measured.end(), mask.name()) != state.measured.end()) {
+            run.totals.batch.mark_measured(mask);
+        }
     }
-    into.resume(run);
-    into.account() = std::move(account);
+    goodput_clock goodput = into.goodput();
+    if (state.goodput) {
+        goodput.resume(*state.goodput);
+    }
+    // The FLOPs of a run that was counted by several plans do not follow from its tally.
+    same = into.resume(run, any || state.recounted ? resume_from::any_counter : which) && same && same_masks;
+    into.mark_resumed(state.recounted || (!same && run.totals.steps != 0), state.steps_left_out);
+    into.goodput() = std::move(goodput);
+    return same || run.totals.steps == 0 ||
+           (state.recounted && same_masks && state.convention == into.model().counted_as().name);
 }
 
 }  // namespace floptally

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,58 +16,60 @@
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/lists/index_range.hpp>
+#include <floptally/step/detail/visit_shares.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// MFU of a step whose parts run in precisions of their own.
+/// The MFU of a step whose parts run in different precisions.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A precision and where it holds: in a component, in some layers, or in a component of some layers.
+/// Sets the precision of a component, of some layers, or of a component in some layers.
 struct precision_setting {
-    std::string component{};  ///< empty: every component
-    /// Layers of the model's own stack, from 0; none: the whole model, with what is outside of its layers.
+    std::string component{};  ///< name of a component; empty for all components
+    /// Layers that the setting holds for, counted from 0. Empty: the whole model, including parts outside the layers.
     std::optional<index_range> layers{};
-    double peak_tflops = 0;   ///< of one GPU in this precision, dense
-    std::string precision{};  ///< its name, for the log
+    double peak_tflops = 0;   ///< dense peak of one GPU in this precision, in TFLOP/s
+    std::string precision{};  ///< name of the precision, for the log; may be empty
 };
 
-/// FLOPs that run at one peak.
+/// The FLOPs that run at one peak, that is, in one precision.
 struct work_at_peak {
     breakdown work;
-    double peak_tflops = 0;  ///< of one GPU, dense
+    double peak_tflops = 0;  ///< dense peak of one GPU, in TFLOP/s
 };
 
-/// MFU of a step in several precisions, and the peak that it is stated against.
+/// The MFU of a step in several precisions, and the mean peak that it is relative to.
 struct mixed_precision_rate {
-    double mfu = 0;  ///< Σ time that a piece of work needs at the peak of its precision ÷ the time of the step
-    double peak_tflops =
-        0;  ///< useful FLOPs ÷ Σ of those times, of one GPU: `mfu` is useful FLOPs ÷ (GPU-seconds x this)
+    double mfu = 0;  ///< Σ (time that each piece of work needs at its own peak) ÷ time of the step
+    /// The mean peak of one GPU in TFLOP/s, weighted by time: `mfu` is useful FLOPs ÷ (GPU-seconds x `peak_tflops`).
+    double peak_tflops = 0;
 
     [[nodiscard]] friend bool operator==(const mixed_precision_rate&, const mixed_precision_rate&) = default;
 };
 
-/// The precision of each FLOP of a model. Where two settings name the same work, the later one holds; work that none
-/// names runs at `peak_tflops`.
+/// Splits the FLOPs of a model by precision. If two settings name the same work, the later one holds. Work that no
+/// setting names runs at `peak_tflops`.
 class mixed_precision {
   public:
-    /// Settings by component alone.
+    /// Takes settings that name components only.
     mixed_precision(const flop_counter& whole, std::vector<precision_setting> settings, double peak_tflops)
         : mixed_precision(whole, {}, {}, std::move(settings), peak_tflops) {}
 
-    /// Settings that may name layers: of `parts`, which `whole` counts under `plan`.
+    /// Takes settings that may name layers. `whole` must count `parts` under `plan`.
     mixed_precision(const flop_counter& whole, std::span<const model_part> parts, const training_plan& plan,
                     std::vector<precision_setting> settings, double peak_tflops)
         : whole_(whole), settings_(std::move(settings)), peak_tflops_(peak_tflops) {
-        detail::require_finite_positive(peak_tflops, "peak_tflops");
+        detail::require_peak(peak_tflops, "peak_tflops");
         const breakdown names = whole.evaluate(tally{whole.masks()});
         const std::uint64_t layers = layers_of(parts);
         bool by_layer = false;
         for (const precision_setting& setting : settings_) {
-            detail::require_finite_positive(setting.peak_tflops, "peak_tflops");
+            detail::require_peak(setting.peak_tflops, "peak_tflops");
+            detail::require_utf8(setting.precision, "precision");
             if (!setting.component.empty()) {
-                static_cast<void>(names[setting.component]);  // refuses an unknown component
+                static_cast<void>(names[setting.component]);  // throws for an unknown component
             }
             if (setting.layers && (setting.layers->first >= setting.layers->last || setting.layers->last > layers)) {
                 detail::refuse("layers", {"must be some of the ", layers, " layers, got ", setting.layers->first,
@@ -82,38 +81,38 @@ class mixed_precision {
             groups_.push_back({{}, whole});
             return;
         }
+        std::vector<std::vector<model_part>> all_parts;
         for (const std::vector<bool>& applied : setting_sets(parts)) {
-            groups_.push_back({applied, flop_counter(only(parts, applied), whole.counted_as(), plan)});
+            all_parts.push_back(only(parts, applied));
+            groups_.push_back({applied, flop_counter(all_parts.back(), whole.counted_as(), plan)});
         }
+        visits_ = detail::visit_shares(all_parts);
     }
 
-    /// The FLOPs of a batch by the peak that they run at, lowest first; they add up to the model's.
+    /// Returns the FLOPs of a batch for each peak, lowest peak first. Their sum is the model's FLOPs of the batch.
     [[nodiscard]] std::vector<work_at_peak> by_peak(const tally& batch) const {
-        std::map<double, breakdown> work_at;
+        std::vector<work_at_peak> list;
         flops sum;
-        for (const layer_group& group : groups_) {
-            const breakdown work = group.work.evaluate(batch);
+        for (std::size_t i = 0; i < groups_.size(); ++i) {
+            const layer_group& group = groups_[i];
+            const breakdown work = group.work.evaluate(visits_.of(batch, i));
             for (const component_flops& component : work.components()) {
                 breakdown alone;
                 alone.append(component.name) = component;
                 alone.mark_upper_bound(work.is_upper_bound());
-                work_at[peak_of(component.name.view(), group.applied)] += alone;
+                work_at(peak_of(component.name.view(), group.applied), list) += alone;
                 sum += component.total(view::useful);
             }
         }
-        if (sum != whole_.total(batch)) {
+        if (sum != whole_.total_flops(batch)) {
             detail::refuse("parts", {"have ", to_string(sum), " FLOPs layer by layer, and the model ",
-                                     to_string(whole_.total(batch)), ": they are of another model or plan"});
-        }
-        std::vector<work_at_peak> list;
-        list.reserve(work_at.size());
-        for (const auto& [peak, work] : work_at) {
-            list.push_back({work, peak});
+                                     to_string(whole_.total_flops(batch)),
+                                     ": give the parts of the same model and the same plan"});
         }
         return list;
     }
 
-    /// The mixed-precision MFU of a batch that took so many GPU-seconds.
+    /// Returns the mixed-precision MFU of a batch that took `gpu_seconds`.
     [[nodiscard]] mixed_precision_rate rate(const tally& batch, double gpu_seconds) const {
         detail::require_finite_positive(gpu_seconds, "seconds");
         double needed = 0;
@@ -129,14 +128,30 @@ class mixed_precision {
     }
 
     [[nodiscard]] const flop_counter& whole() const { return whole_; }
-    [[nodiscard]] const std::vector<precision_setting>& settings() const { return settings_; }
 
   private:
-    /// The FLOPs of the layers to which the same settings apply. What is outside of the layers is in the group of none.
+    /// The layers to which the same settings apply, and a counter of their FLOPs. Parts outside the layers are in the
+    /// group without settings.
     struct layer_group {
-        std::vector<bool> applied;  ///< for each setting, where one has layers
+        /// For each setting whether it applies to these layers; empty if no setting names layers.
+        std::vector<bool> applied;
         flop_counter work;
     };
+
+    /// Returns the work at a peak in a list with the lowest peak first. Adds the peak if it is new.
+    [[nodiscard]] static breakdown& work_at(double peak, std::vector<work_at_peak>& list) {
+        std::size_t place = 0;
+        while (place < list.size() && list[place].peak_tflops < peak) {
+            ++place;
+        }
+        if (place == list.size() || list[place].peak_tflops != peak) {
+            list.push_back({{}, peak});
+            for (std::size_t i = list.size() - 1; i > place; --i) {
+                std::swap(list[i], list[i - 1]);
+            }
+        }
+        return list[place].work;
+    }
 
     [[nodiscard]] static bool is_layer(const model_part& part) {
         return part.role == part_role::layer && part.first_layer != no_layer;
@@ -145,12 +160,13 @@ class mixed_precision {
     [[nodiscard]] static std::uint64_t layers_of(std::span<const model_part> parts) {
         std::uint64_t end = 0;
         for (const model_part& part : parts) {
-            end = is_layer(part) ? std::max(end, part.first_layer + part.repeat) : end;
+            const std::uint64_t last = is_layer(part) ? part.first_layer + part.repeat : 0;
+            end = last > end ? last : end;
         }
         return end;
     }
 
-    /// True for each setting that names the layer.
+    /// Returns a flag for each setting: true if it names the layer.
     [[nodiscard]] std::vector<bool> applied_to(std::uint64_t layer) const {
         std::vector<bool> applied;
         for (const precision_setting& setting : settings_) {
@@ -159,19 +175,27 @@ class mixed_precision {
         return applied;
     }
 
-    /// The sets of settings that apply to some layer, and the empty set.
-    [[nodiscard]] std::set<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
-        std::set<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
+    /// Returns each different result of `applied_to` over all layers, and the empty one.
+    [[nodiscard]] std::vector<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
+        std::vector<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {
-            sets.insert(applied_to(layer));
+            const std::vector<bool> applied = applied_to(layer);
+            bool is_new = true;
+            for (const std::vector<bool>& known : sets) {
+                is_new = is_new && known != applied;
+            }
+            if (is_new) {
+                sets.push_back(applied);
+            }
         }
         return sets;
     }
 
-    /// The parts, marked `elsewhere` unless exactly these settings apply to them: a plan still sees the whole graph.
+    /// Returns all parts, with those marked `elsewhere` to which other settings apply. Parts marked `elsewhere` do not
+    /// count, but gradients still flow through them.
     [[nodiscard]] std::vector<model_part> only(std::span<const model_part> parts,
                                                const std::vector<bool>& applied) const {
-        const bool outside = std::find(applied.begin(), applied.end(), true) == applied.end();
+        const bool outside = applied == std::vector<bool>(settings_.size(), false);
         std::vector<model_part> chosen;
         for_each_run(parts, [&](std::span<const model_part> run) {
             const bool layers = is_layer(run.front());
@@ -181,11 +205,11 @@ class mixed_precision {
                 while (layers && end < run.front().repeat && applied_to(layer + end - first) == applied_to(layer)) {
                     ++end;
                 }
-                const bool here = layers ? applied_to(layer) == applied : outside;
+                const bool is_chosen = layers ? applied_to(layer) == applied : outside;
                 for (model_part part : run) {
                     part.first_layer = layers ? layer : part.first_layer;
                     part.repeat = end - first;
-                    part.elsewhere = part.elsewhere || !here;
+                    part.elsewhere = part.elsewhere || !is_chosen;
                     chosen.push_back(part);
                 }
                 first = end;
@@ -207,6 +231,7 @@ class mixed_precision {
     std::vector<precision_setting> settings_;
     double peak_tflops_;
     std::vector<layer_group> groups_;
+    detail::visit_shares visits_{};
 };
 
 }  // namespace floptally

@@ -17,57 +17,60 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// MFU of a step whose modules have ranks of their own.
+/// The MFU of a step whose modules run on different ranks.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A module of a step that has ranks of its own: a vision encoder, a language model, a critic.
+/// A module of a step and the ranks that run it: a vision encoder, a language model, a critic.
 struct step_module {
     component_name name;
-    std::vector<std::uint64_t> ranks;      ///< each once; modules may share ranks
-    std::uint64_t data_parallel_size = 1;  ///< among its ranks
-    /// FLOPs of all its ranks together: of statistics reduced over its data parallel group alone.
+    std::vector<std::uint64_t> ranks;      ///< the ranks that run the module, each once; modules may share ranks
+    std::uint64_t data_parallel_size = 1;  ///< data-parallel size of the module
+    /// FLOPs of all ranks of the module together. Take them from a tally that is summed over the module's data-parallel
+    /// group only.
     breakdown work;
-    double peak_tflops = 0;  ///< of one of its ranks in the module's precision, dense, in 10¹² FLOP/s
-    bool frozen = false;     ///< no gradients of weights: work that has some is an error
-    double seconds = 0;      ///< the time in which its ranks ran it; 0: the whole step
+    double peak_tflops = 0;  ///< dense peak of one GPU in the module's precision, in 10¹² FLOP/s
+    /// True if no weight of the module trains; `utilize` then throws `error` if `work` has gradients of weights.
+    bool frozen = false;
+    double seconds = 0;  ///< time that the module ran; 0: the whole step
 };
 
-/// The rates of one module over its own ranks.
+/// The rates of one module over the ranks that run it.
 struct module_rate {
     component_name name;
     flops useful{};
     flops executed{};
     std::uint64_t ranks = 0;
-    std::uint64_t ranks_per_replica = 0;  ///< ranks ÷ data parallel size
-    double tflops_per_gpu = 0;            ///< useful, over its ranks and its seconds
-    double mfu = 0;                       ///< useful FLOPs ÷ (its seconds x its ranks x its peak)
+    std::uint64_t ranks_per_replica = 0;  ///< number of the module's ranks ÷ its data-parallel size
+    double tflops_per_gpu = 0;            ///< useful TFLOP/s of one GPU while the module runs
+    double mfu = 0;                       ///< useful FLOPs ÷ (module's seconds x module's ranks x module's peak)
     double padded_mfu = 0;
     double hfu = 0;
 };
 
-/// A step of modules over two denominators: the ranks that run a module, and all ranks of the job.
+/// The rates of a step of modules over two denominators: the ranks that run a module, and all ranks of the job.
 struct module_utilization {
     flops useful{};
     std::uint64_t active_ranks = 0;
     std::uint64_t idle_ranks = 0;
-    /// Useful FLOPs ÷ (seconds x Σ peak of active ranks). A rank counts once, however many modules it runs, at the
-    /// highest of their peaks.
+    /// Useful FLOPs ÷ (seconds x Σ peak of the ranks that run a module). A rank that runs several modules counts once,
+    /// at the highest peak of these modules.
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
-    /// MFU over all ranks; a rank that runs no module counts at the peak of the measurement.
+    /// MFU over all ranks of the job. A rank without a module counts with `step.peak_tflops`.
     double allocated_mfu = 0;
     double allocated_hfu = 0;
-    /// Each module over the peak of its own precision: the rank-seconds that all would need at their peaks ÷ (seconds x
-    /// active ranks).
+    /// MFU with each module at the peak of its precision: Σ rank-seconds that the modules would need at their peaks ÷
+    /// (seconds x ranks that run a module).
     double mixed_precision_mfu = 0;
     std::vector<module_rate> modules{};
+    std::string_view doubt{};  ///< why these rates cannot be right (`doubt_of`); empty if they can
 };
 
 namespace detail {
 
-/// The field of a module in errors: "modules[1].ranks".
+/// Returns the name of a module's member for an error: "modules[1].ranks".
 [[nodiscard]] inline std::string module_field(std::size_t index, std::string_view field) {
     return indexed("modules", index).append(".").append(field);
 }
@@ -77,14 +80,14 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     const std::string_view name = entry.name.view();
     const flops executed = entry.work.total(view::executed);
     if (entry.ranks.empty()) {
-        const std::string work = executed == flops{} ? "" : text_of({", and FLOPs: ", to_string(executed), " of them"});
-        refuse(field("ranks"), {"\"", name, "\" has no rank", work});
+        const std::string work = executed == flops{} ? "" : text_of({" but ", to_string(executed), " FLOPs"});
+        refuse(field("ranks"), {"\"", name, "\" has no rank", work, ": list the ranks that run it"});
     }
     if (entry.data_parallel_size == 0 || entry.ranks.size() % entry.data_parallel_size != 0) {
         refuse(field("data_parallel_size"), {"must divide the ", entry.ranks.size(), " ranks of \"", name,
                                              "\" evenly, got ", entry.data_parallel_size});
     }
-    require_finite_positive(entry.peak_tflops, field("peak_tflops").c_str());
+    require_peak(entry.peak_tflops, field("peak_tflops").c_str());
     if (!(entry.seconds >= 0 && entry.seconds <= step.seconds)) {
         refuse(field("seconds"), {"must be from 0 to the ", std::to_string(step.seconds), " of the step, got ",
                                   std::to_string(entry.seconds)});
@@ -92,11 +95,11 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     const flops weight_gradients = entry.work.get(view::padded, phase::backward_weights);
     if (entry.frozen && weight_gradients != flops{}) {
         refuse(field("frozen"), {"\"", name, "\" is frozen, and its work has gradients of weights: ",
-                                 to_string(weight_gradients), " FLOPs"});
+                                 to_string(weight_gradients), " FLOPs; count it with a plan that freezes its weights"});
     }
 }
 
-/// The highest peak of each rank that runs a module.
+/// Returns the highest peak of each rank that runs a module.
 [[nodiscard]] inline std::vector<double> peaks_of_ranks(std::span<const step_module> modules, std::uint64_t world) {
     std::vector<std::pair<std::uint64_t, double>> all;
     for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -107,7 +110,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
             refuse(module_field(i, "ranks"), {"must be below the ", world, " ranks, got ", ranks.back()});
         }
         if (twice != ranks.end()) {
-            refuse(module_field(i, "ranks"), {"rank ", *twice, " stands twice"});
+            refuse(module_field(i, "ranks"), {"rank ", *twice, " stands twice: list each rank once"});
         }
         for (const std::uint64_t rank : ranks) {
             all.emplace_back(rank, modules[i].peak_tflops);
@@ -123,7 +126,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     return peaks;
 }
 
-/// The sum of peaks, equal peaks as one product, so that the order of ranks makes no difference.
+/// Returns the sum of peaks. Adds equal peaks as one product, so that the order of ranks does not change the result.
 [[nodiscard]] inline double sum_of_peaks(std::vector<double> peaks) {
     std::sort(peaks.begin(), peaks.end());
     double sum = 0;
@@ -151,8 +154,8 @@ inline void require_module(const step_module& entry, std::size_t index, const me
 
 }  // namespace detail
 
-/// MFU of a step whose modules have ranks, data parallel sizes and precisions of their own. `step.gpus` is the number
-/// of all ranks, `step.peak_tflops` the peak of a rank that runs no module.
+/// Returns the MFU of a step whose modules have different ranks, data-parallel sizes and precisions. `step.gpus` is the
+/// number of all ranks of the job. `step.peak_tflops` is the peak of a rank without a module.
 [[nodiscard]] inline module_utilization utilize(std::span<const step_module> modules, const measurement& step) {
     static_cast<void>(detail::gpu_seconds_of(step));
     if (modules.empty()) {
@@ -167,8 +170,9 @@ inline void require_module(const step_module& entry, std::size_t index, const me
         detail::require_module(entry, i, step);
         for (std::size_t j = 0; j < i; ++j) {
             if (modules[j].name == entry.name) {
-                detail::refuse(detail::module_field(i, "name"),
-                               {"\"", entry.name.view(), "\" is the name of another module too"});
+                detail::refuse(
+                    detail::module_field(i, "name"),
+                    {"\"", entry.name.view(), "\" is the name of another module too: give each its own name"});
             }
         }
         result.useful += entry.work.total(view::useful);
@@ -193,6 +197,11 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     result.allocated_hfu = fraction(executed, allocated_peak);
     result.mixed_precision_mfu =
         detail::divide(rank_seconds_at_peak, step.seconds * static_cast<double>(result.active_ranks), "seconds");
+    const bool trains = std::any_of(modules.begin(), modules.end(), [](const step_module& entry) {
+        return entry.work.backward(view::executed) != flops{};
+    });
+    result.doubt = detail::doubt_text(result.hfu > 1 ? result.hfu : result.mfu,
+                                      trains ? counted_passes::train : counted_passes::forward);
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <istream>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,8 +19,8 @@
 #include <floptally/conventions/trainer_log.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/modality.hpp>
 #include <floptally/step/detail/line_scanner.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
@@ -27,39 +28,41 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A number from a dashboard or the lines of a log, and the conventions that give them.
+/// Finds the conventions whose FLOPs equal a number from a dashboard or from a trainer's log.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The measurement that a rate was made with.
+/// The facts that must be known to convert an observed rate or MFU to FLOPs. An empty member is unknown.
 struct observed_step {
-    std::optional<double> seconds{};      ///< of the step
-    std::optional<std::uint64_t> gpus{};  ///< that took part
-    std::optional<double> peak_tflops{};  ///< of one GPU, dense
+    std::optional<double> seconds{};      ///< time of the step
+    std::optional<std::uint64_t> gpus{};  ///< number of GPUs of the step
+    std::optional<double> peak_tflops{};  ///< dense peak of one GPU
 };
 
-/// The FLOPs of a step that a number stands for: an interval, since it was rounded to its last digit.
+/// The FLOPs of a step that follow from an observed number: an interval, since the number was rounded.
 struct observed_work {
     double least = 0;
     double most = 0;
 
-    /// True where so many FLOPs, rounded as the number was, are the number.
+    /// True where `count` rounds to the observed number.
     [[nodiscard]] bool is(flops count) const { return least <= to_double(count) && to_double(count) <= most; }
-    /// The middle of the interval.
+    /// Returns the middle of the interval.
     [[nodiscard]] double middle() const { return least + (most - least) / 2; }
 };
 
 namespace detail {
 
-/// A unit of a number from a dashboard.
+/// The unit of a number from a dashboard.
 struct observed_unit {
     enum class kind { work, rate, share };
 
-    kind of = kind::work;
-    double size = 1;  ///< in FLOPs, FLOP/s of one GPU, or shares of the peak
+    kind measures = kind::work;
+    /// How many FLOPs (`work`), FLOP/s of one GPU (`rate`) or fractions of the peak (`share`) the unit is: 1e12 for
+    /// "TFLOP".
+    double size = 1;
 };
 
-/// The unit of that text: "TFLOP", "TFLOP/s", "TFLOPS", "PFLOP/s/GPU", "%". FLOPs with a small s are a count.
+/// Reads a unit: "TFLOP", "TFLOP/s", "TFLOPS", "PFLOP/s/GPU", "%". "FLOPs" with a small s is a count, "FLOPS" a rate.
 [[nodiscard]] inline std::optional<observed_unit> observed_unit_named(std::string_view text) {
     if (text == "%") {
         return observed_unit{observed_unit::kind::share, 0.01};
@@ -79,7 +82,7 @@ struct observed_unit {
                                              : std::nullopt;
 }
 
-/// The text of a number from a dashboard: its digits, how many of them stand behind the point, and the rest.
+/// A number from a dashboard, split into value, number of decimals, and unit.
 struct observed_text {
     std::string_view number;
     std::size_t decimals;
@@ -95,11 +98,11 @@ struct observed_text {
 
 }  // namespace detail
 
-/// The FLOPs that a number from a dashboard stands for: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or "40.7%"
-/// (an MFU). A rate needs the step's seconds and GPUs, an MFU its peak too.
+/// Converts a number from a dashboard to the FLOPs of the step: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
+/// "40.7%" (an MFU). A rate needs the step's seconds and GPUs. An MFU also needs the peak.
 ///
-/// @throws error "observed" where the text is no such number, "seconds", "gpus" or "peak_tflops" where it is missing or
-///         not above 0.
+/// @throws error "observed" if the text is no number with such a unit; "seconds", "gpus" or "peak_tflops" for a value
+///         that is missing or not above 0.
 [[nodiscard]] inline observed_work observed_work_of(std::string_view text, const observed_step& step) {
     const auto [number, decimals, written] = detail::parts_of_observed(text);
     std::string_view word = written;
@@ -112,21 +115,21 @@ struct observed_text {
                                     text, "\""});
     }
     double factor = unit->size;
-    const auto multiply = [&factor](const auto& given, const char* field) {
-        if (!given) {
-            throw error(field, "is missing; a rate is FLOPs over seconds and GPUs, an MFU over their peak too");
+    const auto multiply = [&factor](const auto& measured, const char* field) {
+        if (!measured) {
+            throw error(field, "is missing: a rate needs the seconds and gpus of the step, an MFU also the peak");
         }
-        const auto times = static_cast<double>(*given);
+        const auto times = static_cast<double>(*measured);
         if (!(times > 0) || !std::isfinite(times)) {
             detail::refuse(field, {"must be a finite number above 0, got ", detail::shortest_decimal(times)});
         }
         factor *= times;
     };
-    if (unit->of != detail::observed_unit::kind::work) {
+    if (unit->measures != detail::observed_unit::kind::work) {
         multiply(step.seconds, "seconds");
         multiply(step.gpus, "gpus");
     }
-    if (unit->of == detail::observed_unit::kind::share) {
+    if (unit->measures == detail::observed_unit::kind::share) {
         multiply(step.peak_tflops, "peak_tflops");
         factor *= 1e12;
     }
@@ -134,13 +137,20 @@ struct observed_text {
     return {(*value - half) * factor, (*value + half) * factor};
 }
 
-/// The lines of a trainer's log, each as the FLOPs of one batch.
+/// The tokens of a step by a trainer's log, where they contradict the batch that was counted.
+struct contradicted_tokens {
+    double of_log = 0;  ///< mean over the lines of the log
+    std::uint64_t of_batch = 0;
+};
+
+/// The FLOPs of one batch by each record of a trainer's log.
 struct observed_log {
     std::string_view trainer{};
     std::vector<observed_work> lines{};
-    double gpu_seconds = 0;  ///< that the batches of all lines took together
+    double gpu_seconds = 0;  ///< GPU-seconds of the batch, summed over all lines
+    std::optional<contradicted_tokens> tokens{};
 
-    /// The FLOPs of the batch by the mean rate of the log.
+    /// Returns the FLOPs of the batch as the mean over the lines of the log.
     [[nodiscard]] observed_work mean() const {
         observed_work sum;
         for (const observed_work& line : lines) {
@@ -149,7 +159,7 @@ struct observed_log {
         }
         return sum;
     }
-    /// The rate of one GPU, where the batch has so many FLOPs, in TFLOP/s.
+    /// Returns the mean TFLOP/s of one GPU over the log, for a batch of `batch` FLOPs.
     [[nodiscard]] double tflops_per_gpu(double batch) const {
         return batch * static_cast<double>(lines.size()) / gpu_seconds / 1e12;
     }
@@ -157,129 +167,341 @@ struct observed_log {
 
 namespace detail {
 
-/// How much of a line's sequences the batch has: as much as both say, all of them where the line says nothing.
+/// Returns (sequences in the batch) ÷ (sequences in the step of the line); 1 if the line does not print its sequences.
 [[nodiscard]] inline printed_number share_of(const trainer_line& line, const tally& batch) {
     if (!line.samples) {
         return {1, 1};
     }
     const auto sequences =
-        static_cast<double>(batch.get(view::padded, statistic::count, batch.masks().main_modality()));
+        static_cast<double>(batch.get(view::padded, accumulator::count, batch.masks().main_modality()));
     return {sequences / line.samples->most, sequences / line.samples->least};
 }
 
-/// The seconds that one GPU would work on the batch, by the line's time of its step or by its tokens a second.
+[[nodiscard]] inline double tokens_of(const tally& batch, view seen) {
+    return static_cast<double>(batch.get(seen, accumulator::tokens, batch.masks().main_modality()));
+}
+
+/// Returns the GPU-seconds that the batch took by a line, from its step time or its tokens per second.
 [[nodiscard]] inline printed_number gpu_seconds_of(const trainer_line& line, const tally& batch,
                                                    const observed_step& step) {
-    if (line.tokens_per_second) {
-        const auto tokens =
-            static_cast<double>(batch.get(view::padded, statistic::tokens, batch.masks().main_modality()));
+    const double tokens = tokens_of(batch, view::padded);
+    if (line.tokens_per_second && (!line.seconds || !step.gpus)) {
         return {tokens / line.tokens_per_second->most, tokens / line.tokens_per_second->least};
     }
     if (!step.gpus) {
-        refuse("gpus", {"is missing; a line of ", line.trainer, " says the time of all GPUs"});
+        refuse("gpus",
+               {"is missing: give the number of GPUs, since a line of ", line.trainer, " says the time of all GPUs"});
+    }
+    const auto gpus = static_cast<double>(*step.gpus);
+    if (!line.seconds) {
+        return {tokens / line.all_tokens_per_second->most * gpus, tokens / line.all_tokens_per_second->least * gpus};
     }
     const printed_number share = share_of(line, batch);
-    const auto gpus = static_cast<double>(*step.gpus);
     return {line.seconds->least * share.least * gpus, line.seconds->most * share.most * gpus};
 }
 
-/// The rate of one GPU that a line says, in FLOP/s.
+/// Returns the tokens of a step on all GPUs by a line, from their number or from their rate and the step time.
+[[nodiscard]] inline std::optional<printed_number> step_tokens_of(const trainer_line& line, const observed_step& step) {
+    if (line.tokens) {
+        return line.tokens;
+    }
+    const auto& rate = line.all_tokens_per_second ? line.all_tokens_per_second : line.tokens_per_second;
+    if (!line.seconds || !rate || (!line.all_tokens_per_second && !step.gpus)) {
+        return std::nullopt;
+    }
+    const double gpus = line.all_tokens_per_second ? 1 : static_cast<double>(*step.gpus);
+    return printed_number{rate->least * line.seconds->least * gpus, rate->most * line.seconds->most * gpus};
+}
+
+/// Returns the FLOP/s of one GPU that a line prints as TFLOP/s or MFU.
 [[nodiscard]] inline printed_number rate_of(const trainer_line& line, const observed_step& step) {
     if (line.tflops) {
         return {line.tflops->least * 1e12, line.tflops->most * 1e12};
     }
     if (line.all_tflops) {
-        const double of_each = 1e12 / static_cast<double>(step.gpus.value_or(1));
-        return {line.all_tflops->least * of_each, line.all_tflops->most * of_each};
+        const double per_gpu = 1e12 / static_cast<double>(step.gpus.value_or(1));
+        return {line.all_tflops->least * per_gpu, line.all_tflops->most * per_gpu};
     }
     if (!step.peak_tflops) {
-        refuse("peak_tflops", {"is missing; a line of ", line.trainer, " says an MFU, and not of which peak"});
+        refuse("peak_tflops",
+               {"is missing: give the peak of the trainer's MFU, since a line of ", line.trainer, " does not say it"});
     }
     return {line.mfu->least * *step.peak_tflops * 1e12, line.mfu->most * *step.peak_tflops * 1e12};
 }
 
-/// The FLOPs of the batch that a line says, as a count or by a rate.
+/// Returns the FLOPs of the batch by a line, from its count of FLOPs or from its rate.
 [[nodiscard]] inline observed_work work_of(const trainer_line& line, const printed_number& gpu_seconds,
                                            const tally& batch, const observed_step& step) {
-    const printed_number one = line.flops ? *line.flops : rate_of(line, step);
-    const printed_number by = line.flops ? share_of(line, batch) : gpu_seconds;
-    return {one.least * by.least, one.most * by.most};
+    const printed_number value = line.flops ? *line.flops : rate_of(line, step);
+    const printed_number factor = line.flops ? share_of(line, batch) : gpu_seconds;
+    return {value.least * factor.least, value.most * factor.most};
 }
 
 }  // namespace detail
 
-/// Reads the lines of a trainer's log that say a rate or a count (`trainer_line_of`), whatever stands before them and
-/// between them. The batch is that of each step; where a line says how many sequences a step has, it is as much of them
-/// as it has sequences.
+/// Reads the records of a trainer's log that have a rate or a number of FLOPs (`trainer_log_reader`). Ignores other
+/// text. All steps must have the batch `batch`. `batch` may be only some of a step's sequences if the lines print the
+/// number of sequences: the FLOPs of a line are then scaled by it.
 ///
-/// @throws error "log" where no line is known or two trainers wrote it, "gpus" or "peak_tflops" where a line needs it.
+/// `observed_log::tokens` is set if the log's own tokens, or its own tokens per second times its step time, are neither
+/// the batch's tokens nor its slots in most lines. Clocks that differ by 1 % do not count.
+///
+/// @throws error "log" for a log without known lines or of two trainers; "gpus" or "peak_tflops" if it is missing and a
+///         line's rate cannot be converted without it.
 [[nodiscard]] inline observed_log observed_log_of(std::istream& text, const tally& batch, const observed_step& step) {
+    constexpr double clocks = 0.01;
     observed_log log;
+    trainer_log_reader reader;
     std::size_t number = 0;
+    std::size_t contradicting = 0;
+    double tokens = 0;
     for (std::string line; std::getline(text, line);) {
         ++number;
-        const auto found = trainer_line_of(detail::without_colours(line));
+        const auto found = reader.read(detail::without_colours(line));
         if (!found) {
             continue;
         }
         if (!log.trainer.empty() && log.trainer != found->trainer) {
-            detail::refuse("log", {"has lines of ", log.trainer, " and, in line ", number, ", of ", found->trainer});
+            detail::refuse("log", {"has lines of ", log.trainer, " and, in line ", number, ", of ", found->trainer,
+                                   ": give the log of one trainer"});
         }
         log.trainer = found->trainer;
         const printed_number seconds = detail::gpu_seconds_of(*found, batch, step);
         log.lines.push_back(detail::work_of(*found, seconds, batch, step));
         log.gpu_seconds += seconds.middle();
+        if (const auto of_step = detail::step_tokens_of(*found, step)) {
+            const printed_number share = detail::share_of(*found, batch);
+            tokens += of_step->middle() * share.middle();
+            contradicting +=
+                of_step->most * share.most * (1 + clocks) < detail::tokens_of(batch, view::useful) ||
+                        of_step->least * share.least * (1 - clocks) > detail::tokens_of(batch, view::padded)
+                    ? 1U
+                    : 0U;
+        }
     }
     if (text.bad()) {
-        throw error("log", "cannot be read to its end");
+        throw error("log", "cannot be read to its end: check its disk, or read a copy");
     }
     if (log.lines.empty()) {
         detail::refuse("log",
-                       {"has no line with a rate among ", number, "; those of ", known_trainers(), " are known"});
+                       {"has no line with a rate among ", number, "; lines of ", known_trainers(), " are known"});
+    }
+    if (2 * contradicting > log.lines.size()) {
+        log.tokens = contradicted_tokens{tokens / static_cast<double>(log.lines.size()),
+                                         batch.get(view::padded, accumulator::tokens, batch.masks().main_modality())};
     }
     return log;
 }
 
-/// A convention and a view, and the FLOPs that they give a batch.
+/// A constant by which a tool's number is off.
+struct observed_factor {
+    double value = 1;
+    std::string cause{};  ///< what makes the number so many times as large: "not divided by the 8 GPUs"
+};
+
+/// Returns the constant factors by which numbers of dashboards and logs are off: GPUs, passes, powers of 1000 and 1024,
+/// sequences of the batch. No two have the same value.
+[[nodiscard]] inline std::vector<observed_factor> observed_factors(const tally& batch, const observed_step& step) {
+    std::vector<observed_factor> factors;
+    const auto add = [&factors](double value, std::string cause) {
+        const bool known = value == 1 || std::any_of(factors.begin(), factors.end(), [value](const auto& factor) {
+                               return std::abs(factor.value / value - 1) < 1e-9;
+                           });
+        if (!known) {
+            factors.push_back({value, std::move(cause)});
+        }
+    };
+    if (step.gpus) {
+        const auto gpus = static_cast<double>(*step.gpus);
+        add(gpus, detail::text_of({"not divided by the ", *step.gpus, " GPUs"}));
+        add(1 / gpus, detail::text_of({"divided by the ", *step.gpus, " GPUs twice"}));
+    }
+    add(2, "a product of two numbers counted twice, or two such batches in a step");
+    add(0.5, "a multiply-add counted as one FLOP, a peak with sparsity, or half of the batch");
+    add(3, "a forward counted as a whole training step, or three such batches in a step");
+    add(1.0 / 3, "a third of a training step, as for a forward");
+    add(8, "not divided by 8 GPUs, or eight such batches in a step");
+    add(0.125, "divided by 8 GPUs twice, or an eighth of the batch");
+    for (int power = 1; power <= 3; ++power) {
+        const double thousands = std::pow(1000.0, power);
+        add(thousands, detail::text_of({"a unit that is ", std::to_string(power), " steps of 1000 too small"}));
+        add(1 / thousands, detail::text_of({"a unit that is ", std::to_string(power), " steps of 1000 too large"}));
+    }
+    for (int power = 1; power <= 4; ++power) {
+        const double binary = std::pow(1.024, power);
+        add(binary, detail::text_of({"units of 1000 read as 1024, ", std::to_string(power), " times"}));
+        add(1 / binary, detail::text_of({"units of 1024 in place of 1000, ", std::to_string(power), " times"}));
+    }
+    const std::uint64_t sequences = batch.get(view::padded, accumulator::count, batch.masks().main_modality());
+    for (std::uint64_t part = 2; part <= std::min<std::uint64_t>(sequences, 4096); ++part) {
+        if (sequences % part == 0) {
+            add(1 / static_cast<double>(part),
+                detail::text_of({"a microbatch of ", sequences / part, " of the batch's ", sequences, " sequences"}));
+        }
+    }
+    for (const std::uint64_t times :
+         {4U, 5U, 6U, 10U, 12U, 16U, 20U, 24U, 32U, 48U, 64U, 96U, 128U, 256U, 512U, 1024U}) {
+        add(static_cast<double>(times), detail::text_of({times, " such batches in a step, as with accumulation"}));
+    }
+    return factors;
+}
+
+/// A convention and a view that may explain an observed number, and their FLOPs of the batch.
 struct observed_candidate {
     convention how;
     view seen = view::useful;
-    flops total;
-    std::size_t given = 1;  ///< of the observed numbers, how many it gives
+    flops total;                ///< FLOPs of the batch by this convention and view, not multiplied by `factor`
+    std::size_t explained = 1;  ///< number of observed numbers that `total` times `factor` rounds to
+    /// Set if the tool counts by another plan than the step's. `before` is `total`, `after` is the count by the plan.
+    std::optional<convention_term> wrong_plan{};
+    observed_factor factor{};
 };
 
-/// The conventions and views that give most of the observed numbers, and at least half of them, to their rounding:
-/// those of the useful view first, then those of another that has more than the one before it.
-[[nodiscard]] inline std::vector<observed_candidate> matches_of(std::span<const observed_work> observed,
-                                                                const convention_comparison& model,
-                                                                const tally& batch) {
-    std::vector<observed_candidate> matches;
-    std::vector<compared_convention> before;
-    std::size_t most = (observed.size() + 1) / 2;
-    for (const view seen : {view::useful, view::padded, view::executed}) {
-        const std::vector<compared_convention> compared = model.compare(batch, seen);
-        for (std::size_t i = 0; i < compared.size(); ++i) {
-            const flops total = compared[i].total;
-            const auto given = static_cast<std::size_t>(std::count_if(
-                observed.begin(), observed.end(), [&](const observed_work& one) { return one.is(total); }));
-            if (given >= most && given != 0 && (before.empty() || !(total == before[i].total))) {
-                most = given;
-                matches.push_back({compared[i].how, seen, total, given});
+namespace detail {
+
+/// Searches for the conventions and views that explain the most observed numbers. A convention's further view counts
+/// only if its FLOPs differ from those of its previous view.
+class candidate_search {
+  public:
+    candidate_search(std::span<const observed_work> observed, const convention_comparison& model, const tally& batch)
+        : observed_(observed), model_(model), batch_(batch), conventions_(model.conventions()) {
+        for (const view seen : views) {
+            planned_.push_back(model.totals(batch, seen));
+        }
+    }
+
+    /// Returns the candidates that count by the plan of the step.
+    [[nodiscard]] std::vector<observed_candidate> by_plan(const observed_factor& factor = {}) {
+        begin();
+        for (std::size_t i = 0; i < planned_.size(); ++i) {
+            add(views[i], planned_[i], {planned_.data(), i}, nullptr, factor);
+        }
+        return end();
+    }
+
+    /// Returns the candidates that count by a plan which a tool may assume.
+    [[nodiscard]] std::vector<observed_candidate> by_assumed_plans(const observed_factor& factor = {}) {
+        const std::vector<assumed_plan> plans = model_.assumed();
+        begin();
+        std::vector<std::vector<flops>> known;  // counts by earlier plans and views, which are no new candidates
+        for (std::size_t plan = 0; plan < plans.size(); ++plan) {
+            for (std::size_t i = 0; i < planned_.size(); ++i) {
+                std::vector<flops> totals = model_.totals_by(plan, batch_, views[i]);
+                known.push_back(planned_[i]);
+                add(views[i], totals, known, &plans[plan], factor);
+                known.back() = std::move(totals);
             }
         }
-        before = compared;
+        return end();
     }
-    std::erase_if(matches, [most](const observed_candidate& match) { return match.given < most; });
-    return matches;
+
+    /// Returns the best of several searches.
+    template <class Search>
+    [[nodiscard]] std::vector<observed_candidate> best_of(const std::vector<observed_factor>& factors, Search search) {
+        std::vector<observed_candidate> best;
+        for (const observed_factor& factor : factors) {
+            std::vector<observed_candidate> found = search(factor);
+            if (!found.empty() && (best.empty() || found.front().explained > best.front().explained)) {
+                best = std::move(found);
+            } else if (!found.empty() && found.front().explained == best.front().explained) {
+                std::move(found.begin(), found.end(), std::back_inserter(best));
+            }
+        }
+        return best;
+    }
+
+    /// Returns the width of the widest rounding interval of an observed number, as a fraction of the number.
+    [[nodiscard]] double width() const {
+        double widest = 0;
+        for (const observed_work& number : observed_) {
+            widest = std::max(widest, (number.most - number.least) / number.middle());
+        }
+        return widest;
+    }
+
+  private:
+    static constexpr view views[] = {view::useful, view::padded, view::executed};
+
+    void begin() {
+        matches_.clear();
+        most_ = (observed_.size() + 1) / 2;
+    }
+
+    /// Adds the conventions whose count explains the numbers. `plan` is the assumed plan, or null. `known` has counts
+    /// that are no new candidates. With an assumed plan, its last element has the counts by the plan of the step.
+    void add(view seen, const std::vector<flops>& totals, std::span<const std::vector<flops>> known,
+             const assumed_plan* plan, const observed_factor& factor) {
+        for (std::size_t i = 0; i < totals.size(); ++i) {
+            const double shown = to_double(totals[i]) * factor.value;
+            const auto explained = static_cast<std::size_t>(std::count_if(
+                observed_.begin(), observed_.end(),
+                [shown](const observed_work& number) { return number.least <= shown && shown <= number.most; }));
+            const bool is_new = std::none_of(known.begin(), known.end(),
+                                             [&](const std::vector<flops>& counts) { return counts[i] == totals[i]; });
+            if (explained >= most_ && explained != 0 && is_new) {
+                most_ = explained;
+                observed_candidate& match =
+                    matches_.emplace_back(observed_candidate{conventions_[i], seen, totals[i], explained, {}, factor});
+                if (plan != nullptr) {
+                    match.wrong_plan = convention_term{plan->name, plan->meaning, totals[i], known.back()[i]};
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::vector<observed_candidate> end() {
+        std::erase_if(matches_, [this](const observed_candidate& match) { return match.explained < most_; });
+        return std::move(matches_);
+    }
+
+    std::span<const observed_work> observed_;
+    const convention_comparison& model_;
+    const tally& batch_;
+    std::vector<convention> conventions_;
+    std::vector<std::vector<flops>> planned_;
+    std::vector<observed_candidate> matches_;
+    std::size_t most_ = 1;
+};
+
+}  // namespace detail
+
+/// Returns the conventions and views that explain the most observed numbers; none if these are less than half. A
+/// convention explains a number if its FLOPs round to it. The useful view comes first. A further view of the convention
+/// is listed only if its FLOPs differ from those of the view before.
+///
+/// If no convention explains the numbers under the plan of the step, the plans that a tool may assume are tried
+/// (`assumed_plans`), then constant factors (`observed_factors`), and last both at once. Chance explains a number with
+/// few digits: factors need numbers of at least three digits, and both at once need four.
+[[nodiscard]] inline std::vector<observed_candidate> matches_of(std::span<const observed_work> observed,
+                                                                const convention_comparison& model, const tally& batch,
+                                                                const observed_step& step = {}) {
+    constexpr double three_digits = 1e-2;
+    constexpr double four_digits = 1e-3;
+    detail::candidate_search search(observed, model, batch);
+    std::vector<observed_candidate> found = search.by_plan();
+    if (found.empty()) {
+        found = search.by_assumed_plans();
+    }
+    const double width = search.width();
+    if (!found.empty() || !(width < three_digits)) {
+        return found;
+    }
+    const std::vector<observed_factor> factors = observed_factors(batch, step);
+    found = search.best_of(factors, [&search](const observed_factor& factor) { return search.by_plan(factor); });
+    if (found.empty() && width < four_digits) {
+        found = search.best_of(factors,
+                               [&search](const observed_factor& factor) { return search.by_assumed_plans(factor); });
+    }
+    return found;
 }
 [[nodiscard]] inline std::vector<observed_candidate> matches_of(const observed_work& observed,
-                                                                const convention_comparison& model,
-                                                                const tally& batch) {
-    return matches_of({&observed, 1}, model, batch);
+                                                                const convention_comparison& model, const tally& batch,
+                                                                const observed_step& step = {}) {
+    return matches_of({&observed, 1}, model, batch, step);
 }
 
-/// The convention whose useful FLOPs (`convention_comparison::compare`) are nearest to the observed number, of several
-/// equal ones the first.
+/// Returns the convention whose useful FLOPs (`convention_comparison::compare`) are nearest to the observed number; the
+/// first one of equally near conventions.
 [[nodiscard]] inline observed_candidate nearest_of(const observed_work& observed,
                                                    std::span<const compared_convention> compared) {
     const auto distance = [&observed](const compared_convention& line) {
@@ -288,7 +510,7 @@ struct observed_candidate {
     const auto nearest = std::min_element(
         compared.begin(), compared.end(),
         [&](const compared_convention& a, const compared_convention& b) { return distance(a) < distance(b); });
-    return {nearest->how, view::useful, nearest->total};
+    return {nearest->how, view::useful, nearest->total, 1, {}, {}};
 }
 
 }  // namespace floptally

@@ -13,28 +13,28 @@
 #include <floptally/batch/tally.hpp>
 #include <floptally/count/breakdown.hpp>
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/step/goodput.hpp>
 #include <floptally/step/meter.hpp>
-#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/version.hpp>
 
 /// @file
-/// The counters of a meter for Prometheus, in the text format of OpenMetrics.
+/// Writes the counters of a meter for Prometheus, in the text format of OpenMetrics.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The text format of OpenMetrics 1.0, which Prometheus reads.
+/// Builds a text in the format of OpenMetrics 1.0, which Prometheus reads.
 class open_metrics_text {
   public:
     using label = std::pair<std::string_view, std::string_view>;
 
-    /// A text whose samples all have this label; none where it is empty.
+    /// Starts a text. All samples get the label run="…" with this value, or no label if it is empty.
     explicit open_metrics_text(std::string_view run) : run_(run) {}
 
-    /// Begins a family, with its help text; its samples follow.
+    /// Starts a metric family with its help text. Add the samples of the family next.
     void family(std::string_view name, std::string_view type, std::string_view unit, std::string_view help) {
         name_ = std::string("floptally_").append(name);
         suffix_ = type == "counter" ? "_total" : type == "info" ? "_info" : "";
@@ -48,17 +48,17 @@ class open_metrics_text {
     void sample(std::string_view value, std::initializer_list<label> labels = {}) {
         text_.append(name_).append(suffix_);
         std::string_view before = "{";
-        const auto put = [&](std::string_view name, std::string_view worth) {
+        const auto put = [&](std::string_view name, std::string_view content) {
             text_.append(before).append(name).append("=\"");
-            for (const char letter : worth) {
+            for (const char letter : content) {
                 text_.append(letter == '\n' ? "\\n" : letter == '"' ? "\\\"" : letter == '\\' ? "\\\\" : "");
                 text_.append(letter == '\n' || letter == '"' || letter == '\\' ? 0 : 1, letter);
             }
             text_.append("\"");
             before = ",";
         };
-        for (const auto& [name, worth] : labels) {
-            put(name, worth);
+        for (const auto& [name, content] : labels) {
+            put(name, content);
         }
         if (!run_.empty()) {
             put("run", run_);
@@ -82,13 +82,14 @@ class open_metrics_text {
 
 }  // namespace detail
 
-/// The totals of a meter's run in the text format of OpenMetrics, for a scrape by Prometheus or a textfile of its node
-/// exporter. They are counters, so that rates and ratios over any range are right: MFU is
+/// Returns the totals of a meter's run in the text format of OpenMetrics, for a scrape by Prometheus or a textfile of
+/// its node exporter. The totals are counters, so that MFU over any time range is a ratio of sums, not a mean of
+/// ratios:
 ///
 ///     sum(rate(floptally_flops_total{view="useful"}[5m])) / rate(floptally_peak_flops_total[5m])
 ///
-/// and never a mean of ratios. A meter before its first step has counters of 0. `run` is a label of all samples, which
-/// tells runs of one job apart; the label `job` is Prometheus' own.
+/// Before the first step the counters are 0. Pass `run` to give all samples a label that distinguishes the runs of one
+/// job. Prometheus itself sets the label `job`.
 [[nodiscard]] inline std::string to_open_metrics(const meter& steps, std::string_view run = {}) {
     detail::open_metrics_text text(run);
     const step_totals& done = steps.run().totals;
@@ -101,43 +102,53 @@ class open_metrics_text {
                       {"precision", hardware.precision}});
     text.family("gpus", "gauge", "", "GPUs that work on the sequences counted.");
     text.sample(std::to_string(hardware.gpus));
-    text.family("peak_tflops", "gauge", "", "Dense peak of one GPU, in 10^12 FLOP/s.");
-    text.sample(hardware.peak_tflops);
+    if (!hardware.peak_is_unknown) {
+        text.family("peak_tflops", "gauge", "", "Dense peak of one GPU, in 10^12 FLOP/s.");
+        text.sample(hardware.peak_tflops);
+    }
     text.family("steps", "counter", "", "Steps that ended.");
     text.sample(std::to_string(done.steps));
     text.family("step_seconds", "counter", "seconds", "Their time.");
     text.sample(done.seconds);
     text.family("gpu_seconds", "counter", "seconds", "Their time on all GPUs together.");
     text.sample(done.gpu_seconds);
-    text.family("peak_flops", "counter", "", "FLOPs that all GPUs could have computed in it, at their peak.");
-    text.sample(done.peak_tflop * 1e12);
+    if (!hardware.peak_is_unknown && done.has_peak()) {
+        text.family("peak_flops", "counter", "", "FLOPs that all GPUs could have computed in it, at their peak.");
+        text.sample(done.peak_tflop * 1e12);
+    }
 
-    if (steps.account().has_begun()) {
+    if (steps.goodput().has_begun()) {
         text.family("wall_seconds", "counter", "seconds", "Wall clock of the run, its restarts among it.");
-        text.sample(steps.account().wall_seconds());
+        text.sample(steps.goodput().wall_seconds());
         text.family("spent_seconds", "counter", "seconds", "Wall clock that was spent on something besides steps.");
-        for (const spent_time& each : steps.account().spent()) {
+        for (const spent_time& each : steps.goodput().spent()) {
             text.sample(each.seconds, {{"on", each.name}});
         }
     }
     constexpr std::pair<view, std::string_view> views[] = {
         {view::useful, "useful"}, {view::padded, "padded"}, {view::executed, "executed"}};
     text.family("flops", "counter", "", "Floating-point operations, by component and view.");
-    const breakdown work = steps.model().evaluate(done.steps != 0 ? done.batch : tally{steps.model().masks()});
-    for (const component_flops& component : work.components()) {
+    if (steps.run_is_recounted()) {  // the run's tally does not tell which plan counted which step
         for (const auto& [seen, name] : views) {
-            text.sample(to_string(component.total(seen)), {{"component", component.name.view()}, {"view", name}});
+            text.sample(to_string(done.total(seen)), {{"component", "all"}, {"view", name}});
+        }
+    } else {
+        const breakdown work = steps.model().evaluate(done.steps != 0 ? done.batch : tally{steps.model().masks()});
+        for (const component_flops& component : work.components()) {
+            for (const auto& [seen, name] : views) {
+                text.sample(to_string(component.total(seen)), {{"component", component.name.view()}, {"view", name}});
+            }
         }
     }
-    if (steps.beside()) {
+    if (steps.beside() && !steps.run_is_recounted()) {
         text.family("beside_flops", "counter", "", "The same steps by the convention that is shown beside, by view.");
         const std::string_view by = steps.beside()->counted_as().name;
         for (const auto& [seen, name] : views) {
-            const flops total = done.steps == 0 ? flops{} : steps.beside()->total(done.batch, seen);
+            const flops total = done.steps == 0 ? flops{} : steps.beside()->total_flops(done.batch, seen);
             text.sample(to_string(total), {{"convention", by}, {"view", name}});
         }
     }
-    const auto amounts = [&](std::string_view name, statistic what, std::string_view help) {
+    const auto amounts = [&](std::string_view name, accumulator what, std::string_view help) {
         text.family(name, "counter", "", help);
         for (const auto& [seen, seen_name] : views) {
             if (seen != view::executed) {
@@ -147,8 +158,8 @@ class open_metrics_text {
             }
         }
     };
-    amounts("tokens", statistic::tokens, "Tokens: real ones, and all slots that kernels processed.");
-    amounts("sequences", statistic::count, "Sequences: those with a real token, and all.");
+    amounts("tokens", accumulator::tokens, "Tokens: real ones, and all slots that kernels processed.");
+    amounts("sequences", accumulator::count, "Sequences: those with a real token, and all.");
     return text.take();
 }
 

@@ -21,38 +21,39 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Pipelines that fit the memory, among all of as many ranks and microbatches.
+/// Searches the pipelines with a given number of ranks and microbatches for those that fit the memory.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Choices of a search that all of its pipelines share.
+/// The options of a search for pipelines. All pipelines of the search have these numbers of ranks and microbatches.
 struct pipeline_search_options {
-    std::uint64_t pipeline_ranks = 1;  ///< pp x replicas
-    std::uint64_t microbatches = 1;    ///< of all replicas together
-    std::uint64_t gpus_of_stage = 1;   ///< among which its memory is evenly split
-    double memory_gib = 0;             ///< of one GPU
+    std::uint64_t pipeline_ranks = 1;  ///< number of pipeline ranks: pp x replicas
+    std::uint64_t microbatches = 1;    ///< number of microbatches of all replicas together
+    std::uint64_t gpus_of_stage = 1;   ///< number of GPUs over which the memory of a stage is split evenly
+    double memory_gib = 0;             ///< memory of one GPU, in GiB
     zero_stage sharded = zero_stage::none;
-    double activation_gib = 0;  ///< of one microbatch in all stages together, on one GPU of each; 0: not known
+    /// GiB of activations of one microbatch, summed over the stages (of a stage: that of one GPU); 0: unknown.
+    double activation_gib = 0;
 };
 
-/// A pipeline that fits, and the memory of its rank with the most.
+/// A pipeline that fits the memory.
 struct fitting_pipeline {
     std::uint64_t pp = 1;
     std::uint64_t replicas = 1;
     std::uint64_t vpp = 1;
-    std::uint64_t microbatches = 1;  ///< of each replica
+    std::uint64_t microbatches = 1;  ///< number of microbatches of each replica
     pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
-    double memory_gib = 0;  ///< states, and activations where they were given
+    double memory_gib = 0;  ///< memory of the fullest rank in GiB: model states, and activations if they are known
 };
 
 /// The pipelines that a search found, and how many it left out.
 struct pipeline_search {
     std::vector<fitting_pipeline> found{};
-    std::uint64_t too_large = 0;   ///< do not fit the memory
-    std::uint64_t impossible = 0;  ///< layers or microbatches do not divide
+    std::uint64_t too_large = 0;   ///< number of pipelines that do not fit the memory
+    std::uint64_t impossible = 0;  ///< number of pipelines that do not divide the layers or the microbatches evenly
 };
 
-/// The memory of the rank with the most, in GiB: states, and activations by the layers that its schedule holds.
+/// Returns the memory of the fullest rank in GiB: model states, and the activations that the schedule holds at once.
 [[nodiscard]] inline double pipeline_memory_gib(std::span<const model_part> model, const training_plan& plan,
                                                 const pipeline_order& order, const pipeline_split& split,
                                                 const memory_plan& states, std::uint64_t gpus_of_stage,
@@ -63,7 +64,7 @@ struct pipeline_search {
     for (const index_range& chunk : split.chunks()) {
         layers.push_back(chunk.size());
     }
-    const pipeline_split chunks(layers.size(), layers);  // each chunk on a rank of its own
+    const pipeline_split chunks(layers.size(), layers);  // gives each chunk its own rank
     std::vector<parameter_counts> held(ranks);
     for (std::uint64_t chunk = 0; chunk < layers.size(); ++chunk) {
         const parameter_counts own = trained_parameters(chunks.parts_of(model, chunk), plan);
@@ -83,8 +84,8 @@ struct pipeline_search {
     return largest;
 }
 
-/// All pipelines with equal stages of as many ranks and microbatches that fit the memory: 1F1B, interleaved with up to
-/// 16 chunks a rank, ZB-H1 and ZB-V.
+/// Returns all pipelines with equal stages that fit the memory: 1F1B, interleaved with up to 16 chunks per rank, ZB-H1
+/// and ZB-V.
 [[nodiscard]] inline pipeline_search pipelines_that_fit(std::span<const model_part> model, const training_plan& plan,
                                                         const pipeline_search_options& options) {
     require_positive(options.pipeline_ranks, "pp");
@@ -127,7 +128,7 @@ struct pipeline_search {
     return search;
 }
 
-/// The sentence that says what such a search keeps where its pipelines are those of `what_if`.
+/// Returns a sentence for a report that says what all pipelines of a search have in common.
 [[nodiscard]] inline std::string kept_in(const pipeline_search_options& options) {
     return detail::text_of(
         {"kept: the batch and its microbatches, ", options.gpus_of_stage, " GPU", options.gpus_of_stage == 1 ? "" : "s",

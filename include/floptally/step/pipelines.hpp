@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,32 +13,192 @@
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/integer/checked.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/lists/index_range.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/rank_times.hpp>
 #include <floptally/parallel/rank_work.hpp>
+#include <floptally/step/detail/visit_shares.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/pipeline_times.hpp>
+#include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The pipelines of a step from what a user says of them: stages, schedule, replicas, microbatches.
+/// Simulates the pipelines of a step: stages, schedule, replicas and microbatches as the user chooses.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Choices of the pipelines of a step.
+/// Computes the time that each pass of each chunk of a pipeline needs at the peak of its precision.
+///
+/// Times are in FLOPs at `peak_tflops`: the number of FLOPs that would run at `peak_tflops` in the same time. All times
+/// from one call are scaled alike, so that replicas can be compared.
+class pipeline_times {
+  public:
+    /// Takes the parts of a whole model, or of one tensor-parallel rank. Work that no setting names runs at
+    /// `peak_tflops`.
+    pipeline_times(std::span<const model_part> model, const pipeline_split& split, const training_plan& plan,
+                   double peak_tflops, std::span<const precision_setting> settings = {})
+        : peak_tflops_(peak_tflops) {
+        const pipeline_split chunks = split.by_chunk();
+        std::vector<std::vector<model_part>> all_parts;
+        for (std::uint64_t i = 0; i < chunks.pp(); ++i) {
+            all_parts.push_back(chunks.parts_of(model, i));
+            const flop_counter whole(all_parts.back(), conventions::exact, plan);
+            chunks_.emplace_back(whole, all_parts.back(), plan, settings_of(whole, settings), peak_tflops);
+        }
+        visits_ = detail::visit_shares(all_parts);
+    }
+
+    /// Returns the times of each chunk, in forward order, for one microbatch. The batch is split into `microbatches`
+    /// equal ones.
+    [[nodiscard]] std::vector<chunk_work> of(const tally& batch, std::uint64_t microbatches) const {
+        require_positive(microbatches, "microbatches");
+        std::vector<passes> times;
+        append(times, batch);
+        const unsigned bits = surplus_bits(times, microbatches);
+        return in_units(times, bits);
+    }
+    /// Returns the times of each chunk for replicas that share `batch` in proportion to `loads`. Each replica splits
+    /// its share into `microbatches` equal microbatches.
+    [[nodiscard]] std::vector<std::vector<chunk_work>> of(const tally& batch, std::uint64_t microbatches,
+                                                          std::span<const std::uint64_t> loads) const {
+        const std::uint64_t largest = loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
+        if (largest == 0) {
+            throw error("rank_work", "must have a replica that works: give a load above 0");
+        }
+        require_positive(microbatches, "microbatches");
+        std::vector<passes> most;
+        append(most, batch);
+        // Drops low bits of the times and of the loads, so that their products fit 128 bits.
+        const unsigned time_bits = surplus_bits(most, microbatches, 80);
+        const unsigned load_bits = largest >> 40U == 0 ? 0 : 24;
+        std::vector<passes> times;
+        for (const std::uint64_t load : loads) {
+            for (passes chunk : most) {
+                for (uint128& pass : chunk) {
+                    pass = (pass >> time_bits) * (load >> load_bits);
+                }
+                times.push_back(chunk);
+            }
+        }
+        const unsigned bits = surplus_bits(times, microbatches);
+        std::vector<std::vector<chunk_work>> replicas;
+        for (auto next = times.begin(); next != times.end(); next += static_cast<std::ptrdiff_t>(chunks_.size())) {
+            replicas.push_back(in_units({next, next + static_cast<std::ptrdiff_t>(chunks_.size())}, bits));
+        }
+        return replicas;
+    }
+    /// Returns the times of each chunk for each microbatch of each replica. The list of a replica has all chunks of its
+    /// first microbatch, then all chunks of its second, …
+    [[nodiscard]] std::vector<std::vector<chunk_work>> of(std::span<const std::vector<tally>> replicas) const {
+        std::vector<passes> times;
+        for (const std::vector<tally>& replica : replicas) {
+            for (const tally& microbatch : replica) {
+                append(times, microbatch);
+            }
+        }
+        const unsigned bits = surplus_bits(times, 1);
+        std::vector<std::vector<chunk_work>> times_of_replicas;
+        auto next = times.begin();
+        for (const std::vector<tally>& replica : replicas) {
+            const auto end = next + static_cast<std::ptrdiff_t>(replica.size() * chunks_.size());
+            times_of_replicas.push_back(in_units({next, end}, bits));
+            next = end;
+        }
+        return times_of_replicas;
+    }
+
+  private:
+    using passes = std::array<uint128, 3>;  ///< times of forward, backward_data with recompute, backward_weights
+
+    /// Returns the settings that apply to a chunk: those that name one of its components, or no component.
+    [[nodiscard]] static std::vector<precision_setting> settings_of(const flop_counter& chunk,
+                                                                    std::span<const precision_setting> settings) {
+        const breakdown names = chunk.evaluate(tally{chunk.masks()});
+        std::vector<precision_setting> own;
+        for (const precision_setting& setting : settings) {
+            const auto is_named = [&setting](const component_flops& component) {
+                return component.name.view() == setting.component;
+            };
+            if (setting.component.empty() ||
+                std::any_of(names.components().begin(), names.components().end(), is_named)) {
+                own.push_back(setting);
+            }
+        }
+        return own;
+    }
+
+    void append(std::vector<passes>& times, const tally& batch) const {
+        for (std::size_t i = 0; i < chunks_.size(); ++i) {
+            passes sum{};
+            for (const work_at_peak& piece : chunks_[i].by_peak(visits_.of(batch, i))) {
+                const auto add = [&](std::size_t pass, phase during) {
+                    sum[pass] += at_stated(piece.work.get(view::executed, during), piece.peak_tflops);
+                };
+                add(0, phase::forward);
+                add(1, phase::backward_data);
+                add(1, phase::recompute);
+                add(2, phase::backward_weights);
+            }
+            times.push_back(sum);
+        }
+    }
+
+    [[nodiscard]] uint128 at_stated(flops work, double peak_tflops) const {
+        return peak_tflops == peak_tflops_
+                   ? work.value()
+                   : static_cast<uint128>(std::floor(to_double(work) * (peak_tflops_ / peak_tflops) + 0.5));
+    }
+
+    /// Returns the number of low bits to drop so that all sums of a pipeline fit `available` bits.
+    [[nodiscard]] static unsigned surplus_bits(std::span<const passes> times, std::uint64_t microbatches,
+                                               unsigned available = 62) {
+        flops sum;
+        for (const passes& chunk : times) {
+            for (const uint128 pass : chunk) {
+                sum += flops{pass};
+            }
+        }
+        unsigned bits = 0;
+        while (((microbatches * sum).value() >> bits) >> available != 0) {
+            ++bits;
+        }
+        return bits;
+    }
+
+    [[nodiscard]] static std::vector<chunk_work> in_units(const std::vector<passes>& times, unsigned bits) {
+        std::vector<chunk_work> work;
+        for (const passes& chunk : times) {
+            const auto unit = [&](std::size_t pass) { return static_cast<std::uint64_t>(chunk[pass] >> bits); };
+            work.push_back({unit(0), unit(1), unit(2)});
+        }
+        return work;
+    }
+
+    double peak_tflops_;
+    std::vector<mixed_precision> chunks_;
+    detail::visit_shares visits_{};
+};
+
+/// The choices of the user about the pipelines of a step.
 struct pipeline_choices {
-    std::uint64_t pp = 1;                           ///< ranks of a pipeline
-    std::optional<std::uint64_t> vpp{};             ///< chunks of each; 1, or 2 in ZB-V
-    std::optional<pipeline_schedule> schedule{};    ///< 1F1B, or interleaved where `vpp` is above 1
-    std::optional<std::uint64_t> replicas{};        ///< pipelines beside each other; as many as the lists below have
-    std::optional<std::uint64_t> microbatches{};    ///< of each replica, all alike
-    std::vector<std::uint64_t> loads{};             ///< own work of each replica, in any unit
-    std::vector<std::vector<tally>> batches{};      ///< of each microbatch of each replica
-    std::vector<std::uint64_t> layers_of_chunks{};  ///< in forward order; else an even split, but for `split`
+    std::uint64_t pp = 1;                         ///< number of ranks of one pipeline
+    std::optional<std::uint64_t> vpp{};           ///< number of chunks per rank; empty: 1, or 2 for ZB-V
+    std::optional<pipeline_schedule> schedule{};  ///< the schedule; empty: 1F1B, or interleaved if `vpp` is above 1
+    /// Number of parallel pipelines; empty: the length of `loads` or `batches`, at least 1.
+    std::optional<std::uint64_t> replicas{};
+    std::optional<std::uint64_t> microbatches{};  ///< number of equal microbatches of each replica
+    std::vector<std::uint64_t> loads{};           ///< work of each replica, in any unit; empty: equal work
+    /// Tally of each microbatch of each replica; empty: equal microbatches.
+    std::vector<std::vector<tally>> batches{};
+    /// Number of layers of each chunk in forward order; empty: an even split.
+    std::vector<std::uint64_t> layers_of_chunks{};
     pipeline_options split{};
 
     [[nodiscard]] std::uint64_t chunks() const { return vpp.value_or(schedule == pipeline_schedule::zb_v ? 2 : 1); }
@@ -48,25 +210,25 @@ struct pipeline_choices {
     }
 };
 
-/// Pipelines beside each other as they ran.
+/// The result of running parallel pipelines.
 struct pipelines {
     rank_times times{};
-    std::uint64_t microbatches = 0;  ///< of all of them together
+    std::uint64_t microbatches = 0;  ///< number of microbatches of all pipelines together
 };
 
 namespace detail {
 
 [[nodiscard]] inline pipeline_split split_of(const pipeline_choices& choices, std::uint64_t layers) {
     if (choices.layers_of_chunks.empty()) {
-        return pipeline_split::even(layers, choices.pp, choices.chunks(), choices.split);
+        return pipeline_split::of(layers, choices.pp, choices.chunks(), choices.split);
     }
-    for (const auto& [is_given, field] :
+    for (const auto& [is_set, field] :
          {std::pair(choices.split.num_layers_in_first_pipeline_stage != 0, "num_layers_in_first_pipeline_stage"),
           std::pair(choices.split.num_layers_in_last_pipeline_stage != 0, "num_layers_in_last_pipeline_stage"),
           std::pair(choices.split.account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split"),
           std::pair(choices.split.account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split")}) {
-        if (is_given) {
-            throw error(field, "is given beside layers_of_chunks, which says all");
+        if (is_set) {
+            throw error(field, "is given with layers_of_chunks, which already says each chunk: give one of them");
         }
     }
     const std::uint64_t chunks = choices.pp * choices.chunks();
@@ -76,18 +238,20 @@ namespace detail {
     return {choices.pp, choices.layers_of_chunks};
 }
 
-/// The microbatches of each replica; an error where lists and numbers do not agree.
+/// Returns the number of microbatches of each replica. Throws `error` if the numbers and lists of `choices` contradict
+/// each other.
 [[nodiscard]] inline std::uint64_t microbatches_of(const pipeline_choices& choices) {
     const std::uint64_t replicas = choices.num_replicas();
     if (!choices.loads.empty() && !choices.batches.empty()) {
-        throw error("rank_work", "is given beside microbatches that say the work of each");
+        throw error("rank_work",
+                    "is given with microbatches that already say the work of each replica: give one of them");
     }
     if (!choices.loads.empty() && choices.loads.size() != replicas) {
         refuse("rank_work", {"must have a number for each of ", replicas, " replicas, got ", choices.loads.size()});
     }
     if (choices.batches.empty()) {
         if (!choices.microbatches) {
-            throw error("microbatches", "is missing; a pipeline runs so many of them in the step");
+            throw error("microbatches", "is missing: give the number that each pipeline runs in the step");
         }
         return *choices.microbatches;
     }
@@ -97,20 +261,20 @@ namespace detail {
     const std::size_t own = choices.batches.front().size();
     for (const std::vector<tally>& replica : choices.batches) {
         if (replica.empty() || replica.size() != own) {
-            throw error("microbatches", "must be one at least, and as many in each replica");
+            throw error("microbatches", "must be at least one, and equally many in each replica");
         }
     }
     if (choices.microbatches.value_or(own) != own) {
         refuse("microbatches",
-               {"must be the ", own, " of each replica whose work is given, got ", *choices.microbatches});
+               {"must be ", own, ", the number of each replica's batches, got ", *choices.microbatches});
     }
     return own;
 }
 
 }  // namespace detail
 
-/// The time until these 1F1B pipelines would be done whose ranks hold the same layers in forward order, without chunks:
-/// what other schedules are held against.
+/// Returns the makespan (time until the last rank is done) of the same work under 1F1B, for comparison with other
+/// schedules. Each rank then holds one chunk of equally many layers, in forward order.
 [[nodiscard]] inline std::uint64_t one_f_one_b_makespan(std::span<const chunk_work> work, std::uint64_t pp,
                                                         std::uint64_t vpp, std::uint64_t microbatches) {
     std::vector<chunk_work> stages(work.size() / vpp);
@@ -123,23 +287,23 @@ namespace detail {
     return pipeline_order(pipeline_schedule::one_f_one_b, pp, 1, microbatches).run(stages).makespan;
 }
 
-/// Runs the pipelines of a step on the GPUs that work, on one clock of time at the peaks. `settings` are the precisions
-/// of what does not run at `peak_tflops`.
+/// Simulates the pipelines of a step on `working_gpus`. The times of all pipelines are in FLOPs at `peak_tflops`.
+/// `settings` names the work that runs in other precisions.
 [[nodiscard]] inline pipelines run_pipelines(const pipeline_choices& choices, std::span<const model_part> model,
                                              const training_plan& plan, const tally& batch, double peak_tflops,
                                              std::span<const precision_setting> settings, std::uint64_t working_gpus) {
     require_positive(choices.pp, "pp");
     require_positive(choices.chunks(), "vpp");
     if (model.empty()) {
-        throw error("pp", "needs the layers of a model, and this cost is one sum of rows");
+        throw error("pp", "needs the layers of a model, and a cost alone has none: give a model with parts");
     }
     const std::uint64_t replicas = choices.num_replicas();
     require_positive(replicas, "replicas");
     const std::uint64_t microbatches = detail::microbatches_of(choices);
     const std::uint64_t ranks = (checked(choices.pp, "pp") * replicas);
     if (working_gpus % ranks != 0) {
-        detail::refuse("gpus", {"must be a multiple of ", ranks, " ranks, pp x replicas, where they are not idle, got ",
-                                working_gpus});
+        detail::refuse("gpus", {"must be a multiple of ", ranks,
+                                " ranks, pp x replicas, after idle_gpus are subtracted, got ", working_gpus});
     }
     const pipeline_times times(model, detail::split_of(choices, num_layers(model)), plan, peak_tflops, settings);
     std::vector<std::vector<chunk_work>> work;
@@ -148,7 +312,7 @@ namespace detail {
     } else if (!choices.loads.empty()) {
         work = times.of(batch, microbatches, choices.loads);
     } else {
-        work.push_back(times.of(batch, microbatches));  // all replicas are alike
+        work.push_back(times.of(batch, microbatches));  // all replicas do the same work
     }
     std::vector<pipeline_run> runs;
     std::uint64_t one_f_one_b = 0;
@@ -157,9 +321,9 @@ namespace detail {
             pipeline_order::fitted(choices.order(), choices.pp, choices.chunks(), microbatches, replica).run(replica));
         one_f_one_b = std::max(one_f_one_b, one_f_one_b_makespan(replica, choices.pp, choices.chunks(), microbatches));
     }
-    pipelines made{rank_times::of(runs), microbatches * replicas};
-    made.times.is_after_one_f_one_b = *made.times.makespan > one_f_one_b;
-    return made;
+    pipelines result{rank_times::of(runs), microbatches * replicas};
+    result.times.is_after_one_f_one_b = *result.times.makespan > one_f_one_b;
+    return result;
 }
 
 }  // namespace floptally

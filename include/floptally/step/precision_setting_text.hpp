@@ -10,15 +10,15 @@
 #include <floptally/count/weight_setting_text.hpp>
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/peak.hpp>
-#include <floptally/hardware/precision_words.hpp>
+#include <floptally/hardware/precision_names.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 
 /// @file
-/// `precision_settings_named("mlp=fp8,@1-6=fp8")`: the precisions of a step from their text.
+/// Reads the precisions of a step from text: `precision_settings_named("mlp=fp8,@1-6=fp8")`.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
@@ -28,25 +28,27 @@ namespace detail {
     const auto fail = [text](std::string_view problem) { refuse("precisions", {problem, ", got \"", text, "\""}); };
     const std::size_t equals = text.rfind('=');
     if (equals == std::string_view::npos || equals == 0) {
-        fail("must be COMPONENT=PRECISION, @FIRST-LAST=PRECISION or COMPONENT@FIRST-LAST=PRECISION, apart by commas");
+        fail(
+            "must be COMPONENT=PRECISION, @FIRST-LAST=PRECISION or COMPONENT@FIRST-LAST=PRECISION, separated by "
+            "commas");
     }
-    const std::string_view what = text.substr(0, equals);
-    const std::string_view in = text.substr(equals + 1);
-    const std::size_t at = std::min(what.find('@'), what.size());
-    precision_setting setting{.component = std::string(what.substr(0, at)), .precision = std::string(in)};
-    if (at != what.size()) {
-        setting.layers = layers_of_text(what.substr(at + 1));
+    const std::string_view place = text.substr(0, equals);
+    const std::string_view value = text.substr(equals + 1);
+    const std::size_t at = std::min(place.find('@'), place.size());
+    precision_setting setting{.component = std::string(place.substr(0, at)), .precision = std::string(value)};
+    if (at != place.size()) {
+        setting.layers = layers_of_text(place.substr(at + 1));
         if (!setting.layers) {
-            fail("layers must be FIRST-LAST, both included");
+            fail("layers must be N or FIRST-LAST, both included, as in @1-6=fp8");
         }
     }
-    if (const auto peak = number_of_text<double>(in)) {
+    if (const auto peak = number_of_text<double>(value)) {
         require_possible_peak(*peak, "precisions");
         setting.peak_tflops = *peak;
     } else {
-        const precision which = precision_named(in);
+        const precision which = precision_named(value);
         if (!product) {
-            fail("a precision by name needs an accelerator; give its dense peak in TFLOP/s instead");
+            fail("a precision by name needs an accelerator: give one, or the dense peak in TFLOP/s, as in mlp=1979");
         }
         const accelerator& part = accelerator_named(*product);
         setting.peak_tflops = clock_mhz ? part.boost_tflops(which, *clock_mhz) : part.peak_tflops(which);
@@ -56,9 +58,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// The precisions of a step from their text, "mlp=fp8,@1-6=fp8,attention.core@0-3=494.5": a component, layers (both
-/// ends included) or a component of layers, and a precision of the accelerator, at its datasheet's clock or the one
-/// that is given, or a dense peak of one GPU in TFLOP/s.
+/// Reads the precisions of a step from text: "mlp=fp8,@1-6=fp8,attention.core@0-3=494.5". The text before `=` names a
+/// component, layers (both ends included) or a component in layers. The value after `=` is a precision of the
+/// accelerator `product`, or a dense peak of one GPU in TFLOP/s. For a precision the peak is that at `clock_mhz`, or
+/// that of the datasheet if no clock is given.
 [[nodiscard]] inline std::vector<precision_setting> precision_settings_named(
     std::string_view text, const std::optional<std::string>& product,
     const std::optional<double>& clock_mhz = std::nullopt) {

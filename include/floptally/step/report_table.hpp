@@ -17,17 +17,18 @@
 #include <floptally/text/version.hpp>
 
 /// @file
-/// A report as a table: statistics, components, phases, padding and MFU.
+/// Shows a report as a table: statistics, components, phases, padding and MFU.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A text form of numbers of FLOPs.
+/// How a table prints FLOPs.
 enum class figures {
-    readable,  ///< 421.65 TFLOP
-    exact      ///< 421651971833856
+    readable,  ///< rounded with a unit: 421.65 TFLOP
+    exact      ///< as an integer: 421651971833856
 };
 
-/// "421.65 TFLOP": two decimals and the largest prefix below the value; below 1000 the exact integer.
+/// Returns FLOPs as readable text: "421.65 TFLOP", with two decimals and the largest prefix below the value. Below 1000
+/// it is the exact integer.
 [[nodiscard]] inline std::string readable(flops work) {
     constexpr std::string_view prefixes = "KMGTPEZYRQ";
     double value = to_double(work);
@@ -35,7 +36,7 @@ enum class figures {
         return to_string(work) + " FLOP";
     }
     std::size_t prefix = 0;
-    // 999.995 would print as 1000.00.
+    // 999.995 would print as 1000.00, so it takes the next prefix.
     for (value /= 1000; value >= 999.995 && prefix + 1 < prefixes.size(); value /= 1000) {
         ++prefix;
     }
@@ -49,12 +50,12 @@ namespace detail {
     return style == figures::exact ? table_cell{std::move(digits)} : table_cell{readable(work), std::move(digits)};
 }
 
-/// "33.33 %", and "-" of nothing.
+/// Returns `part` in percent of `whole`: "33.33 %"; "-" if `whole` is 0.
 [[nodiscard]] inline table_cell share_cell(flops part, flops whole) {
     return whole == flops{} ? table_cell{"-"} : number_cell(100 * to_double(part) / to_double(whole), 2, " %");
 }
 
-/// The column of names, which all sections share.
+/// Returns the column of names, which has the same width and form in all sections.
 [[nodiscard]] inline table_column name_column(std::string_view name = "") {
     return {std::string(name), cell_side::left, 28};
 }
@@ -63,7 +64,8 @@ namespace detail {
     return {std::string(name), cell_side::right, style == figures::exact ? std::size_t{26} : std::size_t{18}};
 }
 
-/// Parameters, samples, tokens and attended pairs; the padded amount where it is another.
+/// Returns the section of parameters, samples, tokens and attended pairs. Shows the padded number too if it differs
+/// from the real one.
 [[nodiscard]] inline table_section statistics_section(const report& r) {
     table_section section{.columns = {name_column(), {"", cell_side::right, 18}, {"", cell_side::right, 25}}};
     const auto add = [&](std::string name, std::uint64_t useful, std::uint64_t padded) {
@@ -74,7 +76,8 @@ namespace detail {
         }
     };
     const auto add_samples = [&](const char* samples, const char* tokens, modality in) {
-        for (const auto& [name, what] : {std::pair(samples, statistic::count), std::pair(tokens, statistic::tokens)}) {
+        for (const auto& [name, what] :
+             {std::pair(samples, accumulator::count), std::pair(tokens, accumulator::tokens)}) {
             if (r.masks.has(in)) {
                 add(name, r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
             }
@@ -92,14 +95,14 @@ namespace detail {
     add_samples("sequences", "tokens", modality::text);
     add_samples("vision.frames", "vision.patches", modality::vision);
     add_samples("audio.clips", "audio.frames", modality::audio);
-    for (const rule& m : r.masks) {
+    for (const statistic& m : r.masks) {
         add(m.is_measured() ? m.name() : "pairs, " + m.name(), r.batch.pairs(view::useful, m),
             r.batch.pairs(view::padded, m));
     }
     return section;
 }
 
-/// Components with their share, and phases, in three views.
+/// Returns two sections, components (with percentages) and phases, each in the three views.
 [[nodiscard]] inline std::vector<table_section> work_sections(const report& r, figures style) {
     std::vector<table_section> sections;
     const auto begin = [&](std::string_view name) {
@@ -129,7 +132,7 @@ namespace detail {
     return sections;
 }
 
-/// The padded view by its causes.
+/// Returns the section of padded FLOPs by cause.
 [[nodiscard]] inline table_section padding_section(const padding_flops& padding, figures style) {
     table_section section{
         .columns = {name_column("padded"), work_column("spent on", style), {"share", cell_side::right, 11}}};
@@ -141,12 +144,12 @@ namespace detail {
     return section;
 }
 
-/// Two decimals; an absurd value in four digits instead of hundreds.
+/// Returns a value with two decimals. A value of 1e9 or more gets scientific notation with four digits.
 [[nodiscard]] inline std::string two_decimals(double value) {
     return value < 1e9 ? fixed_decimal(value, 2) : scientific_decimal(value, 3);
 }
 
-/// MFU, padded MFU, HFU and rates, each with its meaning.
+/// Returns the section of MFU, padded MFU, HFU and rates, each with an explanation.
 [[nodiscard]] inline table_section mfu_section(const mfu_report& mfu) {
     const utilization& u = mfu.utilization;
     const auto percent = [](double share) { return two_decimals(100 * share) + " %"; };
@@ -177,34 +180,34 @@ namespace detail {
 
 }  // namespace detail
 
-/// The table of a report: what was counted and how as its title, sections of statistics, components with their share,
-/// phases, padding where any was processed and MFU where a step was measured, and its notes.
+/// Returns the table of a report. The title names the model, plan and convention. The sections are statistics,
+/// components, phases, padding (if there is any) and MFU (if a step was measured). Notes follow.
 [[nodiscard]] inline table table_of(const report& r, figures style = figures::readable) {
     constexpr std::string_view passes[] = {"forward and backward", "forward only", "backward only"};
     constexpr std::string_view logits[] = {"", ", logits of the last token of each sequence",
                                            ", logits of measured tokens"};
     const bool trains_indexer = r.plan.indexer != indexer_training::frozen;
-    table made{.title = detail::text_of(
-                   {r.model_type, ": ", passes[static_cast<std::size_t>(r.plan.counted)], ", recompute ",
-                    recompute_names[static_cast<std::size_t>(r.plan.recomputed)], trains_indexer ? ", indexer " : "",
-                    trains_indexer ? indexer_training_names[static_cast<std::size_t>(r.plan.indexer)] : "",
-                    logits[static_cast<std::size_t>(r.plan.logits)], "\nconvention ", r.counted_as.name, ": ",
-                    r.counted_as.summary}),
-               .sections = {detail::statistics_section(r)},
-               .notes = notes_of(r)};
+    table result{.title = detail::text_of(
+                     {r.model_type, ": ", passes[static_cast<std::size_t>(r.plan.counted)], ", recompute ",
+                      recompute_names[static_cast<std::size_t>(r.plan.recomputed)], trains_indexer ? ", indexer " : "",
+                      trains_indexer ? indexer_training_names[static_cast<std::size_t>(r.plan.indexer)] : "",
+                      logits[static_cast<std::size_t>(r.plan.logits)], "\nconvention ", r.counted_as.name, ": ",
+                      r.counted_as.summary}),
+                 .sections = {detail::statistics_section(r)},
+                 .notes = notes_of(r)};
     for (table_section& section : detail::work_sections(r, style)) {
-        made.sections.push_back(std::move(section));
+        result.sections.push_back(std::move(section));
     }
     if (r.padding && r.padding->padded() != flops{}) {
-        made.sections.push_back(detail::padding_section(*r.padding, style));
+        result.sections.push_back(detail::padding_section(*r.padding, style));
     }
     if (r.mfu) {
-        made.sections.push_back(detail::mfu_section(*r.mfu));
+        result.sections.push_back(detail::mfu_section(*r.mfu));
     }
-    return made;
+    return result;
 }
 
-/// The table of a report as aligned text, the exact total of its useful FLOPs as the last line.
+/// Returns the table of a report as aligned text. The last line is the exact total of the useful FLOPs.
 [[nodiscard]] inline std::string to_table(const report& r, figures style = figures::readable) {
     const table shown = table_of(r, style);
     std::string text = shown.title + "\n\n" + to_text(shown, 2);

@@ -20,20 +20,23 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A step that is passes, each with its own model, plan, batch, seconds and GPUs: rollout, log-probabilities, update.
+/// Computes the MFU of an RL step that consists of passes (rollout, log-probabilities, update), each with its own
+/// model, plan, batch, time and GPUs.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The time of GPUs: of a pass, or of a whole step. Times add up over steps.
+/// The GPU time of a pass or of a whole step, of one step or summed over steps.
 struct gpu_time {
     double seconds = 0;
     double gpu_seconds = 0;
-    double peak_tflop = 0;  ///< Σ seconds x GPUs x dense peak of one, in 10¹² FLOP
+    double peak_tflop = 0;  ///< Σ seconds x GPUs x dense peak of one GPU, in 10¹² FLOP; 0 if the peak is unknown
 
     gpu_time() = default;
-    /// The time of a measurement.
-    explicit gpu_time(const measurement& of)
-        : seconds(of.seconds), gpu_seconds(detail::gpu_seconds_of(of)), peak_tflop(gpu_seconds * of.peak_tflops) {}
+    /// Takes the time of a measurement.
+    explicit gpu_time(const measurement& step)
+        : seconds(step.seconds),
+          gpu_seconds(detail::gpu_seconds_of(step)),
+          peak_tflop(gpu_seconds * step.peak_tflops) {}
 
     gpu_time& operator+=(const gpu_time& other) {
         seconds += other.seconds;
@@ -43,20 +46,21 @@ struct gpu_time {
     }
 };
 
-/// One pass of a step, or the sum of that pass over steps.
+/// One pass of a step, or the sum of the same pass over several steps.
 struct step_pass {
-    component_name name;  ///< "rollout", "old_log_prob", "ref", "values", "update"
-    breakdown work{};     ///< by its own model and plan
-    gpu_time time{};      ///< its own: no other pass's seconds are in it
-    /// True for a pass of the learner; one of an engine that generates, or of another model's server, is none.
+    component_name name;  ///< name of the pass: "rollout", "old_log_prob", "ref", "values", "update"
+    breakdown work{};     ///< FLOPs of the pass, counted with its own model and plan
+    gpu_time time{};      ///< GPU time of this pass only
+    /// True if the learner runs the pass. False if an inference engine or the server of another model runs it.
     bool learns = true;
-    /// FLOPs that were not run, since requests or rollouts share a prefix that was computed once.
+    /// FLOPs that were saved because requests or rollouts share a prefix that was computed once.
     flops shared{};
-    /// Weights and cache that were read, and what the memories could have read: for an MBU, where both are known.
+    /// Bytes of weights and KV cache that were read, for the memory bandwidth utilization (MBU); 0: unknown.
     uint128 bytes_read = 0;
-    double memory_bytes = 0;  ///< Σ seconds x GPUs x bandwidth
+    /// Bytes that the memory could have moved in the time of the pass: Σ seconds x GPUs x bandwidth.
+    double memory_bytes = 0;
 
-    /// Adds the same pass of another step, perhaps of another batch.
+    /// Adds the same pass of another step, whose batch may differ.
     step_pass& operator+=(const step_pass& other) {
         work += other.work;
         shared += other.shared;
@@ -67,7 +71,7 @@ struct step_pass {
     }
 };
 
-/// Rates of a pass, of the learner's passes, or of a whole step, each over its own time.
+/// The rates of a pass, of all passes of the learner, or of a whole step, over the time that it took.
 struct pass_rate {
     std::string name;
     flops useful{};
@@ -75,67 +79,117 @@ struct pass_rate {
     flops executed{};
     flops shared{};
     gpu_time time{};
+    /// Time that the useful FLOPs need at the peak of each pass ÷ time of the passes.
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
+    /// Useful FLOPs over the wall clock of the step on the GPUs of this pass. An asynchronous learner has an MFU of its
+    /// own time (`mfu`) and one of the wall clock.
+    double wall_mfu = 0;
     std::optional<double> mbu{};
-    double points = 0;  ///< of the whole's MFU that its useful FLOPs are
-    double lost = 0;    ///< of 1: its time less its useful FLOPs at the peak, over the time of the whole
+    /// Contribution to the MFU of the whole step: time that the useful FLOPs of the pass need at the peak of the pass ÷
+    /// time of the whole step.
+    double points = 0;
+    double lost = 0;  ///< (time of the pass − time that its useful FLOPs need at its peak) ÷ time of the whole step
 };
 
-/// A step of passes. The points of all passes add up to the whole's MFU; these, what passes lost and the time in which
-/// no pass ran add up to 1.
+/// The rates of a step of passes. All shares are of time: GPU-seconds over those of the whole step, so that a pass may
+/// have a peak of its own. The `points` of all passes add up to the MFU of the whole step. All `points`, all `lost` and
+/// `no_pass` add up to 1.
 struct pass_rates {
+    /// False if the peak of a pass or of the step is unknown. MFU, HFU, `points` and `lost` are then 0, without
+    /// meaning.
+    bool has_peak = true;
     std::vector<pass_rate> passes{};
-    std::optional<pass_rate> learner{};  ///< passes that learn, over their own time
-    pass_rate whole{};                   ///< all FLOPs over the wall clock of all GPUs, idle ones included
-    double no_pass = 0;                  ///< the share of that time in which no pass ran
+    /// All passes that train the model (`learns`), over the sum of their times. Empty if no pass trains it.
+    std::optional<pass_rate> learner{};
+    pass_rate whole{};   ///< FLOPs of all passes over the wall clock of all GPUs, including idle ones
+    double no_pass = 0;  ///< share of the GPU time of the whole step in which no pass ran
 };
 
 namespace detail {
 
-inline void add_work(const step_pass& pass, pass_rate& to) {
-    to.useful += pass.work.total(view::useful);
-    to.padded += pass.work.total(view::padded);
-    to.executed += pass.work.total(view::executed);
-    to.shared += pass.shared;
+inline void add_work(const step_pass& pass, pass_rate& sum) {
+    sum.useful += pass.work.total(view::useful);
+    sum.padded += pass.work.total(view::padded);
+    sum.executed += pass.work.total(view::executed);
+    sum.shared += pass.shared;
 }
-inline void set_rates(pass_rate& of, const gpu_time& whole) {
-    const auto over = [](flops work, double peak) { return divide(to_double(work) / 1e12, peak, "seconds"); };
-    of.mfu = over(of.useful, of.time.peak_tflop);
-    of.padded_mfu = over(of.padded, of.time.peak_tflop);
-    of.hfu = over(of.executed, of.time.peak_tflop);
-    of.points = over(of.useful, whole.peak_tflop);
-    of.lost = of.time.peak_tflop / whole.peak_tflop - of.points;
-}
+
+/// The GPU-seconds that the FLOPs of passes need, each pass at its own peak.
+struct seconds_at_peak {
+    double useful = 0;
+    double padded = 0;
+    double executed = 0;
+
+    /// Adds a pass.
+    void add(const pass_rate& pass) {
+        const double peak = pass.time.peak_tflop / pass.time.gpu_seconds;
+        const auto needed = [peak](flops work) { return divide(to_double(work) / 1e12, peak, "peak_tflops"); };
+        useful += needed(pass.useful);
+        padded += needed(pass.padded);
+        executed += needed(pass.executed);
+    }
+
+    /// Sets the rates of one pass or of several.
+    void set(pass_rate& rate, const gpu_time& whole) const {
+        rate.mfu = divide(useful, rate.time.gpu_seconds, "seconds");
+        rate.padded_mfu = divide(padded, rate.time.gpu_seconds, "seconds");
+        rate.hfu = divide(executed, rate.time.gpu_seconds, "seconds");
+        rate.wall_mfu = rate.mfu * (rate.time.seconds / whole.seconds);
+        rate.points = divide(useful, whole.gpu_seconds, "seconds");
+        rate.lost = rate.time.gpu_seconds / whole.gpu_seconds - rate.points;
+    }
+};
 
 }  // namespace detail
 
-/// Rates of the passes of a step. `wall` is the wall clock of the step on all GPUs of the job, which no passes can
-/// exceed together: they run one after the other, or on GPUs of their own.
+/// Returns the rates of the passes of a step. `wall` is the wall clock of the step on all GPUs of the job. Passes run
+/// one after the other or on different GPUs. Throws `error` if the passes took more GPU-seconds than `wall` has.
 [[nodiscard]] inline pass_rates rates_of(std::span<const step_pass> passes, const gpu_time& wall) {
     detail::require_finite_positive(wall.seconds, "seconds");
-    detail::require_finite_positive(wall.peak_tflop, "peak_tflops");
+    detail::require_finite_positive(wall.gpu_seconds, "gpus");
     if (passes.empty()) {
         throw error("passes", "must have at least one pass");
     }
-    pass_rates made;
+    pass_rates rates_of_step;
+    if (wall.peak_tflop != 0) {
+        detail::require_finite_positive(wall.peak_tflop, "peak_tflops");
+    }
+    rates_of_step.has_peak = wall.peak_tflop != 0;
+    for (const step_pass& pass : passes) {
+        rates_of_step.has_peak = rates_of_step.has_peak && pass.time.peak_tflop != 0;
+    }
     pass_rate learner{.name = "learner"};
-    made.whole.name = "whole";
-    made.whole.time = wall;
+    detail::seconds_at_peak of_learner;
+    detail::seconds_at_peak of_all;
+    rates_of_step.whole.name = "whole";
+    rates_of_step.whole.time = wall;
     gpu_time all;
     for (std::size_t i = 0; i < passes.size(); ++i) {
         const step_pass& pass = passes[i];
         for (std::size_t other = 0; other < i; ++other) {
             if (passes[other].name == pass.name) {
-                detail::refuse(indexed("passes", i), {"\"", pass.name.view(), "\" is the name of another pass too"});
+                detail::refuse(
+                    indexed("passes", i),
+                    {"\"", pass.name.view(), "\" is the name of another pass too: give each pass its own name"});
             }
         }
-        pass_rate& own = made.passes.emplace_back(pass_rate{.name = std::string(pass.name.view()), .time = pass.time});
-        detail::require_finite_positive(pass.time.peak_tflop, (own.name + ".seconds").c_str());
+        pass_rate& own =
+            rates_of_step.passes.emplace_back(pass_rate{.name = std::string(pass.name.view()), .time = pass.time});
+        detail::require_finite_positive(pass.time.gpu_seconds, (own.name + ".seconds").c_str());
         detail::add_work(pass, own);
-        detail::add_work(pass, made.whole);
-        detail::set_rates(own, wall);
+        detail::add_work(pass, rates_of_step.whole);
+        if (rates_of_step.has_peak) {
+            detail::require_finite_positive(pass.time.peak_tflop, (own.name + ".peak_tflops").c_str());
+            detail::seconds_at_peak of_pass;
+            of_pass.add(own);
+            of_pass.set(own, wall);
+            of_all.add(own);
+            if (pass.learns) {
+                of_learner.add(own);
+            }
+        }
         if (pass.memory_bytes > 0) {
             own.mbu = to_double(flops{pass.bytes_read}) / pass.memory_bytes;
         }
@@ -149,22 +203,27 @@ inline void set_rates(pass_rate& of, const gpu_time& whole) {
     if (all.gpu_seconds > wall.gpu_seconds * (1 + rounding)) {
         detail::refuse("passes", {"took ", detail::general_decimal(all.gpu_seconds, 6), " GPU-seconds of the ",
                                   detail::general_decimal(wall.gpu_seconds, 6),
-                                  " that all GPUs have in the step: gpus are those of the whole job, ",
-                                  "and a second of a GPU is of one pass"});
+                                  " that all GPUs have in the step: give the gpus of the whole job, and count each ",
+                                  "second of a GPU in one pass"});
     }
-    detail::set_rates(made.whole, wall);
-    made.whole.lost = 1 - made.whole.mfu;
-    made.no_pass = 1 - all.peak_tflop / wall.peak_tflop;
-    if (learner.time.peak_tflop > 0) {
-        detail::set_rates(learner, wall);
-        made.learner = learner;
+    if (rates_of_step.has_peak) {
+        of_all.set(rates_of_step.whole, wall);
+        rates_of_step.whole.lost = 1 - rates_of_step.whole.mfu;
     }
-    return made;
+    const double idle = 1 - all.gpu_seconds / wall.gpu_seconds;
+    rates_of_step.no_pass = idle < rounding && idle > -rounding ? 0 : idle;
+    if (learner.time.gpu_seconds > 0) {
+        if (rates_of_step.has_peak) {
+            of_learner.set(learner, wall);
+        }
+        rates_of_step.learner = learner;
+    }
+    return rates_of_step;
 }
 
-/// The table of a step: passes, learner and whole with the time of each and the MFU over it; then the whole's MFU line
-/// by line.
-[[nodiscard]] inline table table_of(const pass_rates& made) {
+/// Returns the table of a step: time and MFU of each pass, of the learner and of the whole step. Further lines lead
+/// from the peak of all GPUs to the MFU of the whole step.
+[[nodiscard]] inline table table_of(const pass_rates& rates_of_step) {
     table_section rates{.columns = {{},
                                     {"TFLOP", cell_side::right, 12},
                                     {"seconds", cell_side::right, 10},
@@ -172,45 +231,60 @@ inline void set_rates(pass_rate& of, const gpu_time& whole) {
                                     {"MFU", cell_side::right, 9},
                                     {"HFU", cell_side::right, 9},
                                     {"MBU", cell_side::right, 9}}};
-    const auto add = [&rates](const pass_rate& of) {
-        table_cell work = number_cell(to_double(of.useful) / 1e12, 3);
-        work.exact = to_string(of.useful);
-        rates.rows.push_back({{of.name},
+    const bool has_peak = rates_of_step.has_peak;
+    const auto fraction = [has_peak](double value) {
+        return has_peak ? number_cell(100 * value, 2, " %") : table_cell{"-"};
+    };
+    const auto add = [&rates, &fraction](const pass_rate& rate) {
+        table_cell work = number_cell(to_double(rate.useful) / 1e12, 3);
+        work.exact = to_string(rate.useful);
+        rates.rows.push_back({{rate.name},
                               work,
-                              number_cell(of.time.seconds, 3),
-                              number_cell(of.time.gpu_seconds, 3),
-                              number_cell(100 * of.mfu, 2, " %"),
-                              number_cell(100 * of.hfu, 2, " %"),
-                              of.mbu ? number_cell(100 * *of.mbu, 2, " %") : table_cell{"-"}});
+                              number_cell(rate.time.seconds, 3),
+                              number_cell(rate.time.gpu_seconds, 3),
+                              fraction(rate.mfu),
+                              fraction(rate.hfu),
+                              rate.mbu ? number_cell(100 * *rate.mbu, 2, " %") : table_cell{"-"}});
     };
     table_section lines{.columns = {{"of the whole's time at the peak"}, {"points", cell_side::right, 12}}};
     const auto line = [&lines](std::string name, double share) {
         lines.rows.push_back({{std::move(name)}, number_cell(100 * share, 2)});
     };
     line("all GPUs at their peak", 1);
-    line("no pass runs", -made.no_pass);
-    for (const pass_rate& pass : made.passes) {
+    line("no pass runs", -rates_of_step.no_pass);
+    for (const pass_rate& pass : rates_of_step.passes) {
         add(pass);
         line(pass.name + " below the peak", -pass.lost);
     }
-    if (made.learner) {
-        add(*made.learner);
+    if (rates_of_step.learner) {
+        add(*rates_of_step.learner);
     }
-    add(made.whole);
-    line("MFU of the whole", made.whole.mfu);
-    table shown{.title = "passes of a step", .sections = {std::move(rates), std::move(lines)}};
-    for (const pass_rate& pass : made.passes) {
+    add(rates_of_step.whole);
+    line("MFU of the whole", rates_of_step.whole.mfu);
+    table shown{.title = "passes of a step", .sections = {std::move(rates)}};
+    if (has_peak) {
+        shown.sections.push_back(std::move(lines));
+    } else {
+        shown.notes.emplace_back("the peak is unknown, so that there is no MFU: pass peak_tflops");
+    }
+    for (const pass_rate& pass : rates_of_step.passes) {
         if (pass.shared != flops{}) {
             shown.notes.push_back(detail::text_of({pass.name, ": ", to_string(pass.shared),
                                                    " FLOPs more without the prefixes that are shared, not run"}));
         }
     }
+    for (const pass_rate& pass : rates_of_step.passes) {
+        const std::string doubt = doubt_of(pass.hfu > 1 ? pass.hfu : pass.mfu, counted_passes::forward);
+        if (!doubt.empty()) {
+            shown.notes.push_back(detail::text_of({pass.name, ": ", doubt}));
+        }
+    }
     return shown;
 }
 
-/// The table of a step as aligned text.
-[[nodiscard]] inline std::string to_table(const pass_rates& made) {
-    const table shown = table_of(made);
+/// Returns the table of a step as aligned text.
+[[nodiscard]] inline std::string to_table(const pass_rates& rates_of_step) {
+    const table shown = table_of(rates_of_step);
     std::string text = shown.title + "\n\n" + to_text(shown, 2);
     for (const std::string& note : shown.notes) {
         detail::append(text, {&note == shown.notes.data() ? "\nnote: " : "note: ", note, "\n"});

@@ -11,11 +11,11 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Totals of a step, an interval or a run: batch, FLOPs, time; and the rates made of them.
+/// Totals of a step, an interval or a run (batch, FLOPs, time), and their rates.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// Totals of a step, an interval or a run: its batch and its FLOPs as exact integers, and its time in seconds.
+/// The totals of a step, an interval or a run: batch and FLOPs as exact integers, time in seconds.
 struct step_totals {
     std::uint64_t steps = 0;
     tally batch{};
@@ -23,22 +23,27 @@ struct step_totals {
     flops padded{};
     flops executed{};
     double seconds = 0;
-    double gpu_seconds = 0;  ///< Σ seconds x GPUs: a run may be resumed on another number of them
-    double peak_tflop = 0;   ///< Σ seconds x GPUs x peak, in 10¹² FLOP
+    double gpu_seconds = 0;  ///< Σ over steps of (seconds x GPUs), since a run may be resumed on another number of GPUs
+    /// Σ over steps of (seconds x GPUs x peak), in 10¹² FLOP; 0 if the peak of any step is unknown.
+    double peak_tflop = 0;
+
+    /// False if the peak of any step is unknown. There is then no MFU.
+    [[nodiscard]] bool has_peak() const { return steps == 0 || peak_tflop > 0; }
 
     [[nodiscard]] flops total(view seen) const {
         return seen == view::useful ? useful : seen == view::padded ? padded : executed;
     }
 
-    /// Adds other totals. Where a sum does not fit, nothing has changed.
+    /// Adds other totals. An overflow throws and changes nothing.
     step_totals& operator+=(const step_totals& other) {
         const std::uint64_t all_steps = checked(steps, "steps") + other.steps;
         const flops all_useful = useful + other.useful;
         const flops all_padded = padded + other.padded;
         const flops all_executed = executed + other.executed;
-        const double all_peak = peak_tflop + other.peak_tflop;
+        const bool peaks_are_known = has_peak() && other.has_peak();
+        const double all_peak = peaks_are_known ? peak_tflop + other.peak_tflop : 0;
         if (all_steps != 0) {
-            detail::require_finite_positive(all_peak, "seconds");
+            detail::require_finite_positive(peaks_are_known ? all_peak : gpu_seconds + other.gpu_seconds, "seconds");
         }
         batch += other.batch;
         steps = all_steps;
@@ -54,7 +59,7 @@ struct step_totals {
     [[nodiscard]] friend bool operator==(const step_totals&, const step_totals&) = default;
 };
 
-/// Totals, and the distribution of step times.
+/// The totals of several steps, and the distribution of their times.
 struct step_series {
     step_totals totals{};
     duration_histogram step_seconds{};
@@ -62,38 +67,44 @@ struct step_series {
     [[nodiscard]] friend bool operator==(const step_series&, const step_series&) = default;
 };
 
-/// Ratios of totals. Each is one sum over another, never a mean of ratios: a long step weighs more than a short one.
+/// The MFU and other rates of totals. Each is a ratio of two sums over steps, not a mean of ratios, so that long steps
+/// weigh more.
 struct step_rates {
-    double mfu = 0;         ///< Σ useful FLOPs ÷ Σ (seconds x GPUs x peak); 0.412 is 41.2 %
-    double padded_mfu = 0;  ///< Σ padded FLOPs ÷ the same
-    double hfu = 0;         ///< Σ executed FLOPs ÷ the same
-    double tflops = 0;      ///< useful, of all GPUs together
+    bool has_peak =
+        true;        ///< false if a peak is unknown: `mfu`, `padded_mfu` and `hfu` then have no meaning, and are 0
+    double mfu = 0;  ///< Σ useful FLOPs ÷ Σ (seconds x GPUs x peak); 0.412 is 41.2 %
+    double padded_mfu = 0;  ///< Σ padded FLOPs ÷ Σ (seconds x GPUs x peak)
+    double hfu = 0;         ///< Σ executed FLOPs ÷ Σ (seconds x GPUs x peak)
+    double tflops = 0;      ///< useful TFLOP/s of all GPUs together
     double tflops_per_gpu = 0;
     double padded_tflops_per_gpu = 0;
     double executed_tflops_per_gpu = 0;
-    double tokens_per_second = 0;  ///< real tokens, of all GPUs together
+    double tokens_per_second = 0;  ///< real tokens per second of all GPUs together
     double tokens_per_second_per_gpu = 0;
-    double samples_per_second = 0;     ///< sequences with at least one real token
-    double useful_fraction = 0;        ///< real tokens ÷ slots that kernels processed; 1 where there was no slot
-    double useful_flops_fraction = 0;  ///< useful ÷ padded FLOPs; 1 where there were none
-    double step_seconds = 0;           ///< mean
+    double samples_per_second = 0;     ///< sequences with at least one real token, per second, of all GPUs together
+    double useful_fraction = 0;        ///< real tokens ÷ token slots that kernels processed; 1 if there are no slots
+    double useful_flops_fraction = 0;  ///< useful FLOPs ÷ padded FLOPs; 1 if there are no FLOPs
+    double step_seconds = 0;           ///< mean seconds of a step
 };
 
-/// The rates of totals; an error where no step has ended.
+/// Returns the rates of totals. Throws `error` if no step has ended.
 [[nodiscard]] inline step_rates rates(const step_totals& done) {
     if (done.steps == 0) {
-        throw error("steps", "no step has ended yet: there is no rate");
+        throw error("steps", "no step has ended yet: end a step before you ask for rates");
     }
     const auto tflop = [&](view seen) { return to_double(done.total(seen)) / 1e12; };
-    const auto fraction = [&](view seen) { return detail::divide(tflop(seen), done.peak_tflop, "peak_tflops"); };
+    const auto fraction = [&](view seen) {
+        return done.has_peak() ? detail::divide(tflop(seen), done.peak_tflop, "peak_tflops") : 0;
+    };
     const auto per_gpu = [&](view seen) { return detail::divide(tflop(seen), done.gpu_seconds, "seconds"); };
     const auto part = [](double useful, double padded) { return padded == 0 ? 1 : useful / padded; };
-    const auto sum = [&](view seen, statistic what) {
+    const auto sum = [&](view seen, accumulator what) {
         return static_cast<double>(done.batch.get(seen, what, done.batch.masks().main_modality()));
     };
-    const double tokens = sum(view::useful, statistic::tokens);
-    const double samples = sum(view::useful, statistic::count);
-    return {.mfu = fraction(view::useful),
+    const double tokens = sum(view::useful, accumulator::tokens);
+    const double samples = sum(view::useful, accumulator::count);
+    return {.has_peak = done.has_peak(),
+            .mfu = fraction(view::useful),
             .padded_mfu = fraction(view::padded),
             .hfu = fraction(view::executed),
             .tflops = detail::divide(tflop(view::useful), done.seconds, "seconds"),
@@ -103,7 +114,7 @@ struct step_rates {
             .tokens_per_second = detail::divide(tokens, done.seconds, "seconds"),
             .tokens_per_second_per_gpu = detail::divide(tokens, done.gpu_seconds, "seconds"),
             .samples_per_second = detail::divide(samples, done.seconds, "seconds"),
-            .useful_fraction = part(tokens, sum(view::padded, statistic::tokens)),
+            .useful_fraction = part(tokens, sum(view::padded, accumulator::tokens)),
             .useful_flops_fraction = part(to_double(done.useful), to_double(done.padded)),
             .step_seconds = done.seconds / static_cast<double>(done.steps)};
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
 #include <floptally/step/detail/line_scanner.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/step/utilization.hpp>
@@ -22,11 +22,11 @@
 #include <floptally/text/table.hpp>
 
 /// @file
-/// The log lines of NVIDIA's recsys-examples (HSTU), written, read and compared. They are written as its scripts read
-/// them, and read in each shape that its versions write (`examples/hstu/training/trainer/training.py` and
-/// `…/benchmark/…/hstu_layer_benchmark.py`).
+/// Writes, reads and compares the log lines of NVIDIA's recsys-examples (HSTU). The scripts of recsys-examples can read
+/// the written lines. This header reads the lines of all versions of recsys-examples
+/// (`examples/hstu/training/trainer/training.py` and `…/benchmark/…/hstu_layer_benchmark.py`).
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// The line of a training step: `[train] [iter I, tokens T, elapsed_time X.XX ms, achieved FLOPS F.FF TFLOPS,
 /// MFU M.MM%]`, with a tail such as `: loss 0.691234`.
@@ -34,35 +34,37 @@ struct train_line {
     std::uint64_t iteration = 0;
     std::uint64_t tokens = 0;
     double milliseconds = 0;
-    std::optional<double> tflops{};   ///< of all GPUs together; none in logs of the first versions
-    std::optional<double> mfu_pct{};  ///< of later versions
+    std::optional<double> tflops{};   ///< TFLOP/s of all GPUs together; missing in logs of the first versions
+    std::optional<double> mfu_pct{};  ///< MFU in percent; empty in logs of earlier versions
 
     [[nodiscard]] friend bool operator==(const train_line&, const train_line&) = default;
 };
 
 /// The line of one pass of a layer: `[LAYER] [train_fwd] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`
 struct layer_line {
-    std::string layer = "LAYER";  ///< the kind of layer as the log has it: "FUSED", "NATIVE", "DEBUG"
-    std::string pass{};           ///< "train_fwd" ("fwd" before), "bwd", "e2e"
+    std::string layer = "LAYER";  ///< the kind of layer in the log: "FUSED", "NATIVE", "DEBUG"
+    std::string pass{};           ///< "train_fwd" (older: "fwd"), "bwd", "e2e"
     std::uint64_t tokens = 0;
-    double milliseconds = 0;          ///< median; of "e2e" in older logs the sum of the medians of both passes
-    std::optional<double> tflops{};   ///< none in logs of the first versions
-    std::optional<double> mfu_pct{};  ///< of later versions
+    double milliseconds = 0;          ///< median time; for "e2e" in older logs the median of "fwd" plus that of "bwd"
+    std::optional<double> tflops{};   ///< TFLOP/s of the pass; empty in logs of the first versions
+    std::optional<double> mfu_pct{};  ///< MFU in percent; empty in logs of earlier versions
 
     [[nodiscard]] friend bool operator==(const layer_line&, const layer_line&) = default;
 };
 
-/// The line of a step or of an interval: its real tokens, its whole time, useful TFLOPS of all GPUs together.
+/// Returns the log line of a step or an interval: real tokens, time of all its steps, useful TFLOP/s of all GPUs
+/// together.
 [[nodiscard]] inline train_line train_line_of(std::uint64_t iteration, const step_totals& done) {
     const step_rates rate = rates(done);
     return {.iteration = iteration,
-            .tokens = done.batch.get(view::useful, statistic::tokens, done.batch.masks().main_modality()),
+            .tokens = done.batch.get(view::useful, accumulator::tokens, done.batch.masks().main_modality()),
             .milliseconds = 1e3 * done.seconds,
             .tflops = rate.tflops,
-            .mfu_pct = 100 * rate.mfu};
+            .mfu_pct = rate.has_peak ? std::optional<double>(100 * rate.mfu) : std::nullopt};
 }
 
-/// The line of one pass of a layer whose useful FLOPs are `work`, on `on.gpus` GPUs in the median of `on.seconds`.
+/// Returns the log line of one pass of a layer that has `work` useful FLOPs on `on.gpus` GPUs. `on.seconds` is the
+/// median time.
 [[nodiscard]] inline layer_line layer_line_of(std::string_view pass, std::uint64_t tokens, flops work,
                                               const measurement& on) {
     const double gpu_seconds = detail::gpu_seconds_of(on);
@@ -75,7 +77,7 @@ struct layer_line {
             .mfu_pct = 100 * detail::divide(per_gpu, on.peak_tflops, "peak_tflops")};
 }
 
-/// The line as text. Values that are absent are left out, as the versions without them do.
+/// Returns the line as text. Leaves out empty values, as those versions do that do not print them.
 [[nodiscard]] inline std::string to_string(const train_line& line) {
     std::string text = detail::text_of({"[train] [iter ", line.iteration, ", tokens ", line.tokens, ", elapsed_time ",
                                         detail::fixed_decimal(line.milliseconds, 2), " ms"});
@@ -103,7 +105,7 @@ struct layer_line {
 
 namespace detail {
 
-/// The place where a line of a step begins; npos where none does.
+/// Returns the position where the log line of a training step begins in the text, or npos.
 [[nodiscard]] inline std::size_t find_train_line(std::string_view text) {
     for (std::size_t at = text.find("[train]"); at != std::string_view::npos; at = text.find("[train]", at + 1)) {
         if (line_scanner(text.substr(at)).literal("[train]").blanks().literal("[iter").good()) {
@@ -113,7 +115,8 @@ namespace detail {
     return std::string_view::npos;
 }
 
-/// The place where a line of a layer begins: two words in brackets, then tokens, or a pass that its benchmark names.
+/// Returns the position where the log line of a layer begins in the text, or npos. Such a line begins with two words in
+/// brackets. The second word is a known pass, or "tokens" follows it.
 [[nodiscard]] inline std::size_t find_layer_line(std::string_view text) {
     for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
         std::string layer;
@@ -148,7 +151,7 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
         }
     }
     scan.literal("]");
-    // The trainer's loss follows. A second line in it would be of another rank, and would be lost.
+    // A loss may follow the bracket. A second step in the same line is an error: reading on would skip that step.
     const bool ends = scan.finished() || scan.take(":") || scan.take(" ");
     if (!scan.good() || !ends || find_train_line(scan.rest()) != std::string_view::npos ||
         find_layer_line(scan.rest()) != std::string_view::npos) {
@@ -176,7 +179,8 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
     return line;
 }
 
-/// True where a line has words that only these two lines have: without its beginning it was cut or mixed with another.
+/// True if a line has words that only log lines of steps and layers have. If the line cannot be read as one, it was cut
+/// off or mixed with another line.
 [[nodiscard]] inline bool has_throughput_words(std::string_view text) {
     return text.find("achieved FLOPS") != std::string_view::npos ||
            text.find("achieved flops") != std::string_view::npos ||
@@ -185,15 +189,14 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
 
 }  // namespace detail
 
-/// The lines of a log that say a throughput, in their order.
+/// The lines of a log that print a throughput, in the order of the log.
 struct throughput_log {
     std::vector<train_line> steps{};
     std::vector<layer_line> layers{};
 };
 
-/// Reads a log. Text before a line of a step or a layer (a time, a level, a rank) is skipped, and so are colours and
-/// lines of other kinds. A line that looks like one of the two and cannot be read is an error with its number, and a
-/// log without either is an error.
+/// Reads a log. Skips other lines, colours, and what a logger prints before a step or layer line (time, level, rank).
+/// Throws `error` with the line number for a step or layer line that cannot be read, and for a log without such lines.
 [[nodiscard]] inline throughput_log read_throughput_log(std::istream& text) {
     throughput_log log;
     std::size_t number = 0;
@@ -211,37 +214,38 @@ struct throughput_log {
         }
     }
     if (text.bad()) {
-        throw error("log", "cannot be read to its end");
+        throw error("log", "cannot be read to its end: check its disk, or read a copy");
     }
     if (log.steps.empty() && log.layers.empty()) {
-        detail::refuse("log", {"says no throughput in its ", number, " lines: it has none like \"", detail::train_form,
-                               "\" or \"", detail::layer_form, "\""});
+        detail::refuse("log", {"says no throughput in its ", number, " lines: give a log with lines like \"",
+                               detail::train_form, "\" or \"", detail::layer_form, "\""});
     }
     return log;
 }
 
-/// A training run that is compared with others: its log and its GPUs.
+/// A training run to compare with others: its log and its GPUs.
 struct experiment {
     std::string name{};
     std::uint64_t gpus = 0;
-    double peak_tflops = 0;  ///< of one GPU, dense
+    double peak_tflops = 0;  ///< dense peak of one GPU
     std::vector<train_line> steps{};
 };
 
-/// One row of the comparison.
+/// One row of the comparison of training runs.
 struct experiment_row {
     std::string name{};
-    double tflops_per_gpu = 0;       ///< Σ FLOPs ÷ Σ time, of one GPU
-    double best_tflops_per_gpu = 0;  ///< of the fastest line of the log
-    double mfu_pct = 0;              ///< `tflops_per_gpu` over the peak, not the MFU of the log
-    double speed_up = 0;             ///< over the first experiment, per GPU
+    double tflops_per_gpu = 0;       ///< TFLOP/s of one GPU over all steps: Σ FLOPs ÷ Σ (time x GPUs)
+    double best_tflops_per_gpu = 0;  ///< TFLOP/s of one GPU in the fastest step of the log
+    /// MFU in percent, computed from `tflops_per_gpu` and the peak, not read from the log.
+    double mfu_pct = 0;
+    double speed_up = 0;  ///< `tflops_per_gpu` ÷ that of the first experiment
 };
 
-/// The comparison in the given order; the others are compared with the first.
+/// Compares experiments with the first one. Returns a row for each, in the same order.
 [[nodiscard]] inline std::vector<experiment_row> compare(std::span<const experiment> experiments) {
     std::vector<experiment_row> rows;
     for (const experiment& run : experiments) {
-        detail::require_finite_positive(run.peak_tflops, "peak_tflops");
+        detail::require_peak(run.peak_tflops, "peak_tflops");
         if (run.gpus == 0) {
             throw error("gpus", "must be at least 1, got 0 in \"" + run.name + "\"");
         }
@@ -251,8 +255,9 @@ struct experiment_row {
         for (const train_line& line : run.steps) {
             detail::require_finite_positive(line.milliseconds, "elapsed_time");
             if (!line.tflops) {
-                throw error("achieved FLOPS", "iteration " + std::to_string(line.iteration) + " of \"" + run.name +
-                                                  "\" says none: its version did not count them");
+                throw error("achieved FLOPS",
+                            "iteration " + std::to_string(line.iteration) + " of \"" + run.name +
+                                "\" says none: its version did not count them; use logs of a later one");
             }
             detail::require_finite_positive(*line.tflops, "achieved FLOPS");
             tflop += *line.tflops * line.milliseconds;
@@ -260,7 +265,8 @@ struct experiment_row {
             best = std::max(best, *line.tflops);
         }
         if (run.steps.empty()) {
-            throw error("steps", "\"" + run.name + "\" has no line of a step in its log");
+            throw error("steps",
+                        "\"" + run.name + "\" has no line of a step in its log: pass the log of a run with steps");
         }
         const auto gpus = static_cast<double>(run.gpus);
         const double rate = detail::divide(tflop, milliseconds, "elapsed_time") / gpus;
@@ -273,7 +279,7 @@ struct experiment_row {
     return rows;
 }
 
-/// The rows as a Markdown table.
+/// Returns the rows as a Markdown table.
 [[nodiscard]] inline std::string to_markdown(std::span<const experiment_row> rows) {
     table_section section{.columns = {{"experiment"}}};
     for (const char* name : {"TFLOPS/GPU", "peak TFLOPS/GPU", "MFU", "speed-up"}) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#ifndef __cpp_exceptions
+#error "floptally reports bad input by exceptions: compile without -fno-exceptions"
+#include "this line ends the compilation, after the error above"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -11,12 +16,12 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The error of bad input, with its field, its problem and the value, and that of a failed call.
+/// `error` and `overflow`, the two exceptions of the library, and the functions that throw them.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// An error of bad input. `what()` reads "FIELD: what is wrong, with the value, and what would be right". Control
-/// characters of names and values, a zero byte too, are question marks in it.
+/// The error for bad input. `what()` reads "FIELD: what is wrong, with the value, and what would be right". It shows
+/// control characters, zero bytes and bytes that are not UTF-8 as question marks.
 ///
 /// FIELD is a name that the caller knows: a config key ("text_config.hidden_size"), an argument with its index
 /// ("cu_seqlens[2]"), a statistic ("squares").
@@ -34,7 +39,7 @@ class error : public std::runtime_error {
     std::size_t field_length_;
 };
 
-/// An error of a count that would not fit its integer. Nothing wraps: the sum keeps its old value.
+/// The error for a count that would exceed its integer type. Nothing wraps around: the sum keeps its old value.
 class overflow : public error {
   public:
     using error::error;
@@ -42,32 +47,55 @@ class overflow : public error {
 
 namespace detail {
 
-/// Throws an error of `field` whose text is made of pieces.
+/// Throws `error` at `field`. The text is the pieces, joined.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse(std::string_view field,
                                                           std::initializer_list<piece> problem) {
     throw error(field, text_of(problem));
 }
 
-/// The text of a failed call in the words of its library, with its place: "TEXT (FILE:LINE)".
+/// Throws `error` at `field` for a name that is not UTF-8. Logs and saved states are JSON, which takes no other text.
+inline void require_utf8(std::string_view name, std::string_view field) {
+    if (!is_utf8(name)) {
+        refuse(field, {"must be UTF-8, got \"", name, "\""});
+    }
+}
+
+/// Calls `call` and renames the field of its errors: an `error` at `name` or at an element ("name[3]") becomes an error
+/// at `field`, the name that the user knows. All other errors pass unchanged.
+template <class Call>
+constexpr void with_renamed_field(std::string_view name, std::string_view field, Call call) {
+    try {
+        call();
+    } catch (const error& problem) {
+        const std::string_view named = problem.field();
+        const std::string_view rest = named.substr(name.size() < named.size() ? name.size() : named.size());
+        if (name == field || named.substr(0, name.size()) != name || !(rest.empty() || rest.front() == '[')) {
+            throw;
+        }
+        throw error(std::string(field).append(rest), problem.problem());
+    }
+}
+
+/// "TEXT (FILE:LINE)": the error text of another library (MPI, NCCL, CUDA) and the line of the call.
 [[nodiscard]] inline std::string called_at(std::string_view text, const char* file, int line) {
     return text_of({text, " (", file, ":", line, ")"});
 }
 
-/// Throws the error of a failed call, whose field is the call.
+/// Throws the error of a failed call of another library. The call is the FIELD of the error.
 [[noreturn]] inline void throw_failed_call(std::string_view call, std::string_view text, const char* file, int line) {
     throw error(call, called_at(text, file, line));
 }
 
 }  // namespace detail
 
-/// Throws where a size is 0.
+/// Throws `error` at `field` if `value` is 0.
 constexpr void require_positive(std::uint64_t value, const char* field) {
     if (value == 0) {
         throw error(field, "must be at least 1, got 0");
     }
 }
 
-/// Throws where `value` is not below `bound`, which the error calls `bound_name`.
+/// Throws `error` at `field` unless `value` is below `bound`. The error calls the bound `bound_name`.
 constexpr void require_below(std::uint64_t bound, std::string_view bound_name, std::uint64_t value,
                              std::string_view field) {
     if (value >= bound) {
@@ -75,20 +103,20 @@ constexpr void require_below(std::uint64_t bound, std::string_view bound_name, s
     }
 }
 
-/// Throws where a list has `given` entries and not one for each of the `expected` of another, which the error calls
-/// `as`.
-constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t given, std::string_view field) {
-    if (given != expected) {
-        throw error(field, detail::text_of({"must be as many as ", as, " (", expected, "), got ", given}));
+/// Throws `error` at `field` unless its list, with `size` elements, has as many as another list, with `expected`
+/// elements. The error calls the other list `as`.
+constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t size, std::string_view field) {
+    if (size != expected) {
+        throw error(field, detail::text_of({"must be as many as ", as, " (", expected, "), got ", size}));
     }
 }
 
-/// Appends to a list in an error's text: "exact, megatron, palm".
+/// Appends an item to a comma-separated list for an error's text: "exact, megatron, palm".
 inline void append_item(std::string& list, std::string_view item) {
     detail::append(list, {list.empty() ? "" : ", ", item});
 }
 
-/// "name[index]", the FIELD of one element.
+/// Returns "name[index]", the FIELD of an error of one element.
 [[nodiscard]] inline std::string indexed(std::string_view name, std::size_t index) {
     return detail::text_of({name, "[", index, "]"});
 }

@@ -5,14 +5,14 @@
 #include <string_view>
 
 /// @file
-/// Names that users type: letter case and blanks around them do not count.
+/// Comparison of names that users type. It ignores letter case and surrounding blanks.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The letter in lower case; ASCII only, as product names are.
+/// Returns the letter in lower case. Handles ASCII only.
 [[nodiscard]] constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// True where two names are equal but for letter case.
+/// Returns true if two names differ at most in letter case (ASCII).
 [[nodiscard]] constexpr bool same_name(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) {
         return false;
@@ -25,7 +25,7 @@ namespace floptally::detail {
     return true;
 }
 
-/// The text without blanks at its ends.
+/// Returns the text without blanks at its ends.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n\v\f";
     const std::size_t first = text.find_first_not_of(blanks);

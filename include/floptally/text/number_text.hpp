@@ -14,9 +14,9 @@
 #endif
 
 /// @file
-/// Numbers as text with a number of digits, and numbers from a whole text, whatever the locale is.
+/// Converts numbers to text and back, independent of the locale.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
 [[nodiscard]] inline std::string decimal_text(double value, std::chars_format format, int digits) {
     std::array<char, 400> text{};  // the longest double has 309 digits before the point
@@ -46,7 +46,8 @@ namespace floptally::detail {
     return {text.data(), end.ptr};
 }
 
-/// std::from_chars of a decimal number.
+/// std::from_chars in base 10. If the standard library's from_chars reads only integers (libc++ before 20), a stream
+/// reads real numbers.
 template <class Number>
 [[nodiscard]] std::from_chars_result read_number(const char* first, const char* last, Number& value) {
 #ifndef __cpp_lib_to_chars
@@ -57,7 +58,7 @@ template <class Number>
         return std::from_chars(first, last, value);
 }
 
-/// The number that is the whole of `text`; nothing where it is not one.
+/// Reads the whole `text` as one number. Returns nothing if any part of it is not part of the number.
 template <class Number>
 [[nodiscard]] std::optional<Number> number_of_text(std::string_view text) {
     Number value{};

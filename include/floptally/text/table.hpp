@@ -11,43 +11,44 @@
 #include <floptally/text/number_text.hpp>
 
 /// @file
-/// A table as plain data, its cells, and its sections as aligned text and as Markdown.
+/// A table as plain data, printed as aligned text or as Markdown.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// A cell of a table.
 struct table_cell {
     std::string text{};
-    std::string exact{};  ///< the integer that the text rounds or groups, with its unit if need be; else empty
+    std::string exact{};  ///< the exact integer behind a rounded or grouped text, with its unit if any; else empty
 };
 
-/// The side of its column on which the text of a cell stands.
+/// The alignment of the cells of a column.
 enum class cell_side : bool { left, right };
 
 /// A column of a table.
 struct table_column {
-    std::string name{};  ///< its head; where no column of a section has a name, the section has no head
+    std::string name{};  ///< heading of the column; a section without any column name has no heading line
     cell_side side = cell_side::left;
-    std::size_t width = 0;  ///< least characters of it in an aligned text, with the space before a cell on the right
+    /// Least width in characters in aligned text. For a right-aligned column it includes the space before the cell.
+    std::size_t width = 0;
 };
 
-/// The cells of a row in the order of the columns; cells that are missing at its end are empty.
+/// The cells of a row in the order of the columns. Cells may be missing at the end: they are empty.
 using table_row = std::vector<table_cell>;
 
-/// Rows under one head.
+/// The rows of a table under one heading.
 struct table_section {
     std::vector<table_column> columns{};
     std::vector<table_row> rows{};
 };
 
-/// A table: what reports, bytes and waterfalls show, before it is text, Markdown or JSON.
+/// A table of a report, of bytes or of a waterfall. It can be printed as text, Markdown or JSON.
 struct table {
-    std::string title{};  ///< lines above it
+    std::string title{};  ///< lines above the table
     std::vector<table_section> sections{};
-    std::vector<std::string> notes{};  ///< a line each, below it
+    std::vector<std::string> notes{};  ///< lines below the table
 };
 
-/// "443 365": digits in groups of three.
+/// Returns digits in groups of three: "443 365".
 [[nodiscard]] inline std::string grouped(std::string digits) {
     for (std::size_t at = digits.size(); at > 3; at -= 3) {
         digits.insert(at - 3, 1, ' ');
@@ -56,10 +57,11 @@ struct table {
 }
 [[nodiscard]] inline std::string grouped(std::uint64_t count) { return grouped(std::to_string(count)); }
 
-/// A cell of a count: "8 192".
+/// Returns the cell of a count: "8 192".
 [[nodiscard]] inline table_cell count_cell(std::uint64_t count) { return {grouped(count), std::to_string(count)}; }
 
-/// A cell of a number with that many decimals: "-7.50", and "0.00" for -0.
+/// Returns the cell of a number with `decimals` digits after the point: "-7.50". A negative zero loses its sign:
+/// "0.00".
 [[nodiscard]] inline table_cell number_cell(double value, int decimals, std::string_view unit = "") {
     std::string text = detail::fixed_decimal(value, decimals);
     if (text.front() == '-' && text.find_first_not_of("-0.") == std::string::npos) {
@@ -70,7 +72,7 @@ struct table {
 
 namespace detail {
 
-/// The names of a section's columns as a row; no cell where no column has one.
+/// Returns the column names as a row. Returns an empty row if no column has a name.
 [[nodiscard]] inline table_row head_of(const table_section& section) {
     table_row head;
     bool is_named = false;
@@ -81,7 +83,7 @@ namespace detail {
     return is_named ? head : table_row{};
 }
 
-/// Appends a line. Nothing follows its last text, and a cell that is too long pushes those after it.
+/// Appends a row as a line without trailing blanks. A cell that exceeds its column pushes the next ones to the right.
 inline void append_aligned(std::string& text, const std::vector<table_column>& columns, const table_row& row,
                            std::size_t first_width, std::size_t indent) {
     std::size_t spaces = indent;
@@ -100,10 +102,10 @@ inline void append_aligned(std::string& text, const std::vector<table_column>& c
     text.append("\n");
 }
 
-/// Appends a cell of a Markdown table; "|" in it ends no cell and a line break no row.
-inline void append_markdown_cell(std::string& text, std::string_view words) {
+/// Appends a cell of a Markdown table. Escapes "|" and replaces line breaks by blanks, to keep cells and rows intact.
+inline void append_markdown_cell(std::string& text, std::string_view content) {
     text.append(" ");
-    for (const char letter : words) {
+    for (const char letter : content) {
         text.append(letter == '|' ? "\\" : "").append(1, letter == '\n' || letter == '\r' ? ' ' : letter);
     }
     text.append(" |");
@@ -111,19 +113,19 @@ inline void append_markdown_cell(std::string& text, std::string_view words) {
 
 }  // namespace detail
 
-/// The sections as aligned lines, an empty line between them. Their first columns are as wide as the longest name of
-/// all; in other columns a cell that is too long pushes those after it.
-[[nodiscard]] inline std::string to_text(const table& shown, std::size_t indent = 0) {
+/// Returns the sections as aligned lines, with an empty line between sections. All first columns are as wide as the
+/// longest cell in any of them. In other columns a cell that is too long pushes the next ones to the right.
+[[nodiscard]] inline std::string to_text(const table& source, std::size_t indent = 0) {
     std::size_t first_width = 0;
-    for (const table_section& section : shown.sections) {
+    for (const table_section& section : source.sections) {
         first_width = std::max({first_width, section.columns.front().width, section.columns.front().name.size()});
         for (const table_row& row : section.rows) {
             first_width = std::max(first_width, row.front().text.size());
         }
     }
     std::string text;
-    for (const table_section& section : shown.sections) {
-        text.append(&section == shown.sections.data() ? "" : "\n");
+    for (const table_section& section : source.sections) {
+        text.append(&section == source.sections.data() ? "" : "\n");
         if (const table_row head = detail::head_of(section); !head.empty()) {
             detail::append_aligned(text, section.columns, head, first_width, indent);
         }
@@ -134,12 +136,12 @@ inline void append_markdown_cell(std::string& text, std::string_view words) {
     return text;
 }
 
-/// The sections as Markdown tables, an empty line between them. Of names that a caller gives, "|" ends no cell and a
-/// line break no row.
-[[nodiscard]] inline std::string to_markdown(const table& shown) {
+/// Returns the sections as Markdown tables, with an empty line between sections. Escapes "|" and removes line breaks in
+/// cells, which may hold a caller's names.
+[[nodiscard]] inline std::string to_markdown(const table& source) {
     std::string text;
-    for (const table_section& section : shown.sections) {
-        text.append(&section == shown.sections.data() ? "|" : "\n|");
+    for (const table_section& section : source.sections) {
+        text.append(&section == source.sections.data() ? "|" : "\n|");
         std::string sides = "\n|";
         for (const table_column& column : section.columns) {
             text.append(column.name.empty() ? "" : " ").append(column.name).append(" |");

@@ -6,37 +6,52 @@
 
 #include <floptally/text/error.hpp>
 
-/// @file
-/// The version of floptally and that of its numbers. They are written down here alone; CMake reads them from here.
+/// @file The version of floptally, and the version of the numbers that it counts. CMake reads both from this file.
 
 #define FLOPTALLY_VERSION_MAJOR 0
-#define FLOPTALLY_VERSION_MINOR 2
+#define FLOPTALLY_VERSION_MINOR 3
 #define FLOPTALLY_VERSION_PATCH 0
+/// ".dev0" between releases, "" in a release.
+#define FLOPTALLY_VERSION_SUFFIX ".dev0"
+/// `git archive` and an install write the commit here. In a clone it stays a placeholder.
+#define FLOPTALLY_ARCHIVED_COMMIT "$Format:%h$"
 
 #define FLOPTALLY_NUMBERS_VERSION 2
 
 #define FLOPTALLY_STRINGIZE_TOKENS(x) #x
 #define FLOPTALLY_STRINGIZE(x) FLOPTALLY_STRINGIZE_TOKENS(x)
-#define FLOPTALLY_VERSION                        \
-    FLOPTALLY_STRINGIZE(FLOPTALLY_VERSION_MAJOR) \
-    "." FLOPTALLY_STRINGIZE(FLOPTALLY_VERSION_MINOR) "." FLOPTALLY_STRINGIZE(FLOPTALLY_VERSION_PATCH)
+#define FLOPTALLY_VERSION                                                                             \
+    FLOPTALLY_STRINGIZE(FLOPTALLY_VERSION_MAJOR)                                                      \
+    "." FLOPTALLY_STRINGIZE(FLOPTALLY_VERSION_MINOR) "." FLOPTALLY_STRINGIZE(FLOPTALLY_VERSION_PATCH) \
+        FLOPTALLY_VERSION_SUFFIX
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The version as "major.minor.patch", which every report contains.
-inline constexpr const char* version = FLOPTALLY_VERSION;
+namespace detail {
 
-/// The version of the numbers: two releases with the same one count alike whatever both can count, and read each
-/// other's states. A release that counts anything otherwise than the one before it has the next
-/// (tests/golden/released.test.cpp).
+/// The version of this build. A program that is built in a clone sets it, since headers there do not know their commit.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): set once, before anything is counted
+inline const char* built_version = FLOPTALLY_VERSION_SUFFIX[0] == '\0' || FLOPTALLY_ARCHIVED_COMMIT[0] == '$'
+                                       ? FLOPTALLY_VERSION
+                                       : FLOPTALLY_VERSION "+g" FLOPTALLY_ARCHIVED_COMMIT;
+
+}  // namespace detail
+
+/// The version as "major.minor.patch". Every report contains it. Between releases it has ".dev0", and the commit where
+/// that is known: "0.3.0.dev0+g1a2b3c4d5e6f".
+inline const char* const& version = detail::built_version;
+
+/// The version of the counted numbers. Two releases with the same version count the same FLOPs and read each other's
+/// saved states. A release that changes any count increments it (tests/golden/released.test.cpp).
 inline constexpr unsigned numbers_version = FLOPTALLY_NUMBERS_VERSION;
 
-/// Throws where `what` has numbers of another version, which floptally `made_by` counted.
+/// Throws `error` if `what` (a state or a report) has numbers of another version. `made_by` is the floptally that wrote
+/// it.
 inline void require_numbers_version(std::string_view what, std::uint64_t numbers, std::string_view made_by) {
     if (numbers != numbers_version) {
-        detail::refuse("numbers_version",
-                       {what, " has numbers of version ", numbers, ", of floptally ", made_by, "; this is floptally ",
-                        version, ", whose numbers are of version ", numbers_version});
+        detail::refuse("numbers_version", {what, " has numbers of version ", numbers, ", of floptally ", made_by,
+                                           "; this is floptally ", version, ", with numbers of version ",
+                                           numbers_version, ": read it with floptally ", made_by, ", or count again"});
     }
 }
 

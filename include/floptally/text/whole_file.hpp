@@ -20,20 +20,20 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Files that are written whole or not at all, whatever fails or ends in between.
+/// Files that are written completely or not at all, even if the process or the machine fails in between.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The calls that a file is written with. Each returns false where it fails, with `errno`.
+/// The system calls that write a file. Each returns false and sets `errno` if it fails. Tests replace these calls.
 struct file_system {
     std::FILE* out = nullptr;
 
     bool open(const std::filesystem::path& path) { return (out = std::fopen(path.string().c_str(), "wb")) != nullptr; }
     bool write(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), out) == text.size(); }
     bool flush() { return std::fflush(out) == 0; }
-    /// After it the disk has all that the system has of the file; a device or a pipe has none.
+    /// Flushes the file to the disk. Returns true for devices and pipes, which have nothing to flush.
     bool sync() {
 #ifndef _WIN32
         return ::fsync(::fileno(out)) == 0 || errno == EINVAL || errno == EROFS;
@@ -48,7 +48,7 @@ struct file_system {
         errno = problem.value();
         return !problem;
     }
-    /// After it the disk has the names of a folder, where the system can say so.
+    /// Flushes a folder's list of file names to the disk, on systems that can.
     bool sync_folder(const std::filesystem::path& folder) {
 #ifndef _WIN32
         const int opened = ::open(folder.string().c_str(), O_RDONLY | O_CLOEXEC);
@@ -69,7 +69,7 @@ struct file_system {
     refuse(field, {"cannot write \"", path.string(), "\": ", why});
 }
 
-/// Writes the text to an open file and closes it; false where that fails.
+/// Writes the text to the open file and closes the file. Returns false if any step fails.
 template <class Files>
 [[nodiscard]] bool fill_and_close(std::string_view text, Files& files) {
     const bool filled = files.write(text) && files.flush() && files.sync();
@@ -79,15 +79,15 @@ template <class Files>
     return filled && closed;
 }
 
-/// `write_whole` by the calls that are given.
+/// Does the work of the public `write_whole`, with these system calls.
 template <class Files>
 void write_whole(const std::filesystem::path& path, std::string_view text, std::string_view field, Files& files) {
     std::error_code unknown;
     const std::filesystem::path file = std::filesystem::exists(path, unknown)
-                                           ? std::filesystem::canonical(path, unknown)  // where a link leads to
+                                           ? std::filesystem::canonical(path, unknown)  // follows symbolic links
                                            : path;
     const std::filesystem::file_status old = std::filesystem::status(file, unknown);
-    if (std::filesystem::exists(old) && !std::filesystem::is_regular_file(old)) {  // a device, which no file replaces
+    if (std::filesystem::exists(old) && !std::filesystem::is_regular_file(old)) {  // writes a device or a pipe directly
         if (!files.open(file) || !fill_and_close(text, files)) {
             refuse_to_write(field, path);
         }
@@ -117,9 +117,9 @@ void write_whole(const std::filesystem::path& path, std::string_view text, std::
 
 }  // namespace detail
 
-/// Writes a file whole or not at all: a neighbour NAME.….part is written and synced, and takes the name. Where that
-/// fails the old file stands, and an `error` of `field` says why; after a return the text is on the disk. A process
-/// that is killed may leave the neighbour. A device or a pipe is written to as it is.
+/// Writes a file completely or not at all. Writes and syncs NAME.….part in the same folder, then renames it to NAME.
+/// After the return the text is on the disk. If a step fails, the old file is unchanged and an `error` at `field` says
+/// why. A killed process may leave the .part file. Devices and pipes are written directly.
 inline void write_whole(const std::filesystem::path& path, std::string_view text, std::string_view field) {
     detail::file_system files;
     detail::write_whole(path, text, field, files);

@@ -12,51 +12,52 @@
 #include <floptally/waterfall/component_times.hpp>
 
 /// @file
-/// Two measured steps of one model side by side: which component became slower.
+/// Compares two measured steps of one model component by component, to show which component became slower.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A component of two steps, in seconds of one GPU.
+/// The time of one component in each of two steps, in seconds of one GPU.
 struct compared_component {
     std::string name{};
     counted_passes timed = counted_passes::train;
-    std::optional<double> before{};  ///< absent where the step has no such line
-    std::optional<double> after{};
-    double rate_before = 0;  ///< what its kernels reached of their peak; 0 where it has no FLOPs
+    std::optional<double> before{};  ///< seconds in the first step; empty if that step has no line of this component
+    std::optional<double> after{};   ///< seconds in the second step; empty if that step has no line of this component
+    double rate_before = 0;  ///< fraction of the peak that the kernels reached in the first step; 0 without FLOPs
     double rate_after = 0;
 
-    /// The time by which it became slower; below 0 where it became faster.
+    /// Returns by how many seconds the second step is slower; negative if the component became faster.
     [[nodiscard]] double slower() const { return after.value_or(0) - before.value_or(0); }
 };
 
-/// The lines of two steps by name and pass, slowest change first. Their differences add up to that of the steps.
+/// Compares two steps by component and pass. The component with the largest slowdown comes first. The slowdowns add up
+/// to the difference of the two steps' times.
 [[nodiscard]] inline std::vector<compared_component> compare(const component_waterfall& before,
                                                              const component_waterfall& after) {
-    std::vector<compared_component> all;
-    const auto seconds = [](const component_waterfall& of, const component_line& line) {
-        return static_cast<double>(line.gpu_nanoseconds) / 1e9 / static_cast<double>(of.whole().gpus());
+    std::vector<compared_component> components;
+    const auto seconds = [](const component_waterfall& step, const component_line& line) {
+        return static_cast<double>(line.gpu_nanoseconds) / 1e9 / static_cast<double>(step.whole().gpus());
     };
     for (const component_line& line : after.lines()) {
-        all.push_back(
+        components.push_back(
             {.name = line.name, .timed = line.timed, .after = seconds(after, line), .rate_after = line.kernel_rate});
     }
     for (const component_line& line : before.lines()) {
-        const auto same = std::find_if(all.begin(), all.end(), [&line](const compared_component& other) {
+        const auto same = std::find_if(components.begin(), components.end(), [&line](const compared_component& other) {
             return other.name == line.name && other.timed == line.timed && !other.before;
         });
-        compared_component& known = same == all.end() ? all.emplace_back() : *same;
+        compared_component& known = same == components.end() ? components.emplace_back() : *same;
         known.name = line.name;
         known.timed = line.timed;
         known.before = seconds(before, line);
         known.rate_before = line.kernel_rate;
     }
-    std::stable_sort(all.begin(), all.end(),
+    std::stable_sort(components.begin(), components.end(),
                      [](const compared_component& a, const compared_component& b) { return a.slower() > b.slower(); });
-    return all;
+    return components;
 }
 
-/// The table of two steps by component, with both steps as its last row.
-[[nodiscard]] inline table table_of(const std::vector<compared_component>& all) {
+/// Returns the comparison as a table. The last row has the sums, which are the two whole steps.
+[[nodiscard]] inline table table_of(const std::vector<compared_component>& components) {
     table_section section{.columns = {{"slower first, ms of a GPU"}}};
     for (const char* name : {"before", "after", "slower by", "kernels % before", "after"}) {
         section.columns.push_back({name, cell_side::right, name[0] == 'k' ? std::size_t{18} : std::size_t{12}});
@@ -64,20 +65,20 @@ struct compared_component {
     const auto time = [](const std::optional<double>& seconds) {
         return seconds ? number_cell(1e3 * *seconds, 3) : table_cell{"-"};
     };
-    const auto rate = [](double of) { return of > 0 ? number_cell(100 * of, 2) : table_cell{"-"}; };
+    const auto rate = [](double fraction) { return fraction > 0 ? number_cell(100 * fraction, 2) : table_cell{"-"}; };
     compared_component whole{.name = "all", .before = 0, .after = 0};
-    for (const compared_component& one : all) {
-        const std::string pass = one.timed == counted_passes::train     ? ""
-                                 : one.timed == counted_passes::forward ? ", forward"
-                                                                        : ", backward";
-        section.rows.push_back({{one.name + pass},
-                                time(one.before),
-                                time(one.after),
-                                number_cell(1e3 * one.slower(), 3),
-                                rate(one.rate_before),
-                                rate(one.rate_after)});
-        *whole.before += one.before.value_or(0);
-        *whole.after += one.after.value_or(0);
+    for (const compared_component& component : components) {
+        const std::string pass = component.timed == counted_passes::train     ? ""
+                                 : component.timed == counted_passes::forward ? ", forward"
+                                                                              : ", backward";
+        section.rows.push_back({{component.name + pass},
+                                time(component.before),
+                                time(component.after),
+                                number_cell(1e3 * component.slower(), 3),
+                                rate(component.rate_before),
+                                rate(component.rate_after)});
+        *whole.before += component.before.value_or(0);
+        *whole.after += component.after.value_or(0);
     }
     section.rows.push_back({{whole.name}, time(whole.before), time(whole.after), number_cell(1e3 * whole.slower(), 3)});
     return {.sections = {std::move(section)}};

@@ -21,83 +21,84 @@
 #include <floptally/waterfall/waterfall.hpp>
 
 /// @file
-/// Measured times beside FLOPs: what each component made of its time, and the points of the MFU that it costs.
+/// Joins the measured times of components with their FLOPs. Shows the MFU of each component, and how many points of the
+/// step's MFU each component costs.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// A part of a step's time that was measured: by spans of the caller's, hooks of modules, or a trace.
+/// A measured part of a step's time. Sources are your own timers, hooks of modules, or a profiler's trace.
 struct timed_part {
     std::string name{};
-    /// Whose FLOPs it ran, each by its name, which the work must have, or by one that ends in `*`; one of them at least
-    /// must be there. An empty list is time that is no counted work.
+    /// The components whose FLOPs ran in this time: exact names, or prefixes that end in `*`. Each exact name must
+    /// exist in the work, and at least one name or prefix must match. An empty list is time without counted work.
     std::vector<std::string> components{};
-    counted_passes timed = counted_passes::train;  ///< which passes of them the time is of
-    double seconds = 0;                            ///< of each working GPU, the mean of all of them
+    counted_passes timed = counted_passes::train;  ///< the passes that the time covers
+    double seconds = 0;                            ///< seconds of a working GPU, as the mean over all working GPUs
 };
 
-/// A line of a step's time by component. Nanoseconds are over all GPUs.
+/// The time of one component in a step. Nanoseconds are summed over all GPUs.
 struct component_line {
     std::string name{};
     std::vector<std::string> components{};
     counted_passes timed = counted_passes::train;
-    bool is_timed = true;                   ///< else all that nobody timed, waits and idle GPUs among it
-    std::int64_t gpu_nanoseconds = 0;       ///< its time
-    std::int64_t useful_nanoseconds = 0;    ///< its useful FLOPs at the stated peak: its share of the MFU
-    std::int64_t executed_nanoseconds = 0;  ///< all that it executes, at the peaks of its precisions
-    double share = 0;                       ///< of the step's time
-    double mfu = 0;                         ///< its own: useful FLOPs at the peaks of its precisions ÷ its time
-    double kernel_rate = 0;                 ///< the same of all that it executes
+    bool is_timed = true;  ///< false for the line of the remaining time that nobody timed, with waits and idle GPUs
+    std::int64_t gpu_nanoseconds = 0;       ///< measured time, over all GPUs
+    std::int64_t useful_nanoseconds = 0;    ///< time of the useful FLOPs at the stated peak: adds to the MFU
+    std::int64_t executed_nanoseconds = 0;  ///< time of the executed FLOPs, each at the peak of its precision
+    double share = 0;                       ///< fraction of the step's time
+    double mfu = 0;  ///< (time of the line's useful FLOPs at the peak of its precision) ÷ (measured time of the line)
+    double kernel_rate = 0;  ///< like `mfu`, for the executed FLOPs
 
-    /// The time that it takes from the MFU: `besides` and `below` together.
+    /// Returns the nanoseconds that the line takes from the MFU: `not_useful()` + `below_peak()`.
     [[nodiscard]] std::int64_t lost() const { return gpu_nanoseconds - useful_nanoseconds; }
-    /// The time of executed work that is not useful (padding, recompute, …), and the difference of the peaks; below 0
-    /// where its own is higher.
-    [[nodiscard]] std::int64_t besides() const { return executed_nanoseconds - useful_nanoseconds; }
-    /// The time that kernels take beyond their peak, and waits.
-    [[nodiscard]] std::int64_t below() const { return gpu_nanoseconds - executed_nanoseconds; }
+    /// Returns the nanoseconds of executed work that is not useful (padding, recompute, …), plus the change in time if
+    /// the line's precision has another peak than the stated one. Negative if its peak is higher.
+    [[nodiscard]] std::int64_t not_useful() const { return executed_nanoseconds - useful_nanoseconds; }
+    /// Returns the nanoseconds that kernels take beyond the time at their peak. Waits are included.
+    [[nodiscard]] std::int64_t below_peak() const { return gpu_nanoseconds - executed_nanoseconds; }
 };
 
-/// A step's time by component: what each made of its own time, and how many points of the MFU it costs.
+/// A step's time by component. Shows the MFU of each component, and how many points of the step's MFU it costs.
 ///
-/// With T the step's time over all GPUs, t that of a line and u its useful FLOPs ÷ the stated peak, the line costs
-/// (t − u) ÷ T. The lines are all of T and their u the whole useful work, so that the points of all of them are
-/// 1 − MFU: exactly, since each line's integers are differences of rounded sums.
+/// T is the step's time over all GPUs, t the time of a line, and u the line's useful FLOPs ÷ the stated peak. The line
+/// costs (t − u) ÷ T. The times t add up to T and the times u to the time of all useful work, so the costs add up to 1
+/// − MFU. The sum is exact, because the integers of each line are differences of rounded sums.
 class component_waterfall {
   public:
-    component_waterfall(const step_account& account, std::span<const timed_part> times)
-        : whole_(account), account_(account) {
-        const std::uint64_t idle = account.idle_gpus.value_or(0);
-        working_ = static_cast<std::int64_t>(account.step.gpus - idle);
+    component_waterfall(const time_breakdown& timed, std::span<const timed_part> times) : whole_(timed), timed_(timed) {
+        const std::uint64_t idle = timed.idle_gpus.value_or(0);
+        working_ = static_cast<std::int64_t>(timed.step.gpus - idle);
         for (const waterfall_line& line : whole_.lines()) {
             total_ += line.gpu_nanoseconds;
         }
-        std::vector<timed_part> all(times.begin(), times.end());
-        for (const time_apart& time : account.apart) {
+        std::vector<timed_part> parts(times.begin(), times.end());
+        for (const time_apart& time : timed.apart) {
             if (time.seconds != 0) {
-                all.push_back({.name = time.name, .seconds = time.seconds});
+                parts.push_back({.name = time.name, .seconds = time.seconds});
             }
         }
         list_components();
-        require(all);
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            add(all[i], i);
+        require(parts);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            add(parts[i], i);
         }
         add_rest();
     }
 
-    /// The lines: times in the order given, then those apart of the account; the last is all that nobody timed.
+    /// Returns the lines: first the times that were passed, in their order, then those of `time_breakdown::apart`, then
+    /// the remaining time that nobody timed.
     [[nodiscard]] std::span<const component_line> lines() const { return lines_; }
-    /// The waterfall of the whole step, from the peak to its MFU.
+    /// Returns the waterfall of the whole step.
     [[nodiscard]] const waterfall& whole() const { return whole_; }
-    /// The nanoseconds of the step over all GPUs, which the lines add up to.
+    /// Returns the nanoseconds of the step over all GPUs: the sum of the lines.
     [[nodiscard]] std::int64_t gpu_nanoseconds() const { return total_; }
-    /// Nanoseconds over all GPUs as points of the MFU: 41.2 is 41.2 % of the peak.
+    /// Converts nanoseconds over all GPUs to points of the MFU. 41.2 points are 41.2 % of the peak.
     [[nodiscard]] double points(std::int64_t gpu_nanoseconds) const {
         return 100 * static_cast<double>(gpu_nanoseconds) / static_cast<double>(total_);
     }
 
   private:
-    /// A component of the work, and which of its passes have a time.
+    /// A component of the work, and whether a measured time covers its forward and backward passes.
     struct worked_component {
         std::string name;
         bool forward_timed = false;
@@ -105,12 +106,12 @@ class component_waterfall {
     };
     struct work {
         flops useful{};
-        double own_seconds = 0;       ///< useful, at the peaks of its precisions
-        double executed_seconds = 0;  ///< likewise
+        double own_seconds = 0;       ///< time of the useful FLOPs, each at the peak of its precision
+        double executed_seconds = 0;  ///< time of the executed FLOPs, each at the peak of its precision
     };
 
     [[nodiscard]] const std::vector<work_at_peak>& executed() const {
-        return account_.repeated ? *account_.repeated : account_.work;
+        return timed_.repeated ? *timed_.repeated : timed_.work;
     }
 
     void list_components() {
@@ -125,10 +126,10 @@ class component_waterfall {
                 }
             }
         };
-        put(account_.work);
+        put(timed_.work);
         put(executed());
-        if (account_.masked_tiles) {
-            put(*account_.masked_tiles);
+        if (timed_.masked_tiles) {
+            put(*timed_.masked_tiles);
         }
     }
 
@@ -136,21 +137,22 @@ class component_waterfall {
         double sum = 0;
         for (std::size_t i = 0; i < times.size(); ++i) {
             const timed_part& part = times[i];
-            if (!(part.seconds >= 0) || !(part.seconds <= account_.step.seconds * (1 + 1e-9))) {
+            if (!(part.seconds >= 0) || !(part.seconds <= timed_.step.seconds * (1 + 1e-9))) {
                 detail::refuse(indexed("times", i),
-                               {"\"", part.name, "\" must be from 0 to the ", decimal(account_.step.seconds),
+                               {"\"", part.name, "\" must be from 0 to the ", decimal(timed_.step.seconds),
                                 " s of the step, got ", std::to_string(part.seconds)});
             }
             for (std::size_t j = 0; j < i; ++j) {
                 if (times[j].name == part.name && times[j].timed == part.timed) {
-                    detail::refuse(indexed("times", i), {"\"", part.name, "\" has two times"});
+                    detail::refuse(indexed("times", i),
+                                   {"\"", part.name, "\" has two times: give one time for each name and pass"});
                 }
             }
             sum += part.seconds;
         }
-        if (sum > account_.step.seconds * (1 + 1e-9)) {
-            detail::refuse("times", {"are ", decimal(sum), " s together, and the step ", decimal(account_.step.seconds),
-                                     ": some of them overlap, or are of another step"});
+        if (sum > timed_.step.seconds * (1 + 1e-9)) {
+            detail::refuse("times", {"add up to ", decimal(sum), " s, more than the step's ",
+                                     decimal(timed_.step.seconds), " s: give times of one step that do not overlap"});
         }
     }
 
@@ -162,7 +164,7 @@ class component_waterfall {
             for (worked_component& known : worked_) {
                 if (matches(pattern, known.name)) {
                     found = true;
-                    take(known, part.timed, index);
+                    mark_timed(known, part.timed, index);
                     line.components.push_back(known.name);
                     add_work(sum, known.name, part.timed);
                 }
@@ -176,10 +178,11 @@ class component_waterfall {
         }
         const double measured = part.seconds * static_cast<double>(working_);
         if (sum.executed_seconds > measured * (1 + 1e-9) + 1e-9) {
-            detail::refuse(indexed("times", index),
-                           {"\"", part.name, "\" needs ", decimal(sum.executed_seconds / static_cast<double>(working_)),
-                            " s of each GPU at its peak, and took ", decimal(part.seconds),
-                            " s: a time, a peak or a number of GPUs is wrong, or its components ran in another part"});
+            detail::refuse(
+                indexed("times", index),
+                {"\"", part.name, "\" needs ", decimal(sum.executed_seconds / static_cast<double>(working_)),
+                 " s of each GPU at its peak, and took ", decimal(part.seconds),
+                 " s: check the time, the peak and the number of GPUs, and that its components ran in this part"});
         }
         seconds_ += part.seconds;
         put(std::move(line), sum, std::min(total_, std::int64_t{std::llround(seconds_ * 1e9)} * working_));
@@ -208,18 +211,20 @@ class component_waterfall {
                 append_item(untimed, name);
             }
             detail::refuse("times",
-                           {"leave ", decimal(left / static_cast<double>(working_)), " s of each GPU, and ", untimed,
-                            " need ", decimal(sum.executed_seconds / static_cast<double>(working_)),
-                            " s at their peak: a time is too long, or they ran in a part that does not say so"});
+                           {"leave ", decimal(left / static_cast<double>(working_)),
+                            " s of each GPU for components without a time, but these (", untimed, ") need ",
+                            decimal(sum.executed_seconds / static_cast<double>(working_)),
+                            " s at their peak: shorten a time, or list these components in the part that ran them"});
         }
         put(std::move(line), sum, total_);
     }
 
-    void take(worked_component& known, counted_passes timed, std::size_t index) const {
+    void mark_timed(worked_component& known, counted_passes timed, std::size_t index) const {
         const bool forward = timed != counted_passes::backward;
         const bool backward = timed != counted_passes::forward;
         if ((forward && known.forward_timed) || (backward && known.backward_timed)) {
-            detail::refuse(indexed("times", index), {"\"", known.name, "\" has two times"});
+            detail::refuse(indexed("times", index),
+                           {"\"", known.name, "\" has two times: list the component in one part only"});
         }
         known.forward_timed = known.forward_timed || forward;
         known.backward_timed = known.backward_timed || backward;
@@ -235,7 +240,7 @@ class component_waterfall {
                 }
             }
         };
-        each(account_.work, [&](const component_flops& component, double peak) {
+        each(timed_.work, [&](const component_flops& component, double peak) {
             const flops useful = detail::work_of(component, view::useful, timed);
             sum.useful += useful;
             sum.own_seconds += to_double(useful) / 1e12 / peak;
@@ -244,18 +249,18 @@ class component_waterfall {
             sum.executed_seconds += to_double(detail::work_of(component, view::executed, timed)) / 1e12 / peak;
         };
         each(executed(), run);
-        if (account_.masked_tiles) {
-            each(*account_.masked_tiles, run);
+        if (timed_.masked_tiles) {
+            each(*timed_.masked_tiles, run);
         }
     }
 
-    /// Each integer is the difference of two rounded sums, up to the line and with it.
+    /// Appends a line. Each of its integers is the difference of two rounded sums: with the line and without it.
     void put(component_line line, const work& sum, std::int64_t until) {
         line.gpu_nanoseconds = until - time_;
         time_ = until;
         useful_ += sum.useful;
         const std::int64_t useful =
-            std::llround(detail::divide(to_double(useful_) / 1e12, account_.step.peak_tflops, "peak_tflops") * 1e9);
+            std::llround(detail::divide(to_double(useful_) / 1e12, timed_.step.peak_tflops, "peak_tflops") * 1e9);
         line.useful_nanoseconds = useful - useful_time_;
         useful_time_ = useful;
         executed_ += sum.executed_seconds;
@@ -271,7 +276,7 @@ class component_waterfall {
 
     [[noreturn]] void refuse_unknown(std::size_t index, const timed_part& part, std::string_view pattern) const {
         detail::refuse(indexed("times", index),
-                       {"\"", part.name, "\" is of \"", pattern, "\", and the work has none: ", names()});
+                       {"\"", part.name, "\" lists the component \"", pattern, "\", but the work has only: ", names()});
     }
     [[nodiscard]] std::string names() const {
         std::string known;
@@ -283,7 +288,7 @@ class component_waterfall {
     static std::string decimal(double value) { return detail::fixed_decimal(value, 6); }
 
     waterfall whole_;
-    step_account account_;
+    time_breakdown timed_;
     std::vector<worked_component> worked_;
     std::vector<component_line> lines_;
     std::int64_t total_ = 0;

@@ -7,34 +7,36 @@
 #include <span>
 #include <vector>
 
-#include <floptally/batch/adds_batches.hpp>
 #include <floptally/batch/batch_sums.hpp>
+#include <floptally/batch/formats.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/count/breakdown.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/model_part.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/rules/statistic.hpp>
-#include <floptally/rules/tile_bound.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask_set.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/tile_bound.hpp>
 #include <floptally/step/mixed_precision.hpp>
 
 /// @file
-/// FLOPs of attention kernels on pairs that no mask lets through.
+/// Counts the FLOPs that attention kernels spend on masked pairs of query and key.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The block of queries by keys that an attention kernel computes at once.
+/// The tile of an attention kernel: the queries and keys that it processes at once.
 struct attention_tile {
-    std::uint64_t rows = 128;
+    std::uint64_t rows = 128;  ///< number of queries; the next member is the number of keys
     std::uint64_t keys = 128;
 };
 
-/// The FLOPs that attention kernels run besides, on pairs that no mask lets through: a tile with an attended pair is
-/// computed whole (`executed_pairs`). It takes the batch as a tally does, and looks at the slot of each sequence of the
-/// text; attention over images and sound is left out. A mask whose keys the data choose has no tiles: an error.
+/// Counts the FLOPs that attention kernels spend on masked pairs. A kernel computes every pair of a tile that has at
+/// least one attended pair (`executed_pairs`).
+///
+/// Add batches as to a tally. Of each text sequence, the whole slot counts. Attention over images and sound is left
+/// out. Throws `error` for a mask whose keys depend on the data, since its tiles are unknown.
 class masked_tiles : public adds_batches<masked_tiles> {
   public:
     masked_tiles(std::span<const model_part> parts, const attention_tile& tile)
@@ -42,16 +44,16 @@ class masked_tiles : public adds_batches<masked_tiles> {
         require_positive(tile.rows, "tile");
         require_positive(tile.keys, "tile");
         for (const model_part& part : parts_) {
-            for (const cost_row& row : part.cost.rows()) {
-                if (is_of_text(row)) {
-                    masks_.find_or_add(part.cost.masks()[row.mask], "masks");
+            for (const cost_entry& entry : part.cost.entries()) {
+                if (is_of_text(entry)) {
+                    masks_.find_or_add(part.cost.masks()[entry.mask], "masks");
                 }
             }
         }
         seen_.resize(masks_.size());
     }
 
-    /// As `tally::add`; a batch that is refused adds nothing.
+    /// Adds a batch, as `tally::add` does. If the call throws, it adds nothing.
     template <batch_source Source>
     void add(const Source& source) {
         seen_.add(source, [this](const sequence& slot, std::size_t i) {
@@ -59,34 +61,35 @@ class masked_tiles : public adds_batches<masked_tiles> {
         });
     }
 
-    /// Another batch of the same model and tile.
+    /// Adds the batches of another object with the same model and tile.
     masked_tiles& operator+=(const masked_tiles& other) {
         seen_ += other.seen_;
         return *this;
     }
-    /// Counts nothing again.
+    /// Removes every batch.
     void clear() { seen_.clear(); }
 
-    /// The batch as it was added.
+    /// Returns the tally of the added batches.
     [[nodiscard]] const tally& total() const { return seen_.batch(); }
-    /// The masks of the model, which a batch is counted under.
+    /// Returns the masks of the model's attention over text.
     [[nodiscard]] const mask_set& masks() const { return seen_.batch().masks(); }
 
-    /// FLOPs of the pairs that are computed in vain, by component, all of them executed only: in each pass as many a
-    /// pair as the plan executes for an attended one.
+    /// Returns the FLOPs of the masked pairs by component. All of them are executed and none useful. In each pass a
+    /// masked pair costs as much as the plan executes for an attended one.
     [[nodiscard]] breakdown work(const training_plan& plan = {}) const {
         breakdown sum;
-        each_mask([&](std::uint64_t masked, std::uint64_t pairs, const std::vector<model_part>& parts) {
+        for_each_mask([&](std::uint64_t masked, std::uint64_t pairs, const std::vector<model_part>& parts) {
             sum += of_masked(flop_counter(parts, conventions::exact, plan).evaluate(seen_.batch()), pairs, masked);
         });
         return sum;
     }
 
-    /// Those FLOPs by the peak that they run at, lowest first: an attended pair's, by these settings.
+    /// Returns the FLOPs of the masked pairs, grouped by the peak that they run at, lowest peak first. The arguments
+    /// give the precision of each product.
     [[nodiscard]] std::vector<work_at_peak> by_peak(const training_plan& plan, double peak_tflops,
                                                     const std::vector<precision_setting>& settings) const {
         std::map<double, breakdown> work_at;
-        each_mask([&](std::uint64_t masked, std::uint64_t pairs, const std::vector<model_part>& parts) {
+        for_each_mask([&](std::uint64_t masked, std::uint64_t pairs, const std::vector<model_part>& parts) {
             const flop_counter whole(parts, conventions::exact, plan);
             const mixed_precision precisions(whole, parts, plan, settings, peak_tflops);
             for (const work_at_peak& piece : precisions.by_peak(seen_.batch())) {
@@ -95,21 +98,22 @@ class masked_tiles : public adds_batches<masked_tiles> {
         });
         std::vector<work_at_peak> list;
         list.reserve(work_at.size());
-        for (const auto& [peak, in_vain_there] : work_at) {
-            list.push_back({in_vain_there, peak});
+        for (const auto& [peak, masked_work] : work_at) {
+            list.push_back({masked_work, peak});
         }
         return list;
     }
 
   private:
-    static bool is_of_text(const cost_row& row) {
-        return row.what == statistic::pairs && row.in == modality::text &&
-               (row.kind == term::scores || row.kind == term::values);
+    static bool is_of_text(const cost_entry& entry) {
+        return entry.what == accumulator::pairs && entry.in == modality::text &&
+               (entry.kind == term::scores || entry.kind == term::values);
     }
 
-    /// Calls `each(masked pairs, attended pairs, parts of which nothing counts but the attention under that mask)`.
+    /// Calls `each(masked pairs, attended pairs, parts)` for each mask. In `parts` only the attention under that mask
+    /// costs anything.
     template <class Each>
-    void each_mask(Each each) const {
+    void for_each_mask(Each each) const {
         for (std::size_t i = 0; i < masks_.size(); ++i) {
             const std::uint64_t masked = seen_.sums()[i];
             const std::uint64_t pairs = seen_.batch().pairs(view::padded, masks_[i]);
@@ -119,35 +123,36 @@ class masked_tiles : public adds_batches<masked_tiles> {
         }
     }
 
-    /// The work of masked pairs, from that of attended ones.
+    /// Returns the work of `masked` pairs. `attended` is the work of `pairs` attended pairs.
     [[nodiscard]] static breakdown of_masked(const breakdown& attended, std::uint64_t pairs, std::uint64_t masked) {
-        breakdown more;
+        breakdown wasted;
         for (const component_flops& component : attended.components()) {
-            component_flops& own = more.append(component.name);
+            component_flops& own = wasted.append(component.name);
             for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
                 own.executed_more[static_cast<std::size_t>(during)] =
                     in_vain(component.get(view::executed, during), pairs, masked);
             }
             own.recomputed_forward = in_vain(component.get(view::executed, phase::recompute), pairs, masked);
         }
-        return more;
+        return wasted;
     }
 
-    /// FLOPs are a whole number a pair.
+    /// Returns the FLOPs of `masked` pairs. The division is exact, because each pair has the same whole number of
+    /// FLOPs.
     static uint128 in_vain(flops attended, std::uint64_t pairs, std::uint64_t masked) {
         return (masked * flops{attended.value() / pairs}).value();
     }
 
-    /// The parts in their places, of which nothing counts but the attention under one mask.
-    [[nodiscard]] std::vector<model_part> only(const rule& mask) const {
+    /// Returns the model's parts with the cost of everything but the attention under one mask set to 0.
+    [[nodiscard]] std::vector<model_part> only(const statistic& mask) const {
         std::vector<model_part> chosen = parts_;
         for (model_part& part : chosen) {
             const cost whole = part.cost;
-            part.cost = whole.with_rows([&](cost_row row) {
-                if (!is_of_text(row) || !(whole.masks()[row.mask] == mask)) {
-                    row.useful = row.padded = 0;
+            part.cost = whole.with_entries([&](cost_entry entry) {
+                if (!is_of_text(entry) || !(whole.masks()[entry.mask] == mask)) {
+                    entry.useful = entry.padded = 0;
                 }
-                return row;
+                return entry;
             });
         }
         return chosen;
@@ -156,7 +161,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
     std::vector<model_part> parts_;
     attention_tile tile_;
     mask_set masks_;
-    detail::batch_sums seen_;  ///< with the masked pairs of each mask
+    detail::batch_sums seen_;  ///< the added batches, and the number of masked pairs under each mask
 };
 
 }  // namespace floptally

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,20 +11,21 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `module_map`: which component runs under which module, operator or kernel of a trace.
+/// Maps modules, operators and kernels in a trace to components of the work.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The name of what runs under some spans of a trace. `pattern` has a `*` for any run of characters and is of
+/// The name of the component that runs in matching spans of a trace. `*` in a pattern matches any run of characters. A
+/// pattern has one of three forms:
 ///
-///     a path        "*.self_attn.q_proj", "*Attention/Linear": spans around it, from outside, apart by "/":
-///                   modules as a profiler names them ("LlamaAttention", without their number), and
-///                   `record_function`s as they are
+///     a path        "*.self_attn.q_proj", "*Attention/Linear": the nested spans from the outermost on, joined by "/".
+///                   Modules have their class name without a number ("LlamaAttention"), `record_function` spans
+///                   their full name
 ///     "op:NAME"     an operator, "op:aten::scaled_dot_product_attention*"
 ///     "kernel:NAME" a kernel of a GPU, "kernel:nccl*"
 ///
-/// `part` is a component, or several with a "+" between them where spans do not tell them apart; any other name is time
-/// that is no counted work.
+/// `part` is a component, or several joined by "+" if spans do not tell them apart. Any other name is time without
+/// counted work.
 struct module_pattern {
     std::string pattern;
     std::string part;
@@ -33,7 +33,7 @@ struct module_pattern {
 
 namespace detail {
 
-/// `*` is any run of characters, also an empty one.
+/// Returns true if the whole text matches the pattern. `*` matches any run of characters, also an empty one.
 [[nodiscard]] constexpr bool matches_stars(std::string_view pattern, std::string_view text) {
     std::size_t at = 0;
     std::size_t in = 0;
@@ -56,18 +56,18 @@ namespace detail {
     return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-/// "op:" or "kernel:", of a span and of a pattern; empty of a path.
+/// Returns the prefix "op:" or "kernel:" if a span or a pattern begins with it. Empty if it is a path.
 [[nodiscard]] constexpr std::string_view kind_of_span(std::string_view span) {
     return span.starts_with("op:") ? "op:" : span.starts_with("kernel:") ? "kernel:" : "";
 }
 
 struct module_names {
     std::string_view part;
-    std::string_view patterns;  ///< apart by blanks
+    std::string_view patterns;  ///< patterns, separated by blanks
 };
 
-/// By the names of attributes, as `record_function` has them, and by classes, as a profiler has them. What is inside a
-/// span and fits no pattern is of that span.
+/// Common names of modules: attributes, as `record_function` spans have them, and classes, as a profiler records them.
+/// A nested span that matches no pattern belongs to the span around it.
 inline constexpr module_names usual_modules[] = {
     {"optimizer", "*Optimizer.step#* *Optimizer.zero_grad#*"},
     {"data loading", "*enumerate(DataLoader)#*"},
@@ -105,17 +105,18 @@ inline constexpr module_names usual_modules[] = {
 
 }  // namespace detail
 
-/// The parts that run under spans of a trace, by patterns in order: of those that fit a span the first one holds.
+/// Maps spans of a trace to parts of the work. The first pattern that matches a span gives the part.
 class module_map {
   public:
-    /// `own` stand before the usual names of modules, and replace them where they fit.
+    /// Creates a map. The patterns in `own` come before the usual names and so override them.
     explicit module_map(std::vector<module_pattern> own = {}) : patterns_(std::move(own)) {
         for (std::size_t i = 0; i < patterns_.size(); ++i) {
             if (patterns_[i].pattern.empty() || patterns_[i].part.empty()) {
-                throw error(indexed("modules", i), "must have a pattern and the name of what runs there");
+                throw error(indexed("modules", i),
+                            "has an empty pattern or name: give a pattern and the component that runs there");
             }
         }
-        own_ = patterns_.size();
+        own_count_ = patterns_.size();
         for (const detail::module_names& usual : detail::usual_modules) {
             std::string_view patterns = usual.patterns;
             while (!patterns.empty()) {
@@ -126,28 +127,25 @@ class module_map {
         }
     }
 
-    /// The part that runs under a path, "op:NAME" or "kernel:NAME"; empty where no pattern fits. Usual names under a
-    /// path with "vision", "visual" or "audio" in it are those of that tower: "vision.mlp".
+    /// Returns the part for a span: a path, "op:NAME" or "kernel:NAME". Empty if no pattern matches. If a path contains
+    /// "vision", "visual" or "audio", a usual name gets that tower as its prefix: "vision.mlp".
     [[nodiscard]] std::string part_of(std::string_view span) const {
         const std::string_view kind = detail::kind_of_span(span);
         for (std::size_t i = 0; i < patterns_.size(); ++i) {
             if (detail::kind_of_span(patterns_[i].pattern) == kind &&
                 detail::matches_stars(patterns_[i].pattern, span)) {
-                return i < own_ ? patterns_[i].part : in_tower(patterns_[i].part, span);
+                return i < own_count_ ? patterns_[i].part : in_tower(patterns_[i].part, span);
             }
         }
         return {};
     }
-
-    /// All patterns in order, the usual ones last.
-    [[nodiscard]] std::span<const module_pattern> patterns() const { return patterns_; }
 
   private:
     [[nodiscard]] static std::string in_tower(const std::string& part, std::string_view span) {
         const auto has = [span](std::string_view word) { return span.find(word) != std::string_view::npos; };
         const bool vision = has("vision") || has("Vision") || has("visual") || has("Visual");
         const bool audio = has("audio") || has("Audio");
-        if (part.find(' ') != std::string::npos || vision == audio) {  // no tower, or none that is told apart
+        if (part.find(' ') != std::string::npos || vision == audio) {  // the path names no tower, or more than one
             return part;
         }
         const std::string tower = vision ? "vision." : "audio.";
@@ -160,10 +158,11 @@ class module_map {
     }
 
     std::vector<module_pattern> patterns_;
-    std::size_t own_ = 0;
+    std::size_t own_count_ = 0;
 };
 
-/// A map from its text, "*.mixer=mamba,*.attn/Linear=attention.qkv+attention.output".
+/// Parses a map from text: "*.mixer=mamba,*.attn/Linear=attention.qkv+attention.output". Throws `error` if an item is
+/// not of the form PATTERN=NAME.
 [[nodiscard]] inline module_map module_map_named(std::string_view text) {
     std::vector<module_pattern> patterns;
     for (std::size_t first = 0; first <= text.size();) {
@@ -172,7 +171,7 @@ class module_map {
         const std::size_t equals = item.rfind('=');
         if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size()) {
             detail::refuse(indexed("modules", patterns.size()),
-                           {"must be PATTERN=NAME, apart by commas, got \"", item, "\""});
+                           {"must be PATTERN=NAME, items separated by commas, got \"", item, "\""});
         }
         patterns.push_back({std::string(item.substr(0, equals)), std::string(item.substr(equals + 1))});
         first = end + 1;

@@ -14,7 +14,7 @@
 
 #include <floptally/count/breakdown.hpp>
 #include <floptally/parallel/rank_times.hpp>
-#include <floptally/step/step_account.hpp>
+#include <floptally/step/time_breakdown.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
@@ -24,34 +24,38 @@
 #include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
-/// Traces of several ranks as one account: stragglers, waiting inside communication, overlap.
+/// Joins the traces of several ranks into one step: stragglers, waiting inside communication, overlap.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The operation of a kernel of communication and its ranks: its partners on other ranks have the same.
-[[nodiscard]] inline std::string operation_of(const trace& of, const trace_event& kernel) {
-    std::string operation = of.names[kernel.collective == 0 ? kernel.name : kernel.collective - 1];
-    if (const std::size_t own = operation.find('?');
-        operation.starts_with(between_two) && of.rank && own != std::string::npos) {
-        operation.replace(own, 1, std::to_string(*of.rank));
+/// Returns a text for the operation of a communication kernel and its ranks. The kernels of the same operation on other
+/// ranks have the same text.
+[[nodiscard]] inline std::string operation_of(const trace& recorded, const trace_event& kernel) {
+    std::string operation = recorded.names[kernel.collective == 0 ? kernel.name : kernel.collective - 1];
+    if (const std::size_t placeholder = operation.find('?');
+        operation.starts_with(between_two) && recorded.rank && placeholder != std::string::npos) {
+        operation.replace(placeholder, 1, std::to_string(*recorded.rank));
     }
     return operation;
 }
 
 }  // namespace detail
 
-/// Says of each kernel of communication how long it waits: a collective ends on all ranks together, so that the rank
-/// that came last has its transfer alone, and the others have waited for it; so do a send and its receive, where the
-/// traces say their ranks. The n-th kernel of an operation in a group is the same one on each rank; no clocks are
-/// compared. Returns the kernels that have no partner on another rank.
+/// Sets for each communication kernel how long it waits for other ranks (`trace_event::waiting`). Returns the number of
+/// kernels for which no kernel of the same operation is found on another rank.
+///
+/// A collective ends on all ranks at the same time. The last rank to arrive spends only the transfer time, and the
+/// others have waited for it. A send and its receive are treated in the same way if the traces name their ranks. The
+/// n-th kernel of an operation in a group is taken for the same operation on each rank. Clocks of different ranks are
+/// not compared.
 inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modules = module_map{}) {
     std::map<std::string, std::vector<std::vector<trace_event*>>> operations;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         std::map<std::uint32_t, bool> communicates;
         for (trace_event& event : ranks[rank].events) {
-            if (event.what != trace_kind::kernel) {
+            if (event.kind != trace_kind::kernel) {
                 continue;
             }
             const auto [known, is_new] = communicates.emplace(event.name, false);
@@ -72,27 +76,28 @@ inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modu
         std::size_t count = 0;
         std::size_t partners = 0;
         bool is_alike = true;
-        for (std::vector<trace_event*>& own : of_ranks) {
-            std::stable_sort(own.begin(), own.end(),
+        for (std::vector<trace_event*>& rank_kernels : of_ranks) {
+            std::stable_sort(rank_kernels.begin(), rank_kernels.end(),
                              [](const trace_event* a, const trace_event* b) { return a->begin < b->begin; });
-            is_alike = is_alike && (own.empty() || count == 0 || own.size() == count);
-            count = std::max(count, own.size());
-            partners += own.empty() ? 0 : 1;
+            is_alike = is_alike && (rank_kernels.empty() || count == 0 || rank_kernels.size() == count);
+            count = std::max(count, rank_kernels.size());
+            partners += rank_kernels.empty() ? 0U : 1U;
         }
         if (partners < 2 || !is_alike) {
-            for (const std::vector<trace_event*>& own : of_ranks) {
-                alone += own.size();
+            for (const std::vector<trace_event*>& rank_kernels : of_ranks) {
+                alone += rank_kernels.size();
             }
             continue;
         }
         for (std::size_t i = 0; i < count; ++i) {
             std::int64_t transfer = INT64_MAX;
-            for (const std::vector<trace_event*>& own : of_ranks) {
-                transfer = own.empty() ? transfer : std::min(transfer, own[i]->end - own[i]->begin);
+            for (const std::vector<trace_event*>& rank_kernels : of_ranks) {
+                transfer =
+                    rank_kernels.empty() ? transfer : std::min(transfer, rank_kernels[i]->end - rank_kernels[i]->begin);
             }
-            for (const std::vector<trace_event*>& own : of_ranks) {
-                if (!own.empty()) {
-                    own[i]->waiting = own[i]->end - own[i]->begin - transfer;
+            for (const std::vector<trace_event*>& rank_kernels : of_ranks) {
+                if (!rank_kernels.empty()) {
+                    rank_kernels[i]->waiting = rank_kernels[i]->end - rank_kernels[i]->begin - transfer;
                 }
             }
         }
@@ -100,54 +105,56 @@ inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modu
     return alone;
 }
 
-/// A rank's step, in seconds of one device.
+/// The step of one rank, in seconds of one GPU.
 struct rank_line {
     double seconds = 0;
-    double computing = 0;  ///< kernels of counted work, and those that no pattern knows
-    double besides = 0;    ///< the optimizer, data, element-wise kernels
-    double transfer = 0;   ///< communication that no computation hides, without waiting
-    double waiting = 0;    ///< for other ranks, inside communication that nothing hides
-    double idle = 0;       ///< no kernel runs
-    double hidden = 0;     ///< communication beside computation, which costs no time of its own
+    double computing = 0;  ///< kernels of counted work, and kernels that match no pattern
+    double other = 0;      ///< optimizer, data loading, element-wise kernels
+    double transfer = 0;   ///< communication that overlaps with no computation, without waiting for other ranks
+    double waiting = 0;    ///< waiting for other ranks, inside communication that overlaps with no computation
+    double idle = 0;       ///< time in which no kernel runs
+    double hidden = 0;     ///< communication that overlaps with computation; it adds no time to the step
 };
 
-/// The account of a step as traces say it.
+/// The part of a step's time breakdown that traces measure.
 struct traced_step {
-    std::vector<time_apart> apart{};    ///< times that are no work of counted kernels
-    std::optional<rank_times> ranks{};  ///< where waiting is told from transfer
+    std::vector<time_apart> apart{};    ///< times without counted work (communication, optimizer, …)
+    std::optional<rank_times> ranks{};  ///< computing times of the ranks; empty if waiting cannot be told from transfer
 };
 
-/// The account with what traces say of it and nobody else did. A time that a job of one GPU implies is not measured.
-[[nodiscard]] inline step_account with_traces(step_account account, const traced_step& traced) {
-    std::erase_if(account.apart, [](const time_apart& time) { return time.assumed != "measured"; });
-    const std::vector<time_apart> given = account.apart;
+/// Completes a time breakdown with times from traces. A time that was measured in another way takes precedence. A time
+/// that was only assumed, because the job has one GPU, does not.
+[[nodiscard]] inline time_breakdown with_traces(time_breakdown timed, const traced_step& traced) {
+    std::erase_if(timed.apart, [](const time_apart& time) { return time.assumed != "measured"; });
+    const std::vector<time_apart> measured = timed.apart;
     for (const time_apart& time : traced.apart) {
-        if (std::none_of(given.begin(), given.end(), [&time](const time_apart& other) {
+        if (std::none_of(measured.begin(), measured.end(), [&time](const time_apart& other) {
                 return detail::step_of(kind_of(other)) == detail::step_of(kind_of(time));
             })) {
-            account.apart.push_back(time);
+            timed.apart.push_back(time);
         }
     }
-    account = with_one_gpu_said(std::move(account));
-    account.ranks = account.ranks ? account.ranks : traced.ranks;
-    return account;
+    timed = with_one_gpu_defaults(std::move(timed));
+    timed.ranks = timed.ranks ? timed.ranks : traced.ranks;
+    return timed;
 }
 
-/// The account without the kinds of time that traces have, whose parts have lines of their own by component.
-[[nodiscard]] inline step_account without_traced(step_account account, const traced_step& traced) {
-    std::erase_if(account.apart, [&traced](const time_apart& time) {
+/// Removes from a time breakdown the kinds of time that the traces measure, because the table by component lists them
+/// itself.
+[[nodiscard]] inline time_breakdown without_traced(time_breakdown timed, const traced_step& traced) {
+    std::erase_if(timed.apart, [&traced](const time_apart& time) {
         return std::any_of(traced.apart.begin(), traced.apart.end(),
                            [&time](const time_apart& other) { return kind_of(time) == kind_of(other); });
     });
-    return account;
+    return timed;
 }
 
-/// The step of several ranks from a trace of each: means over the ranks, and each rank's own.
+/// A step of several ranks, from one trace for each rank: means over the ranks, and the step of each rank.
 class rank_traces {
   public:
     rank_traces(std::vector<trace> ranks, const module_map& modules = module_map{}) {
         if (ranks.empty()) {
-            throw error("trace", "needs one of at least one rank");
+            throw error("trace", "is missing: give the trace of at least one rank");
         }
         const std::uint64_t alone = ranks.size() == 1 ? 0 : tell_waiting(ranks, modules);
         for (const trace& rank : ranks) {
@@ -155,7 +162,9 @@ class rank_traces {
         }
         for (std::size_t rank = 0; rank < times_.size(); ++rank) {
             if (times_[rank].on_gpu() != times_.front().on_gpu()) {
-                detail::refuse(indexed("trace", rank), {"has kernels of a GPU where another has none"});
+                detail::refuse(
+                    indexed("trace", rank),
+                    {"and trace[0] differ: one has kernels of a GPU, the other has none; give traces of one kind"});
             }
             for (const std::string& note : times_[rank].notes()) {
                 notes_.push_back(times_.size() == 1 ? note : detail::text_of({"trace ", rank, ": ", note}));
@@ -163,19 +172,19 @@ class rank_traces {
         }
         if (alone != 0) {
             notes_.push_back(detail::text_of(
-                {"kernels of communication that no other trace has, whose waiting is not told: ", alone}));
+                {"kernels of communication that no other trace has, so that their waiting is unknown: ", alone}));
         }
         is_told_ = ranks.size() > 1 && alone == 0;
     }
 
     [[nodiscard]] std::span<const trace_times> ranks() const { return times_; }
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
-    /// The time of a step, the mean of the ranks.
+    /// Returns the seconds of a step, as the mean over the ranks.
     [[nodiscard]] double seconds() const {
         return mean([](const trace_times& rank) { return rank.seconds(); });
     }
 
-    /// Each rank's step.
+    /// Returns the step of each rank.
     [[nodiscard]] std::vector<rank_line> lines(const breakdown& work) const {
         std::vector<rank_line> lines;
         for (const trace_times& rank : times_) {
@@ -183,16 +192,16 @@ class rank_traces {
             for (const time_apart& time : rank.apart(work)) {
                 (time.kind == apart_kind::communication || time.kind == apart_kind::transfer ? line.transfer
                  : time.kind == apart_kind::launches                                         ? line.idle
-                                                     : line.besides) += time.seconds;
+                                                     : line.other) += time.seconds;
             }
-            line.computing = std::max(0.0, line.seconds - line.transfer - line.idle - line.besides - line.waiting);
+            line.computing = std::max(0.0, line.seconds - line.transfer - line.idle - line.other - line.waiting);
             lines.push_back(line);
         }
         return lines;
     }
 
-    /// Times that are no counted work, means of the ranks; communication is without waiting where every kernel of it
-    /// has its partners.
+    /// Returns the times without counted work, as means over the ranks. Waiting is excluded from communication if the
+    /// same operation is found on the other ranks for every communication kernel.
     [[nodiscard]] std::vector<time_apart> apart(const breakdown& work) const {
         std::vector<time_apart> sum;
         for (const trace_times& rank : times_) {
@@ -213,7 +222,8 @@ class rank_traces {
         return sum;
     }
 
-    /// Picoseconds that the ranks compute, and that they compute and wait; nothing where waiting is not told.
+    /// Returns the computing times of the ranks in picoseconds, and the time with waiting (`makespan`). Empty if
+    /// waiting is unknown.
     [[nodiscard]] std::optional<rank_times> times(const breakdown& work) const {
         if (!is_told_) {
             return {};
@@ -224,18 +234,20 @@ class rank_traces {
             loads.push_back(static_cast<std::uint64_t>(std::llround(line.computing * 1e12)));
             waiting += line.waiting;
         }
-        rank_times all = rank_times::of(loads);
+        rank_times times_of_ranks = rank_times::of(loads);
         const auto ranks = static_cast<double>(loads.size());
-        all.makespan = static_cast<uint128>(std::ceil(static_cast<double>(all.sum) / ranks + waiting * 1e12 / ranks));
-        // A rank with more work than that hides its communication: what the others wait less is not waited.
-        all.largest = std::min(all.largest, *all.makespan);
-        return all;
+        times_of_ranks.makespan =
+            static_cast<uint128>(std::ceil(static_cast<double>(times_of_ranks.sum) / ranks + waiting * 1e12 / ranks));
+        // If the largest computing time exceeds the makespan, a part of it overlaps with communication. The other ranks
+        // do not wait for that part.
+        times_of_ranks.largest = std::min(times_of_ranks.largest, *times_of_ranks.makespan);
+        return times_of_ranks;
     }
 
-    /// The account of the step as all traces say it.
+    /// Returns what all traces together measure of the step's time breakdown.
     [[nodiscard]] traced_step step(const breakdown& work) const { return {apart(work), times(work)}; }
 
-    /// Seconds of each part, means of the ranks; parts as `trace_times::parts` has them.
+    /// Returns the seconds of each part of the work (like `trace_times::parts`), as means over the ranks.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
         std::vector<timed_part> sum;
         for (const trace_times& rank : times_) {
@@ -255,11 +267,11 @@ class rank_traces {
     }
 
   private:
-    template <class Of>
-    [[nodiscard]] double mean(Of of) const {
+    template <class Seconds>
+    [[nodiscard]] double mean(Seconds seconds_of) const {
         double sum = 0;
         for (const trace_times& rank : times_) {
-            sum += of(rank);
+            sum += seconds_of(rank);
         }
         return sum / static_cast<double>(times_.size());
     }

@@ -8,48 +8,51 @@
 #include <vector>
 
 /// @file
-/// A trace of a profiler as plain data: events of host and devices, and which are the backward of which.
+/// A profiler's trace as plain data: events of the host and of devices, and links from forward to backward operators.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// A kind of event in a profiler's trace.
 enum class trace_kind : std::uint8_t {
-    module_call,  ///< of an nn.Module, which Python's tracer records
-    annotation,   ///< a `record_function`, a step of the profiler
+    module_call,  ///< the call of an nn.Module, recorded by Python's tracer
+    annotation,   ///< a `record_function` span, or the profiler's mark of a step
     op,           ///< an operator, forward or backward
-    launch,       ///< a call of the runtime or the driver that may start a kernel
-    kernel,       ///< on a GPU
-    copy          ///< on a GPU: a copy of memory, or a fill
+    launch,       ///< a call of the CUDA runtime or driver that may start a kernel
+    kernel,       ///< a kernel on a GPU
+    copy          ///< a memory copy or a fill on a GPU
 };
 
-/// The mark of an operation between two ranks, before "SOURCE>DESTINATION"; the trace's own rank stands there as "?".
+/// The prefix in the name of an operation between two ranks; "SOURCE>DESTINATION" follows. "?" stands for the rank that
+/// recorded the trace.
 inline constexpr std::string_view between_two = "between ";
 
-/// The name of a step's annotation by PyTorch's profiler, before its number.
+/// The prefix of the annotation that PyTorch's profiler writes for each step; the step number follows.
 inline constexpr std::string_view profiler_step = "ProfilerStep#";
 
-/// An event with a beginning and an end, in nanoseconds of any one clock.
+/// An event with a beginning and an end in nanoseconds. All events of a trace share one clock.
 struct trace_event {
-    trace_kind what = trace_kind::op;
-    std::uint32_t name = 0;  ///< of the trace's names
-    std::uint32_t lane = 0;  ///< a thread of the host, or a stream of a device: numbers of one list
+    trace_kind kind = trace_kind::op;
+    std::uint32_t name = 0;  ///< index of the event's name in `trace::names`
+    std::uint32_t lane = 0;  ///< number of a host thread or a device stream, in one numbering for both
     std::uint32_t device = 0;
     std::int64_t begin = 0;
     std::int64_t end = 0;
-    std::uint64_t correlation = 0;     ///< of a kernel and its launch; 0: none
-    std::uint64_t external = 0;        ///< of a kernel and the operator that it is of; 0: none
-    std::int64_t sequence = -1;        ///< of an operator and its backward; -1: none
-    std::uint64_t forward_thread = 0;  ///< of a backward operator: a thread by a number of the profiler's; 0: forward
+    std::uint64_t correlation = 0;  ///< number that the event shares with the launch of its kernel; 0: unknown
+    std::uint64_t external = 0;     ///< number that the event shares with the operator of its kernel; 0: unknown
+    std::int64_t sequence = -1;     ///< number that an operator shares with its backward operator; -1: unknown
+    /// For a backward operator: the profiler's number of the thread that ran the forward operator. For a forward
+    /// operator: 0.
+    std::uint64_t forward_thread = 0;
     std::uint32_t collective =
-        0;  ///< of a kernel: what it does in which group of ranks, by the trace's names + 1; 0: nothing
+        0;  ///< for a kernel of a collective: 1 + the index of collective and group in `trace::names`; else 0
     std::int64_t waiting =
-        0;  ///< of a kernel of communication: its beginning, until the last rank came (`tell_waiting`)
+        0;  ///< for a communication kernel: nanoseconds from its begin until the last rank arrived (`tell_waiting`)
 };
 
-/// A link from an operator to its backward, each by its lane and its beginning.
+/// A link from an operator to its backward operator. It has the lane of the forward operator; lane and beginning
+/// identify the backward operator.
 struct trace_link {
     std::uint32_t forward_lane = 0;
-    std::int64_t forward_begin = 0;
     std::uint32_t backward_lane = 0;
     std::int64_t backward_begin = 0;
 };
@@ -59,7 +62,7 @@ struct trace {
     std::vector<std::string> names{};
     std::vector<trace_event> events{};
     std::vector<trace_link> links{};
-    std::optional<std::uint64_t> rank{};  ///< of the job, where the profiler says it
+    std::optional<std::uint64_t> rank{};  ///< the process's rank in the job; empty if the profiler did not record it
 };
 
 }  // namespace floptally

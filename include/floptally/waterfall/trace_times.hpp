@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,39 +15,236 @@
 #include <floptally/count/breakdown.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/step/component_rates.hpp>
-#include <floptally/step/step_account.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/time_breakdown.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
-#include <floptally/waterfall/detail/part_groups.hpp>
-#include <floptally/waterfall/detail/shared_time.hpp>
 #include <floptally/waterfall/detail/trace_spans.hpp>
-#include <floptally/waterfall/detail/trace_window.hpp>
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace.hpp>
 
 /// @file
-/// The time of a trace by part, every moment once.
+/// The time of a trace, split by the part of the work that runs. No time counts twice where kernels overlap.
 
-namespace floptally {
+namespace floptally::inline v0_3::detail {
 
-/// Time of a part in a trace, over all of its devices and steps.
-struct trace_time {
-    std::string part{};  ///< as a pattern names it, or why it is of no part
-    std::int64_t forward = 0;
-    std::int64_t backward = 0;
-    bool is_known = true;  ///< else no pattern says what it is
+/// The period of the steps in a trace: from the profiler's first step mark on the host to its last one. Without marks
+/// it is the whole trace.
+struct trace_window {
+    explicit trace_window(const trace& recorded) {
+        std::optional<std::pair<std::int64_t, std::int64_t>> marked;
+        std::optional<std::pair<std::int64_t, std::int64_t>> all;
+        const auto widen = [](auto& window, const trace_event& event) {
+            window = window ? std::pair(std::min(window->first, event.begin), std::max(window->second, event.end))
+                            : std::pair(event.begin, event.end);
+        };
+        for (const trace_event& event : recorded.events) {
+            widen(all, event);
+            if (event.kind == trace_kind::annotation && recorded.names[event.name].starts_with(profiler_step)) {
+                ++steps;
+                widen(marked, event);
+            }
+        }
+        if (!all || all->first == all->second) {
+            throw error("trace", "has no event with a duration: record at least one step");
+        }
+        is_marked = marked.has_value();
+        begin = marked.value_or(*all).first;
+        end = marked.value_or(*all).second;
+        steps = std::max<std::uint64_t>(steps, 1);
+    }
+
+    /// Returns by how many nanoseconds a device is behind the host at the first mark: the time until the kernels that
+    /// were launched before the mark have ended. If the trace has no such kernels, returns the delay of the first
+    /// kernel that was launched after the mark.
+    [[nodiscard]] std::int64_t lag(const trace& recorded, const detail::trace_spans& spans) const {
+        std::optional<std::int64_t> before;
+        std::optional<std::pair<std::int64_t, std::int64_t>>
+            first;  // begin of the launch and begin of the launched kernel
+        for (const trace_event& event : recorded.events) {
+            const bool is_on_device = event.kind == trace_kind::kernel || event.kind == trace_kind::copy;
+            const detail::trace_spans::launch* const from = is_on_device ? spans.launch_of(event) : nullptr;
+            if (from == nullptr || from->begin >= end) {
+                continue;
+            }
+            if (from->begin < begin) {
+                before = std::max(before.value_or(begin), event.end);
+            } else if (!first || std::pair(from->begin, event.begin) < *first) {
+                first = {from->begin, event.begin};
+            }
+        }
+        const std::int64_t delay = before ? *before - begin : first ? first->second - first->first : 0;
+        return std::max<std::int64_t>(delay, 0);
+    }
+
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint64_t steps = 0;
+    bool is_marked = false;
 };
 
-/// The part of a trace in which kernels of communication wait for other ranks, where `tell_waiting` says how long.
+/// An interval of time in which an operator or a kernel runs.
+struct timed_stretch {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint64_t key = 0;
+    bool gives_way = false;  ///< true for communication and copies: overlaps count as computation
+    bool is_copy = false;
+};
+
+/// Calls `each(key, nanoseconds)` so that all time from `begin` to `end` counts once. Where several intervals overlap,
+/// they share the time evenly; the first to begin get the remaining nanoseconds. Returns the nanoseconds in which
+/// nothing runs.
+template <class Each>
+std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin, std::int64_t end, Each each) {
+    for (timed_stretch& stretch : stretches) {
+        stretch.begin = std::max(stretch.begin, begin);
+        stretch.end = std::min(stretch.end, end);
+    }
+    stretches.erase(std::remove_if(stretches.begin(), stretches.end(),
+                                   [](const timed_stretch& stretch) { return stretch.end <= stretch.begin; }),
+                    stretches.end());
+    std::stable_sort(stretches.begin(), stretches.end(),
+                     [](const timed_stretch& a, const timed_stretch& b) { return a.begin < b.begin; });
+    std::vector<timed_stretch> running;  // ordered by begin
+    std::int64_t idle = 0;
+    std::size_t next = 0;
+    for (std::int64_t now = begin; now < end;) {
+        running.erase(std::remove_if(running.begin(), running.end(),
+                                     [now](const timed_stretch& stretch) { return stretch.end <= now; }),
+                      running.end());
+        while (next < stretches.size() && stretches[next].begin <= now) {
+            running.push_back(stretches[next++]);
+        }
+        std::int64_t until = next < stretches.size() ? stretches[next].begin : end;
+        std::int64_t computing = 0;  // number of running intervals that count even where others overlap them
+        for (const timed_stretch& stretch : running) {
+            until = std::min(until, stretch.end);
+            computing += stretch.gives_way ? 0 : 1;
+        }
+        const bool all = computing == 0;
+        const std::int64_t sharers = all ? static_cast<std::int64_t>(running.size()) : computing;
+        std::int64_t left = sharers == 0 ? 0 : (until - now) % sharers;
+        for (const timed_stretch& stretch : running) {
+            if (all || !stretch.gives_way) {
+                each(stretch.key, (until - now) / sharers + (left > 0 ? 1 : 0));
+                --left;
+            }
+        }
+        idle += sharers == 0 ? until - now : 0;
+        now = until;
+    }
+    return idle;
+}
+
+/// Returns the nanoseconds in which communication overlaps with computation. Copies do not count.
+[[nodiscard]] inline std::int64_t hidden_time(const std::vector<timed_stretch>& stretches, std::int64_t from,
+                                              std::int64_t until) {
+    std::vector<std::pair<std::int64_t, std::pair<int, int>>> edges;
+    for (const timed_stretch& stretch : stretches) {
+        const std::int64_t begin = std::max(stretch.begin, from);
+        const std::int64_t end = std::min(stretch.end, until);
+        if (begin < end && !stretch.is_copy) {
+            const std::pair<int, int> change{stretch.gives_way ? 1 : 0, stretch.gives_way ? 0 : 1};
+            edges.push_back({begin, change});
+            edges.push_back({end, {-change.first, -change.second}});
+        }
+    }
+    std::sort(edges.begin(), edges.end());
+    std::int64_t hidden = 0;
+    std::pair<int, int> running{};
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        hidden += running.first > 0 && running.second > 0 ? edges[i].first - edges[i - 1].first : 0;
+        running.first += edges[i].second.first;
+        running.second += edges[i].second.second;
+    }
+    return hidden;
+}
+
+/// Parts of a trace that share components, merged into one part.
+struct part_group {
+    std::string name;
+    std::vector<std::string> components;
+    std::int64_t forward = 0;
+    std::int64_t backward = 0;
+};
+
+/// Adds a part of a trace. Merges it with every group that shares a component with it.
+inline void add_part(std::vector<part_group>& groups, part_group part) {
+    const auto shares = [&part](const part_group& other) {
+        return std::any_of(other.components.begin(), other.components.end(), [&part](const std::string& name) {
+            return std::find(part.components.begin(), part.components.end(), name) != part.components.end();
+        });
+    };
+    for (auto other = std::find_if(groups.begin(), groups.end(), shares); other != groups.end();
+         other = std::find_if(groups.begin(), groups.end(), shares)) {
+        for (const std::string& name : other->components) {
+            if (std::find(part.components.begin(), part.components.end(), name) == part.components.end()) {
+                part.components.push_back(name);
+            }
+        }
+        part.name = other->name == part.name ? part.name : std::string{};
+        part.forward += other->forward;
+        part.backward += other->backward;
+        groups.erase(other);
+    }
+    if (part.name.empty()) {
+        for (const std::string& name : part.components) {
+            part.name.append(part.name.empty() ? "" : "+").append(name);
+        }
+    }
+    groups.push_back(std::move(part));
+}
+
+/// Returns the components of the work that a part of a trace names. If the model is only a tower, the part "vision.mlp"
+/// names the component "mlp".
+[[nodiscard]] inline std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
+    const auto has = [&work](std::string_view name) {
+        return std::any_of(work.components().begin(), work.components().end(),
+                           [name](const component_flops& component) { return matches(name, component.name.view()); });
+    };
+    std::vector<std::string> found;
+    for (std::size_t first = 0; first <= part.size();) {
+        const std::size_t end = std::min(part.find('+', first), part.size());
+        std::string_view name = part.substr(first, end - first);
+        const std::size_t tower = name.starts_with("vision.") || name.starts_with("audio.") ? name.find('.') + 1 : 0;
+        if (tower != 0 && !has(std::string(name.substr(0, tower)) + "*")) {
+            name.remove_prefix(tower);
+        }
+        for (const component_flops& component : work.components()) {
+            if (matches(name, component.name.view())) {
+                found.emplace_back(component.name.view());
+            }
+        }
+        first = end + 1;
+    }
+    return found;
+}
+
+}  // namespace floptally::detail
+
+namespace floptally::inline v0_3 {
+
+/// The nanoseconds of one part of the work in a trace, summed over all devices and steps.
+struct trace_time {
+    std::string part{};  ///< name from a pattern; for time without a pattern the reason
+    std::int64_t forward = 0;
+    std::int64_t backward = 0;
+    bool is_known = true;  ///< false if no pattern matches
+};
+
+/// The name of the part for the time in which communication kernels wait for other ranks. Traces have it only after
+/// `tell_waiting`.
 inline constexpr std::string_view waiting_part = "waiting for ranks";
 
-/// The time of the steps of a trace by part: of kernels of its GPUs, or, where it has none, of operators of the host.
+/// The time of a trace's steps, by the part of the work. GPU kernels are timed if the trace has any, else operators of
+/// the host.
 ///
-/// Every moment of a device is counted once. Kernels that run at once on several streams share it evenly; communication
-/// and copies give way to computation, so that theirs is the time that nothing hides. On the host a moment of a thread
-/// is its innermost operator's, and threads share as streams do.
+/// The time of a device counts once. Kernels that run at the same time on several streams share the time evenly. Where
+/// communication or copies overlap with computation, the time counts as computation. On the host, the time of a thread
+/// belongs to its innermost operator, and threads share time as streams do.
 class trace_times {
   public:
     explicit trace_times(const trace& recorded, const module_map& modules = module_map{}) {
@@ -63,50 +261,56 @@ class trace_times {
             }
         }
         if (devices.empty()) {
-            throw error("trace", "has neither an operator nor a kernel that ran for a nanosecond");
+            throw error("trace", "has no operator and no kernel with a duration: record CPU or CUDA activities");
         }
         devices_ = devices.size();
         nanoseconds_ = (end_ - begin_) * static_cast<std::int64_t>(devices_);
-        std::map<std::uint64_t, std::int64_t> taken;
+        std::map<std::uint64_t, std::int64_t> time_by_key;
         for (auto& [device, stretches] : devices) {
             hidden_ += on_gpu_ ? detail::hidden_time(stretches, begin_, end_) : 0;
-            idle_ += detail::share_time(std::move(stretches), begin_, end_,
-                                        [&taken](std::uint64_t key, std::int64_t time) { taken[key] += time; });
+            idle_ +=
+                detail::share_time(std::move(stretches), begin_, end_,
+                                   [&time_by_key](std::uint64_t key, std::int64_t time) { time_by_key[key] += time; });
         }
-        list(recorded, spans, taken);
+        list_times(recorded, spans, time_by_key);
     }
 
-    /// Parts in the order in which patterns met them, then the time of no pattern, then the time in which nothing ran;
-    /// they add up to `nanoseconds()`.
+    /// Returns the parts in the order of their first match, then the time that matches no pattern, then the time in
+    /// which nothing ran. The times add up to `nanoseconds()`.
     [[nodiscard]] std::span<const trace_time> times() const { return times_; }
-    /// The nanoseconds of all steps over all devices.
+    /// Returns the nanoseconds of all steps over all devices.
     [[nodiscard]] std::int64_t nanoseconds() const { return nanoseconds_; }
-    /// GPUs with a kernel, or 1 where the trace has none.
+    /// Returns the number of GPUs that ran a kernel; 1 if the trace has no kernel.
     [[nodiscard]] std::uint64_t devices() const { return devices_; }
-    /// Steps that the profiler marks, or 1.
+    /// Returns the number of steps that the profiler marked; 1 if there are no marks.
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
-    /// True where kernels were timed, false where operators of the host were.
+    /// Returns true if GPU kernels were timed, false if operators of the host were.
     [[nodiscard]] bool on_gpu() const { return on_gpu_; }
-    /// The time of one step. Of a GPU it is from the end of the kernels that were launched before the profiler's first
-    /// mark to the end of those launched before its last one, and never from before a mark; on the host from mark to
-    /// mark; of a trace without marks, all of it.
+    /// Returns the seconds of one step.
+    ///
+    /// On a GPU the steps begin when the kernels that were launched before the profiler's first mark have ended, but
+    /// not before that mark. They end when the kernels that were launched before the last mark have ended. On the host
+    /// the steps go from the first mark to the last. A trace without marks counts as one step.
     [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
-    /// Seconds of one step of one device in which communication that nothing hides waits for other ranks, where
-    /// `tell_waiting` was told.
+    /// Returns how many seconds of a step one device waits for other ranks, in communication that overlaps with no
+    /// computation. 0 before `tell_waiting`.
     [[nodiscard]] double waiting() const {
-        const auto waited = std::find_if(times_.begin(), times_.end(),
-                                         [](const trace_time& time) { return time.part == waiting_part; });
-        return waited == times_.end() ? 0 : seconds_per_step(waited->forward);
+        const auto waiting_time = std::find_if(times_.begin(), times_.end(),
+                                               [](const trace_time& time) { return time.part == waiting_part; });
+        return waiting_time == times_.end() ? 0 : seconds_per_step(waiting_time->forward);
     }
-    /// Seconds of one step of one device in which communication runs beside computation.
+    /// Returns for how many seconds of a step communication overlaps with computation on one device.
     [[nodiscard]] double hidden() const { return seconds_per_step(hidden_); }
-    /// Sentences about time that no pattern attributes and about events that are left out.
+    /// Returns notes about time that matches no pattern and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
-    /// Seconds of one step of one device, for a table by component of this work. A part that the work does not have is
-    /// time without FLOPs, and parts that have a component in common are one. Where the trace has no backward of a
-    /// component that has one, its time is of the forward alone. What no pattern knows is left out: it is of the line
-    /// of all that nobody timed, as the work is that ran there.
+    /// Returns for each part how many seconds of a step it takes on one device. The result is input for the table of
+    /// `work` by component.
+    ///
+    /// A part without a component in `work` is time without FLOPs. Parts that share a component are merged. Suppose
+    /// that the trace has no backward time of a part whose components have backward FLOPs. The part's time then covers
+    /// the forward pass alone. It is the same with forward and backward swapped. Time that matches no pattern is left
+    /// out. It belongs to the remaining time that nobody timed, together with the work that ran there.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
         std::vector<detail::part_group> groups;
         for (const trace_time& time : times_) {
@@ -133,15 +337,16 @@ class trace_times {
         return parts;
     }
 
-    /// Seconds of one step of one device that are no counted work, by their kinds: communication (`transfer` where the
-    /// trace says what of it is waiting), data loading, the optimizer, kernels that multiply nothing, and none at all.
+    /// Returns how many seconds of a step one device spends without counted work, by kind: communication, data loading,
+    /// the optimizer, element-wise kernels, and no kernel at all. Communication has the kind `apart_kind::transfer` if
+    /// the trace has its waiting apart.
     [[nodiscard]] std::vector<time_apart> apart(const breakdown& work) const {
-        std::vector<time_apart> found;
-        const auto put = [&found](const char* name, apart_kind kind, double seconds) {
-            const auto same = std::find_if(found.begin(), found.end(),
+        std::vector<time_apart> times;
+        const auto put = [&times](const char* name, apart_kind kind, double seconds) {
+            const auto same = std::find_if(times.begin(), times.end(),
                                            [kind](const time_apart& other) { return other.kind == kind; });
-            if (same == found.end()) {
-                found.push_back({name, seconds, kind, "in the trace"});
+            if (same == times.end()) {
+                times.push_back({name, seconds, kind, "in the trace"});
             } else {
                 same->seconds += seconds;
             }
@@ -152,7 +357,7 @@ class trace_times {
               std::pair("data loading", apart_kind::data_wait), std::pair("optimizer", apart_kind::optimizer),
               std::pair("element-wise kernels", apart_kind::elementwise),
               std::pair("no kernel runs", apart_kind::launches)}) {
-            // A trace of the host alone does not say what ranks send.
+            // A trace without GPU kernels does not show what ranks send.
             if (on_gpu_ || (kind != apart_kind::communication && kind != apart_kind::transfer)) {
                 put(name, kind, 0);
             }
@@ -163,20 +368,21 @@ class trace_times {
                 continue;
             }
             const bool is_idle = time.part == idle_part();
-            const auto known = std::find_if(found.begin(), found.end(), [&](const time_apart& other) {
+            const auto known = std::find_if(times.begin(), times.end(), [&](const time_apart& other) {
                 return time.part == other.name || (is_idle && other.kind == apart_kind::launches);
             });
-            if (known != found.end()) {
+            if (known != times.end()) {
                 known->seconds += seconds;
             } else if (detail::components_of(time.part, work).empty()) {
                 put("element-wise kernels", apart_kind::elementwise, seconds);
             }
         }
-        return found;
+        return times;
     }
 
   private:
-    static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;  ///< of a key: the rest is a name
+    /// flag of a key for time that matches no pattern; the other bits are the index of the event's name
+    static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;
     static constexpr std::uint64_t waiting_key = std::uint64_t{1} << 62U;
 
     [[nodiscard]] double seconds_per_step(std::int64_t time) const {
@@ -192,15 +398,15 @@ class trace_times {
         std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices;
         const std::int64_t marked_begin = window.begin;
         begin_ += window.is_marked ? window.lag(recorded, spans) : 0;
-        std::uint64_t alone = 0;
+        std::uint64_t without_launch = 0;
         std::uint64_t outside = 0;
         for (const trace_event& event : recorded.events) {
-            if (event.what != trace_kind::kernel && event.what != trace_kind::copy) {
+            if (event.kind != trace_kind::kernel && event.kind != trace_kind::copy) {
                 continue;
             }
             std::vector<detail::timed_stretch>& stretches = devices[event.device];
             const detail::trace_spans::launch* const from = spans.launch_of(event);
-            alone += from == nullptr ? 1 : 0;
+            without_launch += from == nullptr ? 1 : 0;
             const std::int64_t launched = from == nullptr ? event.begin : from->begin;
             const std::int64_t first = from == nullptr ? begin_ : marked_begin;
             if (window.is_marked && (launched < first || launched >= window.end)) {
@@ -209,7 +415,7 @@ class trace_times {
             }
             const detail::trace_label label =
                 spans.label_of_kernel(event, from == nullptr ? detail::trace_label{} : from->label);
-            const bool is_copy = event.what == trace_kind::copy;
+            const bool is_copy = event.kind == trace_kind::copy;
             const bool gives_way = is_copy || spans.parts()[label.part] == "communication";
             if (event.waiting != 0) {
                 stretches.push_back({event.begin, event.begin + event.waiting, waiting_key, gives_way, false});
@@ -218,41 +424,42 @@ class trace_times {
                 {event.begin + event.waiting, event.end, key_of(label, event.name), gives_way, is_copy});
             end_ = std::max(end_, event.end);
         }
-        if (begin_ >= end_) {  // nothing of these steps ran after those before
+        if (begin_ >= end_) {  // the marked steps have no kernel time of their own
             begin_ = marked_begin;
         }
         if (begin_ != marked_begin) {
             notes_.push_back(detail::text_of(
                 {"the device began the profiler's steps ", milliseconds(begin_ - marked_begin), " ms after the host"}));
         }
-        for (const auto& [count, what] :
-             {std::pair(alone, "without a launch in the trace: "),
+        for (const auto& [count, description] :
+             {std::pair(without_launch, "without a launch in the trace: "),
               std::pair(outside, "that were not launched in the profiler's steps, left out: ")}) {
             if (count != 0) {
-                notes_.push_back(detail::text_of({"kernels and copies ", what, count}));
+                notes_.push_back(detail::text_of({"kernels and copies ", description, count}));
             }
         }
         return devices;
     }
 
-    void list(const trace& recorded, const detail::trace_spans& spans,
-              const std::map<std::uint64_t, std::int64_t>& taken) {
+    void list_times(const trace& recorded, const detail::trace_spans& spans,
+                    const std::map<std::uint64_t, std::int64_t>& time_by_key) {
         trace_time unnamed{.part = "not attributed", .is_known = false};
         std::vector<std::pair<std::int64_t, std::uint32_t>> names;
         for (std::uint64_t part = 1; part < spans.parts().size(); ++part) {
-            const auto at = [&taken](std::uint64_t key) {
-                const auto found = taken.find(key);
-                return found == taken.end() ? 0 : found->second;
+            const auto time_of = [&time_by_key](std::uint64_t key) {
+                const auto found = time_by_key.find(key);
+                return found == time_by_key.end() ? 0 : found->second;
             };
-            const trace_time time{.part = spans.parts()[part], .forward = at(2 * part), .backward = at(2 * part + 1)};
+            const trace_time time{
+                .part = spans.parts()[part], .forward = time_of(2 * part), .backward = time_of(2 * part + 1)};
             if (time.forward != 0 || time.backward != 0) {
                 times_.push_back(time);
             }
         }
-        if (const auto waited = taken.find(waiting_key); waited != taken.end()) {
-            times_.push_back({std::string(waiting_part), waited->second, 0});
+        if (const auto waiting_time = time_by_key.find(waiting_key); waiting_time != time_by_key.end()) {
+            times_.push_back({std::string(waiting_part), waiting_time->second, 0});
         }
-        for (auto from = taken.lower_bound(unknown); from != taken.end(); ++from) {
+        for (auto from = time_by_key.lower_bound(unknown); from != time_by_key.end(); ++from) {
             unnamed.forward += from->second;
             names.emplace_back(-from->second, static_cast<std::uint32_t>(from->first & ~unknown));
         }
@@ -263,13 +470,13 @@ class trace_times {
                 append_item(most, detail::text_of({milliseconds_a_step(-names[i].first), " ms ",
                                                    detail::shortened(recorded.names[names[i].second])}));
             }
-            notes_.push_back(detail::text_of({"no pattern says what ", milliseconds_a_step(unnamed.forward),
-                                              " ms of a step are, most of them ", most}));
+            notes_.push_back(detail::text_of(
+                {"no pattern matches ", milliseconds_a_step(unnamed.forward), " ms of a step, most of that ", most}));
             times_.push_back(unnamed);
         }
         if (spans.backward_alone() != 0) {
-            notes_.push_back(detail::text_of(
-                {"backward operators without a forward one that is told apart: ", spans.backward_alone()}));
+            notes_.push_back(
+                detail::text_of({"backward operators whose forward operator is unknown: ", spans.backward_alone()}));
         }
         if (idle_ != 0) {
             times_.push_back({idle_part(), idle_, 0});
@@ -277,7 +484,7 @@ class trace_times {
     }
 
     [[nodiscard]] const char* idle_part() const { return on_gpu_ ? "no kernel runs" : "no operator runs"; }
-    /// Milliseconds of one step of one device, as the table has them.
+    /// Returns the milliseconds of a step that a time takes on one device, with the digits that the table shows.
     [[nodiscard]] std::string milliseconds_a_step(std::int64_t time) const {
         return detail::fixed_decimal(1e3 * seconds_per_step(time), 3);
     }

@@ -5,80 +5,81 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/step/step_account.hpp>
+#include <floptally/step/time_breakdown.hpp>
 
 /// @file
 /// The lines of a waterfall: their kinds, names and numbers.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 /// A kind of line of a waterfall.
 enum class waterfall_step : std::uint8_t {
-    useful,          ///< what is left: useful FLOPs at the stated peak, the MFU
-    precision,       ///< peaks of the parts that are not the stated one; below 0 where they are higher
-    padding,         ///< slots that hold no token, mock sequences
-    fused_backward,  ///< QKᵀ once more, and gradients that nobody reads
+    useful,          ///< useful FLOPs at the stated peak: the MFU
+    precision,       ///< work whose precision has another peak than the stated one; negative if that peak is higher
+    padding,         ///< slots without a token, mock sequences
+    fused_backward,  ///< QKᵀ computed again, and gradients that nobody reads
     recompute,
-    repeated,      ///< what several ranks of the layout run, each the whole of it
-    masked_tiles,  ///< pairs of tiles that no mask lets through
-    imbalance,     ///< ranks that wait for the one with the most work
-    bubble,        ///< what a pipeline's schedule waits besides
+    repeated,      ///< work that several ranks each run in full, by the parallel layout
+    masked_tiles,  ///< masked pairs of query and key in tiles that kernels compute whole
+    imbalance,     ///< waiting for the rank with the most work
+    bubble,        ///< waiting in a pipeline's schedule
     idle_gpus,
-    communication,  ///< that no computation hides, without the waiting of the lines above
+    communication,  ///< communication that overlaps with no computation, without the waiting in the lines above
     data_wait,
     optimizer,
-    elementwise,   ///< kernels that multiply nothing
-    launches,      ///< no kernel runs
-    apart,         ///< one line for each other time that was given
-    memory_bound,  ///< what perfect kernels would wait for memory
-    kernels        ///< the rest: kernels below their peak, and all that is not known
+    elementwise,   ///< element-wise kernels, without matrix products
+    launches,      ///< time in which no kernel runs
+    apart,         ///< another time without counted work; each has its own line
+    memory_bound,  ///< time that even perfect kernels would wait for memory
+    kernels        ///< all other time: kernels below their peak, and causes that are not known
 };
 
-/// "useful", "precision", …: the name in JSON and in metrics.
-[[nodiscard]] constexpr const char* name_of(waterfall_step what) {
+/// Returns the name of a line's kind in JSON and in metrics: "useful", "precision", …
+[[nodiscard]] constexpr const char* name_of(waterfall_step step) {
     constexpr const char* names[] = {"useful",        "precision",    "padding",   "fused_backward", "recompute",
                                      "repeated",      "masked_tiles", "imbalance", "bubble",         "idle_gpus",
                                      "communication", "data_wait",    "optimizer", "elementwise",    "launches",
                                      "apart",         "memory_bound", "kernels"};
-    return names[static_cast<std::size_t>(what)];
+    return names[static_cast<std::size_t>(step)];
 }
 
-/// The usual help against a cause, in a few words; empty where nothing is lost. docs/waterfall.md has the sources.
-[[nodiscard]] constexpr const char* usual_help(waterfall_step what) {
-    constexpr const char* words[] = {"",
+/// Returns in a few words what usually helps against a cause of lost time. Empty if nothing is lost. docs/waterfall.md
+/// has the sources.
+[[nodiscard]] constexpr const char* usual_help(waterfall_step step) {
+    constexpr const char* texts[] = {"",
                                      "",
                                      "pack documents into rows",
-                                     "nothing: such a kernel saves more time at the memory than it computes again",
-                                     "recompute less, where memory allows: attention alone, or some of the layers",
-                                     "split what is repeated: sequence parallelism, a parallel vocabulary",
+                                     "nothing: a fused kernel saves more memory time than its extra FLOPs cost",
+                                     "recompute less if memory allows: attention alone, or only some layers",
+                                     "split the repeated work: sequence parallelism, a parallel vocabulary",
                                      "smaller tiles, or a kernel that skips masked ones",
-                                     "deal samples by their FLOPs; give the stage of the lm_head fewer layers",
-                                     "more microbatches, chunks that interleave, or a zero-bubble schedule",
+                                     "shard samples by their FLOPs; give the stage of the lm_head fewer layers",
+                                     "more microbatches, an interleaved schedule, or a zero-bubble schedule",
                                      "a layout that has work for all GPUs",
                                      "overlap it with computation; keep tensor parallelism inside a node",
-                                     "more workers of the loader, and batches that are fetched ahead",
-                                     "a fused optimizer, or one that ranks share",
-                                     "fuse them with their neighbours: torch.compile, or fused kernels",
+                                     "more data loader workers, and prefetched batches",
+                                     "a fused optimizer, or one that is sharded over ranks",
+                                     "fuse them with adjacent kernels: torch.compile, or fused kernels",
                                      "no synchronization with the host; CUDA graphs or torch.compile",
                                      "",
                                      "more tokens for each read of the weights, or fewer bits of a weight",
-                                     "larger matrices or better kernels: times by component say whose"};
-    return words[static_cast<std::size_t>(what)];
+                                     "larger matrices or better kernels; times by component show where"};
+    return texts[static_cast<std::size_t>(step)];
 }
 
-/// A line of a waterfall. All of them together are the step's time over all of its GPUs, to the nanosecond.
+/// A line of a waterfall. The times of all lines add up to the step's time over all of its GPUs, to the nanosecond.
 struct waterfall_line {
-    waterfall_step what = waterfall_step::useful;
+    waterfall_step step = waterfall_step::useful;
     std::string name{};
-    bool is_known = true;              ///< else it is 0 here, and part of the last line
-    std::int64_t gpu_nanoseconds = 0;  ///< over all GPUs; only `precision` can be below 0
-    double share = 0;                  ///< of seconds x GPUs x peak: 0.412 is 41.2 points of MFU
-    std::string assumed{};             ///< what the number rests on
+    bool is_known = true;              ///< false: the cause's time is unknown, is 0 here and is in the last line
+    std::int64_t gpu_nanoseconds = 0;  ///< time over all GPUs; only that of `precision` can be negative
+    double share = 0;                  ///< fraction of the step's seconds x GPUs x peak: 0.412 is 41.2 points of MFU
+    std::string assumed{};             ///< the assumption behind the line's time
 };
 
 namespace detail {
 
-/// The line of a kind of time that is no work of kernels.
+/// Returns the kind of line that shows a kind of time without counted work.
 [[nodiscard]] constexpr waterfall_step step_of(apart_kind kind) {
     switch (kind) {
         case apart_kind::communication:

@@ -14,13 +14,13 @@
 #include <floptally/waterfall/waterfall.hpp>
 
 /// @file
-/// A waterfall for a logger: names and numbers.
+/// A waterfall as metrics for a logger: names and numbers.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Letters, digits and "_-." of a name, the rest as "_": what loggers of all kinds take.
+/// Replaces every character except letters, digits and "_-." by "_". All common loggers accept the result.
 [[nodiscard]] inline std::string metric_word(std::string_view name) {
     constexpr std::string_view taken = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     std::string word(name);
@@ -31,31 +31,32 @@ namespace detail {
 
 }  // namespace detail
 
-/// The metrics of a waterfall: each known line in per cent of the peak, which add up to 100 with the MFU, what kernels
-/// reach of theirs, and the seconds of the step. Times apart are "apart/NAME_pct"; of names that come out alike the
-/// later ones are numbered.
-[[nodiscard]] inline std::vector<metric> metrics(const waterfall& made, std::string_view prefix = "waterfall/") {
-    std::vector<metric> all;
+/// Returns the metrics of a waterfall: each known line in per cent of the peak, the fraction of the peak that kernels
+/// reach, and the seconds of the step. The lines and the MFU add up to 100. Other times without counted work are named
+/// "apart/NAME_pct". If two names are equal, the later one gets a number.
+[[nodiscard]] inline std::vector<metric> metrics(const waterfall& shown, std::string_view prefix = "waterfall/") {
+    std::vector<metric> metrics_shown;
     const auto add = [&](const std::string& name, std::string_view unit, double value) {
         std::string whole;
         const auto is_taken = [&](const metric& other) { return other.name == whole; };
-        for (std::size_t number = 1; whole.empty() || std::any_of(all.begin(), all.end(), is_taken); ++number) {
+        for (std::size_t number = 1; whole.empty() || std::any_of(metrics_shown.begin(), metrics_shown.end(), is_taken);
+             ++number) {
             whole = number == 1 ? detail::text_of({prefix, name, unit})
                                 : detail::text_of({prefix, name, "_", number, unit});
         }
-        all.push_back({.name = std::move(whole), .value = value, .convention = "exact", .version = version});
+        metrics_shown.push_back({.name = std::move(whole), .value = value, .convention = "exact", .version = version});
     };
-    for (const waterfall_line& line : made.lines()) {
+    for (const waterfall_line& line : shown.lines()) {
         if (line.is_known) {
-            add(line.what == waterfall_step::useful  ? "mfu"
-                : line.what == waterfall_step::apart ? "apart/" + detail::metric_word(line.name)
-                                                     : std::string(name_of(line.what)),
+            add(line.step == waterfall_step::useful  ? "mfu"
+                : line.step == waterfall_step::apart ? "apart/" + detail::metric_word(line.name)
+                                                     : std::string(name_of(line.step)),
                 "_pct", 100 * line.share);
         }
     }
-    add("kernel_rate", "_pct", 100 * made.kernel_rate());
-    add("step_seconds", "", made.seconds());
-    return all;
+    add("kernel_rate", "_pct", 100 * shown.kernel_rate());
+    add("step_seconds", "", shown.seconds());
+    return metrics_shown;
 }
 
 }  // namespace floptally

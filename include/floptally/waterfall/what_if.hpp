@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <floptally/parallel/rank_times.hpp>
-#include <floptally/step/step_account.hpp>
+#include <floptally/step/time_breakdown.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
@@ -16,15 +16,18 @@
 #include <floptally/waterfall/waterfall.hpp>
 
 /// @file
-/// The waterfall of a step with another account: another layout, schedule, batch, recompute, precision, accelerator.
+/// Predicts the waterfall of a measured step if it ran with another layout, schedule, batch, recompute, precision or
+/// accelerator.
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
-/// The waterfall of a step with another account (another layout, schedule, packing, recompute, precision): its
-/// seconds are not read, but follow from kernels that reach what the measured ones do (`kernel_rate`), from what is
-/// bound by memory, and from the times apart that `other` has. `memory_share` is that of the measured step. With
-/// `kernel_rate` 1 the MFU is an upper bound.
-[[nodiscard]] inline waterfall what_if(step_account other, double kernel_rate, double memory_share = 1) {
+/// Predicts the waterfall of the step that `other` describes, with another layout, schedule, packing, recompute or
+/// precision.
+///
+/// The seconds of `other` are ignored. They follow from its work, from kernels that reach the fraction `kernel_rate` of
+/// their peak (0 to 1), from the time that memory bounds, and from the times apart of `other`. `memory_share` (0 to 1)
+/// is the `waterfall::memory_share` of the measured step. With `kernel_rate` 1 the predicted MFU is an upper bound.
+[[nodiscard]] inline waterfall what_if(time_breakdown other, double kernel_rate, double memory_share = 1) {
     detail::require_finite_positive(kernel_rate, "kernel_rate");
     if (kernel_rate > 1) {
         detail::refuse("kernel_rate", {"must be at most 1, got ", std::to_string(kernel_rate)});
@@ -35,7 +38,7 @@ namespace floptally {
     if (other.memory_bound) {
         other.memory_bound->gpu_seconds *= memory_share;
         if (memory_share < 1) {
-            other.memory_bound->assumed += "; the share of it that the measured step had time for";
+            other.memory_bound->assumed += "; as much of that as the measured step had time for";
         }
     }
     const double work = detail::executed_seconds(other) + detail::tile_seconds(other);
@@ -47,9 +50,9 @@ namespace floptally {
     return waterfall(other);
 }
 
-/// The waterfall of another account with what the measured step says: the share of its memory's bytes, and its
-/// communication without waiting, where the other account has the measured time.
-[[nodiscard]] inline waterfall what_if(step_account other, const waterfall& measured, double kernel_rate) {
+/// Predicts the waterfall of `other` with the `memory_share` of the measured step. Communication excludes waiting as in
+/// the measured step, if `other` has the same measured communication.
+[[nodiscard]] inline waterfall what_if(time_breakdown other, const waterfall& measured, double kernel_rate) {
     const double with_waiting = detail::seconds_with_waiting(other);
     if (with_waiting > 0 && with_waiting == measured.communication_with_waiting()) {
         for (time_apart& time : other.apart) {
@@ -62,34 +65,38 @@ namespace floptally {
     }
     return what_if(std::move(other), kernel_rate, measured.memory_share());
 }
-[[nodiscard]] inline waterfall what_if(step_account other, const waterfall& measured) {
+/// Predicts the waterfall of `other` if kernels reach the same fraction of their peak as in the measured step.
+[[nodiscard]] inline waterfall what_if(time_breakdown other, const waterfall& measured) {
     return what_if(std::move(other), measured, measured.kernel_rate());
 }
 
-/// A measured step, the same with other choices, and that with kernels at their peak.
+/// A measured step, its prediction with other settings, and the prediction with kernels at their peak (an upper bound
+/// of the MFU).
 struct compared_steps {
     waterfall measured;
-    waterfall then;
+    waterfall predicted;
     waterfall bound;
 
-    compared_steps(waterfall of, const step_account& other)
-        : measured(std::move(of)), then(what_if(other, measured)), bound(what_if(other, measured, 1)) {}
+    compared_steps(waterfall step, const time_breakdown& other)
+        : measured(std::move(step)), predicted(what_if(other, measured)), bound(what_if(other, measured, 1)) {}
 };
 
-/// The seconds and MFU of the three, with what was kept as a note.
-[[nodiscard]] inline table table_of(const compared_steps& made) {
+/// Returns a table with the seconds and the MFU of the measured step and the two predictions. A note says what is
+/// assumed to stay as measured.
+[[nodiscard]] inline table table_of(const compared_steps& steps) {
     table_section section{
         .columns = {{{}, cell_side::left, 44}, {"seconds", cell_side::right, 14}, {"MFU %", cell_side::right, 10}}};
     const auto put = [&section](const char* name, const waterfall& step) {
         section.rows.push_back({{name}, number_cell(step.seconds(), 6), number_cell(100 * step.mfu(), 2)});
     };
-    put("measured", made.measured);
-    put("then, with kernels that reach as much", made.then);
-    put("bound: kernels at their peak", made.bound);
+    put("measured", steps.measured);
+    put("then, with kernels that reach as much", steps.predicted);
+    put("bound: kernels at their peak", steps.bound);
     return {.sections = {std::move(section)},
-            .notes = {detail::text_of({"kernels reach ", detail::fixed_decimal(100 * made.measured.kernel_rate(), 2),
-                                       " % of their peak, and all that is not known is in that; times apart are kept, "
-                                       "of communication what is not waiting"})}};
+            .notes = {detail::text_of(
+                {"kernels reach ", detail::fixed_decimal(100 * steps.measured.kernel_rate(), 2),
+                 " % of their peak, everything that is not known included; times apart are kept, communication "
+                 "without its waiting"})}};
 }
 
 }  // namespace floptally

@@ -21,7 +21,7 @@
 namespace ptx {
 
 /// A register, whatever its type: narrower values have zeros above.
-using word = std::uint64_t;
+using accumulator = std::uint64_t;
 
 struct thread;
 struct instruction;
@@ -40,7 +40,7 @@ struct instruction {
 enum class waits : std::uint8_t { no, barrier, shuffle, done };
 
 struct thread {
-    word* registers = nullptr;
+    accumulator* registers = nullptr;
     std::size_t next = 0;
     waits state = waits::no;
     const instruction* shuffle = nullptr;  ///< that it waits at

@@ -68,7 +68,7 @@ class running_kernel {
         const std::size_t each = kernel_.registers.size();
         registers_.resize(each * threads_.size());
         for (std::size_t i = 0; i < threads_.size(); ++i) {
-            word* const own = registers_.data() + i * each;
+            accumulator* const own = registers_.data() + i * each;
             std::copy(kernel_.registers.begin(), kernel_.registers.end(), own);
             own[tid] = i;
             own[ntid] = threads_.size();
@@ -147,7 +147,7 @@ class running_kernel {
     }
 
     static void shuffle(thread* lanes) {
-        word given[warp];
+        accumulator given[warp];
         for (std::uint32_t lane = 0; lane < warp; ++lane) {
             given[lane] = lanes[lane].registers[lanes[lane].shuffle->at[1]];
         }
@@ -167,12 +167,12 @@ class running_kernel {
 
     const kernel& kernel_;
     std::uint32_t blocks_;
-    std::vector<word> parameters_;
-    std::vector<word> shared_;
+    std::vector<accumulator> parameters_;
+    std::vector<accumulator> shared_;
     std::size_t shared_bytes_;
     bool (*may_access_)(std::uintptr_t, std::size_t);
     std::vector<thread> threads_;
-    std::vector<word> registers_;
+    std::vector<accumulator> registers_;
     std::uint32_t block_ = 0;
     bool begun_ = false;
     bool forward_ = false;

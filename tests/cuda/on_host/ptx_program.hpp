@@ -32,8 +32,8 @@ struct kernel {
     std::size_t parameter_bytes = 0;
     std::size_t shared_bytes = 0;  ///< that it declares itself; those of a launch lie after them
     std::vector<instruction> code;
-    std::vector<std::string> text;  ///< of each instruction, for errors
-    std::vector<word> registers;    ///< as a thread begins: constants, and whatever
+    std::vector<std::string> text;       ///< of each instruction, for errors
+    std::vector<accumulator> registers;  ///< as a thread begins: constants, and whatever
 };
 
 [[noreturn]] inline void refuse(std::string_view what, std::string_view line) {
@@ -286,7 +286,7 @@ class kernel_reader {
         refuse("a parameter that is not there", line);
     }
 
-    [[nodiscard]] std::uint32_t constant(word value) {
+    [[nodiscard]] std::uint32_t constant(accumulator value) {
         const auto known = constants_.find(value);
         if (known != constants_.end()) {
             return known->second;
@@ -296,13 +296,13 @@ class kernel_reader {
     }
 
     /// The value of a constant.
-    [[nodiscard]] static word value_of(std::string_view text) {
+    [[nodiscard]] static accumulator value_of(std::string_view text) {
         const std::string number(text);
         if (number.starts_with("0d") || number.starts_with("0D") || number.starts_with("0f") ||
             number.starts_with("0F")) {
             return std::strtoull(number.c_str() + 2, nullptr, 16);
         }
-        return number.front() == '-' ? static_cast<word>(std::strtoll(number.c_str(), nullptr, 0))
+        return number.front() == '-' ? static_cast<accumulator>(std::strtoll(number.c_str(), nullptr, 0))
                                      : std::strtoull(number.c_str(), nullptr, 0);
     }
 
@@ -338,7 +338,7 @@ class kernel_reader {
     std::set<std::string, std::less<>> declared_;
     std::map<std::string, std::uint32_t, std::less<>> registers_;
     std::map<std::string, std::size_t, std::less<>> labels_;
-    std::map<word, std::uint32_t> constants_;
+    std::map<accumulator, std::uint32_t> constants_;
     std::vector<std::pair<std::size_t, std::string>> branches_;
 };
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <floptally/cuda/device_tally.cuh>
-#include <floptally/rules/mask.hpp>
+#include <floptally/statistics/mask.hpp>
 #include <floptally/text/error.hpp>
 
 #include "../gpu_test.hpp"
@@ -21,7 +21,7 @@ extern "C" std::uint64_t counted_tokens() {
         const gpu_test::device_copy<std::int32_t> lengths(std::vector<std::int32_t>{5, 700, 37});
         floptally::device_tally batch(floptally::mask_set{floptally::mask::sliding_window(400)});
         batch.add_lengths(lengths.all(), stream);
-        return batch.read(stream).get(floptally::view::useful, floptally::statistic::tokens);
+        return batch.read(stream).get(floptally::view::useful, floptally::accumulator::tokens);
     } catch (const floptally::error& problem) {
         std::puts(problem.what());
         return 0;

@@ -13,7 +13,7 @@
 #include <floptally/floptally.hpp>
 
 /// Whatever launches: so that both units have the same kernels. It is called where there is a device.
-inline std::size_t words_of_a_tally() {
+inline std::size_t accumulators_of_a_tally() {
     using namespace floptally;
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -21,7 +21,7 @@ inline std::size_t words_of_a_tally() {
     }
     const flop_counter model(presets::mistral_7b.cost());
     device_tally batch(model.masks());
-    batch.add_shape(1, 8192, nullptr);
+    batch.add_shape({.rows = 1, .columns = 8192}, nullptr);
     batch.add_lengths(std::span<const std::int32_t>{}, nullptr);
-    return batch.read(nullptr).words().size();
+    return batch.read(nullptr).accumulators().size();
 }

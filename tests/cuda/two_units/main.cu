@@ -4,6 +4,6 @@
 
 #include "every_header.cuh"
 
-std::size_t words_of_other_unit();
+std::size_t accumulators_of_other_unit();
 
-int main() { return words_of_other_unit() == words_of_a_tally() ? 0 : 1; }
+int main() { return accumulators_of_other_unit() == accumulators_of_a_tally() ? 0 : 1; }

@@ -11,7 +11,7 @@ clip; audio frames are what enters the tower, mel frames or samples of a wavefor
 those that a case without `_samples` has.
 
 No row is padded: text fills every sample of a run up to the length of the longest. How many placeholders an image has
-is asked of the model (`get_image_features` and its kin), so a new type mostly needs no code here.
+is asked of the model (`get_image_features` and its family), so a new type mostly needs no code here.
 """
 
 import functools
@@ -102,7 +102,9 @@ def text_around(model, rows, token, text=5):
             ids[sample, start:start + block] = token
             start += block + 1
     inputs = {"input_ids": ids, "use_cache": False}
-    names = inspect.signature(model.forward).parameters
+    names = dict(inspect.signature(model.forward).parameters)
+    if type(model).__name__.endswith("Classification"):  # it hands on what the model around the towers takes
+        names.update(inspect.signature(model.base_model.forward).parameters)
     if "mm_token_type_ids" in names:
         inputs["mm_token_type_ids"] = (ids == token).int()
     if "token_type_ids" in names:
@@ -372,7 +374,7 @@ def prepended(model, run):
 
 @feed((1, 1), (2, 1))
 def image_text(model, counts, extra=None):
-    """llava and kin: images of the config's size in a text. A run is the number of images of each sample. `extra` is
+    """llava and family: images of the config's size in a text. A run is the number of images of each sample. `extra` is
     (model, images) to more inputs of get_image_features and of forward."""
     values, grids = image_batch(model.config, sum(counts))
     images = {"pixel_values": values, **(extra(model, sum(counts)) if extra else {})}
@@ -425,7 +427,7 @@ def retrieved_patches(model, grids):
 
 @feed((((30, 41),), ((40, 12),)), (((20, 20), (41, 41)),))
 def tiles(model, samples, tiles_per_image=None):
-    """llava_next and kin: the tiles of images of any size, image_sizes. A run is the sizes in pixels of each sample's
+    """llava_next and family: the tiles of images of any size, image_sizes. A run is the sizes in pixels of each sample's
     images; which tiles they have follows from image_grid_pinpoints. Every tile is a grid."""
     import importlib
 
@@ -506,14 +508,14 @@ def flatten(samples):
 
 
 def patch_width(vision):
-    """Values of one flattened patch of Qwen-VL kin."""
+    """Values of one flattened patch of Qwen-VL family."""
     import math
     return channels_of(vision) * getattr(vision, "temporal_patch_size", 1) * math.prod(pair(vision.patch_size))
 
 
 @feed(*GRIDS)
 def patches(model, samples, square=False, more=None, values=None):
-    """Qwen-VL kin: flattened patches (`square`: patches as little images; `values` of each, where the config says them
+    """Qwen-VL family: flattened patches (`square`: patches as little images; `values` of each, where the config says them
     by other names) and image_grid_thw. A run is the grids of
     each sample's images, as tuples (t, h, w); h and w are multiples of spatial_merge_size. A clip is an image with t
     above 1. `more` makes further inputs of the grids."""
@@ -646,7 +648,7 @@ def two_kinds(model, run):
 @feed(*GRIDS)
 def patches_alone(model, samples, grid_name="grid_thw", values_name="hidden_states", square=False, more=None,
                   values=None):
-    """The vision tower of Qwen-VL kin by itself; the rest as in `patches`."""
+    """The vision tower of Qwen-VL family by itself; the rest as in `patches`."""
     import torch
     grids = flatten(samples)
     vision = vision_of(model.config)
@@ -810,7 +812,7 @@ def seen_and_heard(model, run):
 
 @feed((2, 187), (3, 133))
 def waveform(model, run):
-    """wav2vec2 and kin: input_values. A run is (clips, samples), and so are the frames of the record."""
+    """wav2vec2 and family: input_values. A run is (clips, samples), and so are the frames of the record."""
     import torch
     clips, samples = run
     return ({"input_values": torch.randn(clips, samples)}, {"lengths": [], "audio_frames": [samples] * clips})
@@ -891,7 +893,7 @@ def heard(model, counts):
 
 @feed((1, 1), (2, 1))
 def audio_text(model, counts, rows=None):
-    """voxtral and kin: clips of the length that the tower demands, in a text. A run is the number of clips of each
+    """voxtral and family: clips of the length that the tower demands, in a text. A run is the number of clips of each
     sample. `rows` is the number of placeholders by mel frames, where the model has no get_audio_features."""
     import inspect
 

@@ -391,7 +391,7 @@ class Latent(nn.Module):
         batch, n, _ = x.shape
         q = self.q(self.q_norm(self.q_low(x))).view(batch, n, self.heads, -1).transpose(1, 2)
         latent, place = self.kv_low(x).split([self.c, self.rope], -1)
-        k, v = self.kv(self.kv_norm(latent)).view(batch, n, self.heads, -1).transpose(1, 2).tensor_split([self.nope], -1)
+        k, v = self.kv(self.kv_norm(latent)).view(batch, n, self.heads, -1).transpose(1, 2).sharding_kind([self.nope], -1)
         k = torch.cat([k, place[:, None].expand(-1, self.heads, -1, -1)], -1)
         scores = (q @ k.transpose(2, 3)).masked_fill(torch.ones(n, n).tril().logical_not(), float("-inf"))
         return self.o((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, n, -1))
@@ -870,12 +870,48 @@ def plamo2(choose):
     return config, model
 
 
-CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "minicpmo": minicpmo, "minicpmv": minicpmv, "ouro": ouro, "phi3_v": phi3_v, "plamo": plamo, "plamo2": plamo2, "rwkv7": rwkv7,
+class Block(nn.Module):
+    """A layer whose attention and feed-forward may be one matrix, or missing with their norms."""
+
+    def __init__(self, hidden, attention, feed):
+        super().__init__()
+        self.attention, self.feed = attention, feed
+        self.norms = nn.ModuleList(nn.RMSNorm(hidden) if each is not None else nn.Identity() for each in (attention, feed))
+
+    def forward(self, x):
+        if self.attention is not None:
+            x = x + self.attention(self.norms[0](x))
+        return x if self.feed is None else x + self.feed(self.norms[1](x))
+
+
+def nemotron_nas(choose):
+    """DeciLM's modeling_decilm.py, as NeMo and ports to MLX have it: each block says its own attention and feed-forward."""
+    heads, dim = 4, 2 * choose.randint(1, 3)
+    hidden, layers, bias = heads * dim, choose.randint(2, 5), flag(choose)
+    blocks, stack = [], []
+    for _ in range(layers):
+        kind, other = choose.choice(["heads", "heads", "linear", "none"]), choose.choice(["mult", "size", "linear", "none"])
+        group = choose.choice([1, 2, 4])
+        attention = {"heads": {"n_heads_in_group": group}, "linear": {"replace_with_linear": True}, "none": {"no_op": True}}[kind]
+        factor, size = choose.choice([1.0, 2.5]), choose.randint(3, 20)
+        feed = {"mult": {"ffn_mult": factor}, "size": {"intermediate_size": size}, "linear": {"replace_with_linear": True},
+                "none": {"no_op": True}}[other]
+        inner = size if other == "size" else -(-int(2 * factor * hidden / 3) // 256) * 256
+        blocks.append({"attention": attention, "ffn": feed})
+        stack.append(Block(hidden, {"heads": lambda: Attention(hidden, heads, heads // group, dim, bias), "linear": lambda: linear(hidden, hidden),
+                                    "none": lambda: None}[kind](),
+                           {"linear": lambda: linear(hidden, hidden), "none": lambda: None}.get(other, lambda: Gated(hidden, inner))()))
+    config = dict(vocab_size=choose.randint(7, 40), hidden_size=hidden, intermediate_size=None, num_hidden_layers=layers, num_attention_heads=heads,
+                  num_key_value_heads=None, attention_bias=bias, mlp_bias=False, block_configs=blocks)
+    return config, Decoder(config, stack)
+
+
+CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "minicpmo": minicpmo, "minicpmv": minicpmv, "nemotron-nas": nemotron_nas, "ouro": ouro, "phi3_v": phi3_v, "plamo": plamo, "plamo2": plamo2, "rwkv7": rwkv7,
            "smallthinker": smallthinker, "step3_vl": step3_vl,
            "xverse": xverse}
 LARGE = ["minicpmo", "minicpmv", "phi3_v"]  # whose sizes are their class's: counted without numbers
 SUFFIXES = {"minicpmo": "O", "minicpmv": "V", "step3_vl": "ForConditionalGeneration"}  # of classes, else ForCausalLM
-PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "minicpmo": "MiniCPM", "minicpmv": "MiniCPM", "ouro": "Ouro", "phi3_v": "Phi3V", "plamo": "Plamo", "plamo2": "Plamo2", "rwkv7": "RWKV7",
+PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "minicpmo": "MiniCPM", "minicpmv": "MiniCPM", "nemotron-nas": "DeciLM", "ouro": "Ouro", "phi3_v": "Phi3V", "plamo": "Plamo", "plamo2": "Plamo2", "rwkv7": "RWKV7",
             "smallthinker": "SmallThinker", "step3_vl": "Step3VL", "xverse": "Xverse"}
 
 

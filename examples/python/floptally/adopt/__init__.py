@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One line in a trainer: the function that it calls for its FLOPs, counted by floptally.
+"""Drop-in replacements for trainers' FLOPs functions, counted by floptally. One import line in the trainer:
 
     from floptally.adopt.megatron import num_floating_point_operations
 
-Each module is named after a trainer, imports it only where a call needs it, and has that trainer's own name and
-signature. With nothing else said the convention is the trainer's, so that a dashboard goes on as it was;
-``convention="exact"`` counts every product over the pairs that are attended, and any name of
-``floptally.conventions()`` may be given. A ``functools.partial`` says it once:
+Each module is named after a trainer and has that trainer's own function name and signature. It imports the trainer
+only if a call needs it. The default convention is the trainer's, so a dashboard's curve continues unchanged.
+``convention="exact"`` counts every product over the attended pairs; any name of ``floptally.conventions()`` works.
+A ``functools.partial`` sets it once:
 
     num_floating_point_operations = functools.partial(num_floating_point_operations, convention="exact")
 
-What a trainer's arguments say is read field by field; what cannot be counted from them is an error that names the field.
+A trainer's arguments are read field by field. If they cannot be counted, the error names the field.
 """
 
 from __future__ import annotations

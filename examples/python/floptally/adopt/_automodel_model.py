@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that NeMo Automodel's formulas describe, each by the formula of a configuration's type."""
+"""The models that NeMo Automodel's formulas describe, one formula for each type of configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from .. import Cost
 from ._model import Model, Part, linear
 
-#: The formula of each type; any other has that of a plain transformer.
+#: The formula for each model type. Other types use that of a plain transformer.
 FORMULAS = {
     **dict.fromkeys(("gpt2", "gpt_neo", "gpt_neox", "gptj"), "gpt3"),
     "llama": "llama",
@@ -32,11 +32,13 @@ CONVENTIONS = {"nemotron_h": "nemo_automodel_hybrid", "gpt_oss": "exact", "step3
 
 
 class _Missing(Exception):
-    """A size that the formula asks for and the configuration has not: the original raises, too."""
+    """Raised if the configuration lacks a size that the formula needs. Automodel's own function raises in this case
+    too."""
 
 
 class _Sizes:
-    """A configuration as a formula reads it; of one with a text part that part."""
+    """The sizes that a formula reads from a configuration. If the configuration has one for its text part inside, the
+    sizes are read from there."""
 
     def __init__(self, config: Any) -> None:
         if self._of(config, "text_config") is not None and self._of(config, "num_hidden_layers") is None:
@@ -91,7 +93,8 @@ def _layers(model: Model, sizes: _Sizes, mixer: Part, feed_forward: list[Part]) 
 
 
 def _predicted(model: Model, sizes: _Sizes, depths: int, *parts: Part) -> None:
-    """Depths of multi-token prediction: a projection of two states, a layer, and the logits."""
+    """Adds `depths` layers of multi-token prediction. Each has a projection of two hidden states to one, the given
+    parts, and its own logits."""
     for _ in range(depths):
         model.layer(
             linear("mtp.projection", 2 * sizes.hidden, sizes.hidden),
@@ -129,7 +132,8 @@ def _qwen3(model: Model, sizes: _Sizes) -> None:
 
 
 def _plain(model: Model, sizes: _Sizes) -> None:
-    """Two matrices of an MLP whatever it has, and experts in half of the layers."""
+    """Adds the layers. As in Automodel's formula, an MLP has two matrices even if the model's has three, and half of
+    the layers have experts if the model has any."""
     chosen = sizes.get("num_experts_per_tok", 0)
     sparse = sizes.layers // 2 if chosen else 0
     for i in range(sizes.layers):
@@ -184,7 +188,8 @@ def _qwen3_5(model: Model, sizes: _Sizes) -> None:
 
 
 def _delta_net(model: Model, sizes: _Sizes) -> list[Part]:
-    """States of value_dim x value_dim, with four multiply-adds an element."""
+    """Adds the convolution and the state of a gated delta net, and returns its projections. As in Automodel's formula,
+    a head's state has width x width elements (width of a value head), with 8 FLOPs per element and token."""
     heads, width = sizes["linear_num_value_heads"], sizes["linear_value_head_dim"]
     keys, values = sizes["linear_num_key_heads"] * sizes["linear_key_head_dim"], heads * width
     kernel = sizes.get("linear_conv_kernel_dim", 4) * (2 * keys + values)
@@ -197,7 +202,8 @@ def _delta_net(model: Model, sizes: _Sizes) -> list[Part]:
 
 
 def _latent_mixer(model: Model, sizes: _Sizes, times: int) -> list[Part]:
-    """Latent attention of so many layers; with an indexer as many keys a token, and scores of the whole square."""
+    """Returns the parts of latent attention. If the model has index_topk, each token attends that many keys, and an
+    indexer scores all n² pairs: the FLOPs of these cores are added for `times` layers."""
     scored = sizes["qk_nope_head_dim"] + sizes["qk_rope_head_dim"]
     rank = sizes.get("q_lora_rank", 0)
     best, heads, width = sizes.get("index_topk", 0), sizes.get("index_n_heads", 0), sizes.get("index_head_dim", 0)
@@ -228,7 +234,7 @@ def _deepseek_v3(model: Model, sizes: _Sizes) -> None:
     depths = sizes.get("mtp_num_layers", 0)
     mixer = _latent_mixer(model, sizes, sizes.layers + depths)
     width = sizes["moe_intermediate_size"]
-    chosen = sizes.experts(width, sizes["num_experts_per_tok"], width)  # one shared expert, however many there are
+    chosen = sizes.experts(width, sizes["num_experts_per_tok"], width)  # one shared expert, whatever the config says
     dense = sizes.get("first_k_dense_replace", 0)
     pattern = sizes.get("moe_layer_freq", [0] * dense + [1] * (sizes.layers - dense))
     if isinstance(pattern, int):
@@ -262,7 +268,8 @@ def _latent(model: Model, sizes: _Sizes) -> None:
 
 
 def _gpt_oss(model: Model, sizes: _Sizes) -> None:
-    """Windows of 128 in every second layer, whatever the configuration says."""
+    """Adds the layers. Automodel's formula reads window_size (128 tokens if absent) and window_attn_skip_freq (every
+    second layer if absent), not the sliding_window and layer_types of the model."""
     window = sizes.get("window_size", [128])[0]
     every = sizes.get("window_attn_skip_freq", 2)
     chosen = sizes.experts(sizes.get("moe_ffn_hidden_size") or sizes["intermediate_size"], sizes["num_experts_per_tok"])
@@ -291,7 +298,8 @@ def _step3p5(model: Model, sizes: _Sizes) -> None:
 
 
 def _nemotron_h(model: Model, sizes: _Sizes) -> None:
-    """Three matrices of an MLP and heads of hidden_size / heads, whatever the configuration says."""
+    """Adds the layers. As in Automodel's formula, an MLP has three matrices and an attention head has width hidden_size
+    / heads, whatever the configuration says."""
     for letter in sizes["hybrid_override_pattern"]:
         if letter == "*":
             model.layer(sizes.attention())
@@ -326,8 +334,8 @@ _BUILD: dict[str, Callable[[Model, _Sizes], None]] = {
 
 
 def read(config: Any) -> tuple[Cost, str] | None:
-    """The cost that the formula of a configuration's type describes, and its convention; None where the configuration
-    has not what the formula asks for."""
+    """Returns (cost, convention) that count as Automodel's formula for this configuration. None if the configuration
+    lacks a size that the formula needs."""
     kind = config.get("model_type") if isinstance(config, Mapping) else getattr(config, "model_type", None)
     formula = FORMULAS.get(str(kind), "plain")
     try:
@@ -338,5 +346,5 @@ def read(config: Any) -> tuple[Cost, str] | None:
         return None
     cost = model.cost()
     if CONVENTIONS.get(formula) == "exact":
-        cost = Cost.from_rows([row for row in cost.rows if row.kind != "router"], model_type=cost.model_type)
+        cost = Cost.from_entries([row for row in cost.entries if row.kind != "router"], model_type=cost.model_type)
     return cost, CONVENTIONS.get(formula, "nemo_automodel")

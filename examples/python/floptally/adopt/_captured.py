@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The batch that a model was run on, and what it costs there."""
+"""The batch that a model ran on, and its FLOPs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from .. import Convention, Cost, Error, Plan, cost, from_torch
-from ..callbacks import batch_arguments
-from ..callbacks._batches import Sides, read_of
+from .. import Convention, Cost, Error, Plan, from_torch
+from ..callbacks._batches import Sides, arguments_of, read_of
 from ..callbacks._documents import stand_in
-from ._count import Count
+from ._count import Count, cost
 
 Inputs = dict[str, Any]
 
 
 class Captured:
-    """Between `begin` and `end`, the arguments of the first forward of a model, by their names."""
+    """Keeps the arguments of the first forward that a model runs between `begin` and `end`, as {name: value}."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -39,33 +38,43 @@ class Captured:
             bound = inspect.signature(model.forward).bind(*positional, **named)
             self.inputs = {**bound.arguments, **bound.arguments.pop("kwargs", {})}
 
-    def flops(self, convention: str | Convention, *, given: Cost | None, plan: Plan) -> int:
-        """Of what was captured. The cost is the given one, that of the model's configuration, or what PyTorch counts."""
+    def kept(self) -> Inputs:
+        """Returns the arguments of the forward. Error if the model did not run."""
         if self.inputs is None:
-            raise Error("model", "was not run: no forward of it was seen")
-        inputs = {name: value for name, value in self.inputs.items() if value is not None}
+            raise Error("model", "was not run: call its forward between begin and end")
+        return self.inputs
+
+    def flops(self, convention: str | Convention, *, given: Cost | None, plan: Plan) -> int:
+        """Returns the FLOPs of the kept batch. The cost is `given` if you pass one, else read from the model's
+        configuration, else found by `from_torch`."""
+        inputs = {name: value for name, value in self.kept().items() if value is not None}
         if given is None and not hasattr(self.model, "config"):
             given = from_torch(self.model, inputs)
         count = Count(given if given is not None else cost(self.model), convention, plan)
-        if "input_ids" in inputs or "inputs_embeds" in inputs:
-            return count.batch(**batch_arguments(on_host(inputs)))
+        sides = Sides.of(count.cost, self.model)
+        if "input_ids" in inputs or "inputs_embeds" in inputs or not sides.text:
+            return count.batch(**arguments_of(on_host(inputs, sides), sides))
         return count.lengths(_rows(inputs))
 
 
-def on_host(inputs: Mapping[str, Any]) -> Inputs:
-    """What `batch_arguments` reads of a batch, wherever its tensors are. Of tokens that is as a rule their shape."""
+def on_host(inputs: Mapping[str, Any], sides: Sides | None = None) -> Inputs:
+    """Copies to the host what `batch_arguments` reads of a batch. Of token ids it usually reads only the shape.
+
+    sides: the inputs of the model; unknown by default.
+    """
     found: Inputs = {}
-    for key, value in read_of(inputs, Sides()).items():
+    for key, value in read_of(inputs, sides or Sides()).items():
         if getattr(getattr(value, "device", None), "type", "cpu") == "meta":
             if key not in ("input_ids", "labels"):
-                raise Error(key, "must have values to be read, got a tensor on meta")
+                raise Error(key, "must have values, got a tensor on meta")
             value = stand_in(value, key)
         found[key] = value.cpu() if hasattr(value, "cpu") else value
     return found
 
 
 def _rows(inputs: Inputs) -> list[int]:
-    """Tokens of each sample as `from_torch` sees them in an example: one length where there is one, else samples."""
+    """Returns the number of tokens of each sample. The sizes are read as `from_torch` reads them from an example. If a
+    sample has no axis of tokens, it counts as one token."""
     import torch
 
     tensors = [value for value in inputs.values() if isinstance(value, torch.Tensor)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FLOPs of a batch from what a trainer knows of it: its lengths, equal lengths, or the sums of lengths and squares."""
+"""FLOPs of a batch from what a trainer knows: each length, one length of all sequences, or the sums of lengths and of
+their squares."""
 
 from __future__ import annotations
 
@@ -7,13 +8,22 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from .. import Convention, Cost, Error, Plan, Tally
+from .. import cost as _read_cost
 
-#: Lengths at which a count that any mask limits is no polynomial: the last is above every window.
+#: Lengths that show whether a mask limits the count. The last one is above every window.
 _PROBES = (5, 4096, 2**20 + 1, 2**25)
 
 
+def cost(config: Any, *, padded_vocab_size: int = 0) -> Cost:
+    """Reads a cost as ``floptally.cost`` does. A size of the config that is not read gives one AssumptionWarning and a
+    note of the cost instead of an error: a config does not end a run that has begun."""
+    if isinstance(config, Cost):
+        return config
+    return _read_cost(config, padded_vocab_size=padded_vocab_size, strict=False)
+
+
 class Count:
-    """A cost under a convention and a plan, asked for one number at a time."""
+    """Counts FLOPs with a fixed cost, convention and plan. Each method returns one number."""
 
     def __init__(self, cost: Cost, convention: str | Convention, plan: Plan | None = None) -> None:
         self.cost = cost
@@ -22,21 +32,23 @@ class Count:
         self._coefficients: tuple[int, int] | None = None
 
     def batch(self, **arguments: Any) -> int:
-        """Of a batch as ``floptally.flops`` takes it."""
+        """Returns the FLOPs of a batch, by the keywords of ``floptally.flops``."""
         return self.cost.flops(convention=cast(Any, self.convention), plan=self.plan, **arguments).total
 
     def lengths(self, lengths: Sequence[int]) -> int:
         return self.batch(lengths=lengths)
 
     def equal(self, sequences: int, tokens: int) -> int:
-        """Sequences of one length: as many times one."""
+        """Returns the FLOPs of sequences of one length: that of one sequence times their number."""
         return sequences * self.lengths([tokens])
 
     def sums(self, field: str, tokens: int, squares: int, sequences: int | None = None) -> int:
-        """Of Σn and Σn²; an error about `field` where they do not say what is attended.
+        """Returns the FLOPs of a batch from Σn and Σn² over its lengths n. Raises an error about `field` if these sums
+        do not determine the attended pairs.
 
-        They do where no mask limits the pairs, or the convention ignores it: a count is then a·Σn + b·Σn². They also do
-        where the squares are the least that so many sequences can have, since all lengths are then equal.
+        The sums determine the pairs if no mask limits the pairs, or if the convention ignores masks: the count is then
+        a·Σn + b·Σn². They also do so if Σn² is the least possible for this many sequences, since all lengths are then
+        equal.
         """
         if sequences and sequences * squares == tokens * tokens and tokens % sequences == 0:
             return self.equal(sequences, tokens // sequences)
@@ -55,7 +67,7 @@ class Count:
                 if odd or self.lengths([length]) != linear * length + square * length**2:
                     masks = Tally(self.cost, convention=cast(Any, self.convention), plan=self.plan).masks
                     limits = ", ".join(sorted({mask.name for mask in masks})) or str(self.convention)
-                    raise Error(field, f"does not say how many pairs are attended ({limits}): pass lengths=")
+                    raise Error(field, f"does not determine how many pairs are attended ({limits}): pass lengths=")
             found = self._coefficients = (linear, square)
         return found
 
@@ -64,11 +76,11 @@ _counts: dict[tuple[int, Any, int], Count] = {}
 
 
 def counted(cost: Cost, convention: str | Convention, plan: Plan | None = None) -> Count:
-    """One count for the same objects, so that what it learned of them is kept from step to step."""
+    """Returns one Count for the same objects, so that its cached results last from step to step."""
     key = (id(cost), convention, id(plan))
     found = _counts.get(key)
     if found is None:
         if len(_counts) >= 64:
             _counts.clear()
-        found = _counts[key] = Count(cost, convention, plan)  # which keeps both alive, so that their ids stay theirs
+        found = _counts[key] = Count(cost, convention, plan)  # keeps both alive, so their ids stay unique
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The class that `floptally.adopt.deepspeed` makes, which extends DeepSpeed's."""
+"""The class that `floptally.adopt.deepspeed` returns. It extends DeepSpeed's profiler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _original = Original("DeepSpeed", "deepspeed.profiling.flops_profiler.profiler",
 
 
 class CountingProfiler(FlopsProfiler):
-    """DeepSpeed's profiler; where it has a convention, with totals that are counted."""
+    """DeepSpeed's FLOPs profiler. With a convention, its totals are floptally's count."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class CountingProfiler(FlopsProfiler):
     ) -> None:
         super().__init__(model, ds_engine, recompute_fwd_factor)
         if convention is None and cost is not None:
-            raise Error("cost", "is not used without a convention")
+            raise Error("cost", "has no effect without a convention: pass convention= too, or leave it out")
         self._convention = convention
         self._cost = cost
         self._compare = compare
@@ -52,14 +52,14 @@ class CountingProfiler(FlopsProfiler):
         super().end_profile()
 
     def get_total_flops(self, as_string: bool = False) -> Any:
-        """FLOPs of one forward."""
+        """Returns the FLOPs of one forward."""
         if self._convention is None:
             return super().get_total_flops(as_string)
         flops = self._counted(self._convention)
         return number_to_string(flops) if as_string else flops
 
     def get_total_macs(self, as_string: bool = False) -> Any:
-        """Half of them."""
+        """Returns half of the FLOPs of one forward."""
         if self._convention is None:
             return super().get_total_macs(as_string)
         macs = self._counted(self._convention) // 2
@@ -67,7 +67,14 @@ class CountingProfiler(FlopsProfiler):
 
     def _counted(self, convention: str | Convention) -> int:
         if self._forward is None:
-            self._forward = self._captured.flops(convention, given=self._cost, plan=Plan(phase="forward"))
-            if self._compare:
-                _original.log(float(super().get_total_flops()), self._forward)
+            self._captured.kept()
+            own = super().get_total_flops
+            self._forward = _original.answer(
+                lambda: self._captured.flops(convention, given=self._cost, plan=Plan(phase="forward")),
+                lambda original: int(original()),
+                own=False,
+                compare=self._compare,
+                number=float,
+                find=lambda *, load: own,
+            )
         return self._forward

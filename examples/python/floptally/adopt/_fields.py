@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer's arguments, one field at a time, with errors that name it."""
+"""Reads a trainer's arguments field by field. Errors name the field."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from .. import Error
 
 _REQUIRED: Any = object()
 
+# What a user can do about a model that has no formula here.
+WAY_OUT = "count the model from its Hugging Face config by floptally.cost"
+
+
+def only_original_counts(trainer: str) -> str:
+    """Returns the error text for an argument that only a trainer's own function can count. It says what to do instead."""
+    return f'has no formula here: install {trainer}, or pass convention="exact"'
+
 
 class Fields:
-    """Attributes of an object, or keys of a mapping. None is as if a field were not there."""
+    """A trainer's arguments: attributes of an object, or keys of a mapping. None counts as absent."""
 
     def __init__(self, source: Any, path: str = "") -> None:
         self.source = source
@@ -22,7 +30,7 @@ class Fields:
         return f"{self._path}{field}"
 
     def get(self, field: str) -> Any:
-        """None where it is absent."""
+        """Returns the field, or None if it is absent."""
         if isinstance(self.source, Mapping):
             return self.source.get(field)
         return getattr(self.source, field, None)
@@ -47,23 +55,23 @@ class Fields:
         value = self._or(field, _REQUIRED)
         return Fields(value, f"{self.name(field)}.")
 
-    def refuse(self, field: str, why: str) -> None:
-        """An error where the field is there and is not 0, False or empty."""
+    def refuse(self, field: str, why: str, way_out: str = "") -> None:
+        """Raises an error if the field is set to anything but 0, False or an empty value."""
         value = self.get(field)
         if value:
-            raise Error(self.name(field), f"{why}, got {value!r}")
+            raise Error(self.name(field), f"{why}, got {value!r}" + (f"; {way_out}" if way_out else ""))
 
     def _or(self, field: str, otherwise: Any) -> Any:
         value = self.get(field)
         if value is not None:
             return value
         if otherwise is _REQUIRED:
-            raise Error(self.name(field), f"must be given: {type(self.source).__name__} has none")
+            raise Error(self.name(field), f"must be set: {type(self.source).__name__} has none")
         return otherwise
 
 
 def as_integer(field: str, value: Any, *, least: int = 0) -> int:
-    """A whole number, which sums over ranks have as a float and configs as NumPy's."""
+    """Returns a whole number. Sums over ranks arrive as floats, configs have NumPy integers."""
     whole = None
     if not isinstance(value, (bool, str)):
         try:
@@ -76,7 +84,7 @@ def as_integer(field: str, value: Any, *, least: int = 0) -> int:
 
 
 def as_seconds(field: str, value: Any) -> float:
-    """A time that can be divided by."""
+    """Returns a time in seconds above 0."""
     seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else float("nan")
     if not 0.0 < seconds < float("inf"):
         raise Error(field, f"must be a time in seconds above 0, got {value!r}")
@@ -84,8 +92,8 @@ def as_seconds(field: str, value: Any) -> float:
 
 
 def as_lengths(field: str, value: Any) -> list[int]:
-    """Tokens of each sequence, whatever holds them: a list, an array, a tensor."""
+    """Returns the tokens of each sequence from a list, an array or a tensor."""
     items = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
         raise Error(field, f"must be the tokens of each sequence, got {value!r}")
-    return [as_integer(f"{field}[{i}]", one) for i, one in enumerate(items)]
+    return [as_integer(f"{field}[{i}]", item) for i, item in enumerate(items)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer's formula of a model, written as the cost that it counts: weights that every token multiplies, and squares."""
+"""Turns a trainer's FLOPs formula into a cost: weights that every token multiplies, and squares."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from ._fields import Fields, as_lengths
 
 
 def formula(name: str, weights: int, squares: int, windows: Iterable[tuple[int, int]] = ()) -> Cost:
-    """weights: that a token multiplies, three products of 2 each in a step. squares: FLOPs of a forward for each of n².
-    windows: (tokens, FLOPs of a forward for each pair that is attended)."""
+    """Returns the cost of a formula.
+
+    weights: number of weights that each token multiplies. Each weight is 6 FLOPs in a step: three products of 2 FLOPs.
+        squares: forward FLOPs for each of the n² pairs of a sequence. windows: (tokens, forward FLOPs for each attended
+            pair).
+    """
     rows: list[tuple[Any, ...]] = [("weights", "tokens", "linear", 2 * weights, weights)]
     if squares:
         rows.append(("attention.core", Mask.bidirectional(), "scores", squares))
     rows += [("attention.core", Mask.sliding_window(tokens), "scores", flops) for tokens, flops in windows if flops]
-    return Cost.from_rows(rows, model_type=name)
+    return Cost.from_entries(rows, model_type=name)
 
 
 def text_of(config: Any) -> Fields:
-    """The fields of a model's text, whose configuration may stand inside another."""
+    """Returns the configuration of a model's text part. The text part may be inside another configuration."""
     top = Fields(config)
     return top.inside("text_config") if top.get("text_config") is not None else top
 
@@ -32,7 +36,7 @@ def model_type_of(config: Any) -> str:
 
 
 class Sizes:
-    """The sizes of a decoder of transformers, by the names that its configuration has."""
+    """The sizes of a transformers decoder, by the names of its configuration."""
 
     def __init__(self, config: Any, *, derived_head_dim: bool = False) -> None:
         self.fields = fields = text_of(config)
@@ -47,20 +51,20 @@ class Sizes:
         self.keys = self.groups * self.head_dim
 
     def attention(self) -> int:
-        """Weights of the four projections of a layer."""
+        """Returns the number of weights in the four attention projections of a layer."""
         return self.hidden * 2 * (self.queries + self.keys)
 
     def gated(self, width: int) -> int:
         return 3 * self.hidden * width
 
-    def words(self) -> int:
+    def lm_head(self) -> int:
         return self.hidden * self.vocabulary
 
 
 def mean_of_tokens(total: int, lengths: Any) -> int | float:
-    """The mean over the tokens of sequences: exact where it is whole."""
+    """Returns the mean over the tokens of all sequences, as an exact int if it is whole."""
     tokens = sum(as_lengths("lengths", lengths))
     if tokens == 0:
-        raise Error("lengths", "must have a token")
+        raise Error("lengths", "must have at least one token")
     mean = Fraction(total, tokens)
     return mean.numerator if mean.denominator == 1 else float(mean)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of which a trainer knows the patches alone, as grids of a tower that does not look at their shape."""
+"""Turns images into grids if a trainer only knows their number of patches. The vision tower must ignore the shape of
+images."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from ._fields import as_integer
 
 
 class Images:
-    """One row of merged cells for each image: as many patches, merged tokens and pairs as in any other shape."""
+    """Counts images for which only the number of patches is known. Each image counts as one row of the squares of
+    patches that the tower merges into one token. This has the same patches, tokens and attended pairs as the image's
+    real shape."""
 
     def __init__(self, config: Any, count: Count) -> None:
         self._config, self._count = config, count
@@ -21,9 +24,9 @@ class Images:
     def grids(self, patches_of: list[int]) -> list[tuple[int, int, int]]:
         side = self._merged_side()
         if side == 0:
-            raise Error("images_seqlens", f"must not be given: {self._count.cost.model_type} has no vision tower")
-        if self._shaped is None:  # whether a square counts as a row of as many cells does
-            text = [64 * 64]  # their places among the tokens
+            raise Error("images_seqlens", f"must be left out: {self._count.cost.model_type} has no vision tower")
+        if self._shaped is None:  # tests whether a square counts like a row of as many cells
+            text = [64 * 64]  # the images' tokens in the text
             square = self._count.batch(lengths=text, grid_thw=[(1, 64 * side, 64 * side)])
             self._shaped = square != self._count.batch(lengths=text, grid_thw=[(1, side, 64 * 64 * side)])
         if self._shaped:
@@ -38,14 +41,15 @@ class Images:
         return grids
 
     def _merged_side(self) -> int:
-        """Patches along the side of a cell that a vision tower merges; 0 where there is no tower."""
+        """Returns the side of the square of patches that the vision tower merges into one token, in patches. 0 if the
+        model has no vision tower."""
         if self._side is None:
-            towers = any(row.tower == "vision" for row in self._count.cost.rows)
+            towers = any(row.tower == "vision" for row in self._count.cost.entries)
             self._side = _merged_side(self._config) if towers else 0
         return self._side
 
 
 def _merged_side(config: Any) -> int:
-    given = config if isinstance(config, dict) else config.to_dict() if hasattr(config, "to_dict") else {}
-    vision = given.get("vision_config") or {}
+    fields = config if isinstance(config, dict) else config.to_dict() if hasattr(config, "to_dict") else {}
+    vision = fields.get("vision_config") or {}
     return as_integer("vision_config.spatial_merge_size", vision.get("spatial_merge_size", 1), least=1)

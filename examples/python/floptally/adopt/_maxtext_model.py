@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model that a configuration of MaxText describes."""
+"""The model that a MaxText configuration describes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import Cost, Error
-from ._fields import Fields
+from ._fields import WAY_OUT, Fields
 from ._model import Model, Part, linear
 
 _DENSE = ("default", "llama2", "mistral", "gemma", "qwen2", "qwen3", "gpt3", "simple", "simple_mlp")
@@ -15,25 +15,27 @@ _EXPERTS = ("mixtral", "qwen3_moe", "gpt_oss", "deepseek", "llama4", "qwen3_next
 _MIXED = ("gemma2", "gemma3", "gemma4", "olmo3")
 _BLOCKS = (*_DENSE, *_EXPERTS, *_MIXED)
 _LINEAR = ("qwen3_next", "qwen3_5")
-#: Every one of so many layers is global, and the others have a window.
+#: Blocks in which every n-th layer is global and the others have a window.
 _PERIODS = {"gemma2": 2, "gemma3": 6, "gemma4": 6, "gpt_oss": 2, "olmo3": 4}
-#: Blocks whose shared experts MaxText counts, and the one that forgets them in multi-token prediction.
+#: Blocks whose shared experts MaxText counts. One of them omits them in multi-token prediction.
 _SHARED = ("deepseek", "llama4", "gemma4", *_LINEAR)
 
 
 def read(config: Any, *, own: bool = False) -> Cost:
-    """The cost of the model; where `own`, as MaxText's function describes it."""
+    """Returns the cost of the model. own: True counts it as MaxText's own function does."""
     return _Reader(config, own).cost()
 
 
 class _Reader:
+    """Reads a MaxText configuration as a model."""
+
     def __init__(self, config: Any, own: bool) -> None:
         self.own = own
         self.fields = Fields(config)
         self.block = self._word("decoder_block")
         if self.block not in _BLOCKS:
-            raise Error("decoder_block", f"must be one of {', '.join(sorted(_BLOCKS))} to be read, got {self.block!r}")
-        self.fields.refuse("use_multimodal", "is not read")
+            raise Error("decoder_block", f"must be one of {', '.join(sorted(_BLOCKS))}, got {self.block!r}")
+        self.fields.refuse("use_multimodal", "has no formula here", WAY_OUT)
         self.hidden = self.fields.integer("emb_dim")
         self.heads = self.fields.integer("num_query_heads")
         self.latent = self._word("attention_type") == "mla"
@@ -46,9 +48,9 @@ class _Reader:
 
     def cost(self) -> Cost:
         layers = self.fields.integer("num_decoder_layers")
-        for i in range(2 * layers if self.block == "gemma2" else layers):  # whose layers come in pairs
+        for i in range(2 * layers if self.block == "gemma2" else layers):  # gemma2's layers come in pairs
             self.model.layer(*self._mixer(i), self._feed_forward(i))
-        for _ in range(self.fields.integer("mtp_num_layers", 0, least=0)):  # a copy of the last layer, no more
+        for _ in range(self.fields.integer("mtp_num_layers", 0, least=0)):  # copies of the last layer
             if self.own:  # always with global attention
                 self.model.layer(*self._attention("causal"), self._last_feed_forward())
             else:
@@ -83,7 +85,7 @@ class _Reader:
         return self._grouped(width, kv_heads, mask, shared=self.fields.flag("share_kv_projections"))
 
     def _grouped(self, width: int, kv_heads: int, mask: Any, *, shared: bool) -> list[Part]:
-        gated = self.block in _LINEAR and not self.own  # MaxText's function does not know the gate
+        gated = self.block in _LINEAR and not self.own  # MaxText's function ignores the gate
         gate = [linear("attention.gate", self.hidden, self.heads * width)] if gated else []
         if not shared:
             part: Part = {
@@ -91,8 +93,8 @@ class _Reader:
             }  # fmt: skip
             return [part, *gate]
         if kv_heads % 2:
-            raise Error("share_kv_projections", f"is read for an even number of key heads only, got {kv_heads}")
-        # One projection for keys and values: as many weights as two of half as many heads.
+            raise Error("share_kv_projections", f"needs an even number of key-value heads, got {kv_heads}")
+        # One projection for keys and values has the weights of two with half as many heads.
         part = {
             "type": "attention",
             "num_heads": self.heads,
@@ -103,19 +105,20 @@ class _Reader:
         return [part, *gate]
 
     def _mask(self, i: int) -> Any:
-        """Which layers have a window follows from the block, as in MaxText's own count."""
+        """Returns the mask of layer i, counted from 0. As in MaxText's own count, the type of decoder block decides
+        which layers have a window."""
         period = _PERIODS.get(self.block)
-        if period is not None and not (self.own and self.block == "olmo3"):  # whose windows MaxText does not count
+        if period is not None and not (self.own and self.block == "olmo3"):  # MaxText ignores the windows of olmo3
             return {"sliding_window": self.fields.integer("sliding_window_size")} if (i + 1) % period else "causal"
         if self.block == "llama4" and (i + 1) % self.fields.integer("nope_layer_interval"):
             return {"chunked": self.fields.integer("chunk_attn_window_size")}
         kind = self._word("attention_type")
-        if self.own:  # in all other blocks it ignores what attention_type says
+        if self.own:  # in all other blocks MaxText ignores attention_type
             return "causal"
         if kind == "local_sliding":
             return {"sliding_window": self.fields.integer("sliding_window_size")}
         if kind not in ("None", "global", "chunk", "mla"):
-            raise Error("attention_type", f"must be global, local_sliding, chunk or mla to be read, got {kind!r}")
+            raise Error("attention_type", f"must be global, local_sliding, chunk or mla, got {kind!r}")
         return "causal"
 
     def _latent_attention(self) -> list[Part]:
@@ -137,7 +140,7 @@ class _Reader:
         part["mask"] = {"top_k": best}
         heads = self.fields.integer("indexer_n_heads")
         width = self.fields.integer("indexer_head_dim")
-        if self.own:  # three times the forward as any part, and the sum over its heads as a product
+        if self.own:  # MaxText counts it like any part, three times the forward, and the sum over heads as a product
             self.model.pairs("attention.core", 2 * heads * (width + 1))
             queries = [linear("attention.indexer", query_rank, heads * width)] if query_rank else []
             return [part, *queries, linear("attention.indexer", self.hidden, width + heads)]
@@ -159,7 +162,7 @@ class _Reader:
         ]
 
     def _engram(self) -> None:
-        """A look-up of n-grams for so many streams of the residual: keys, values, a gate and a short convolution."""
+        """Adds an n-gram look-up for each stream of the residual: keys, values, a gate and a short convolution."""
         streams = self.fields.integer("mhc_expansion_rate")
         width = (
             self.fields.integer("engram_num_heads")
@@ -176,7 +179,7 @@ class _Reader:
     def _gated(self) -> bool:
         activations = self.fields.get("mlp_activations") or ()
         if isinstance(activations, str) or not isinstance(activations, Sequence) or len(activations) not in (1, 2):
-            raise Error("mlp_activations", f"must be one, or two of a gated MLP, got {activations!r}")
+            raise Error("mlp_activations", f"must be one activation, or the two of a gated MLP, got {activations!r}")
         return len(activations) == 2
 
     def _feed_forward(self, i: int) -> Part:
@@ -185,7 +188,7 @@ class _Reader:
         return {"type": "mlp", "intermediate_size": self.fields.integer("mlp_dim"), "gated": self._gated()}
 
     def _last_feed_forward(self) -> Part:
-        """Of multi-token prediction, as MaxText counts it."""
+        """Returns the MLP or the experts of a layer of multi-token prediction, as MaxText counts it."""
         if self.fields.integer("num_experts", 1) > 1:
             return self._experts(self.block in _SHARED and self.block != "qwen3_5")
         return {"type": "mlp", "intermediate_size": self.fields.integer("mlp_dim"), "gated": self._gated()}

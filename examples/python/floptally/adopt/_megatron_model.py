@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model that Megatron's arguments describe, whichever of its two spellings they have."""
+"""The model that Megatron's arguments describe, in the spelling of Megatron-LM or Megatron-Bridge."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import Cost, Error
-from ._fields import Fields, as_integer
+from ._fields import WAY_OUT, Fields, as_integer
 from ._model import Model, Part, linear
 
-#: What Megatron-LM's command line calls otherwise than a TransformerConfig.
+#: Names that differ between Megatron-LM's command line and a TransformerConfig.
 LM_NAMES = {"gated_linear_unit": "swiglu", "num_moe_experts": "num_experts"}
 
 _LETTERS = (
@@ -23,7 +23,10 @@ _DELTA_PRODUCTS = ("gdp_stack_spec", "gated_delta_product_stack_spec")
 
 
 class _Reader:
-    """own: "megatron" or "megatron_bridge" where the model is to be as that function counts it, else empty."""
+    """Reads Megatron's arguments as a model.
+
+    own: "megatron" or "megatron_bridge" to count the model as that trainer's own function does, else empty.
+    """
 
     def __init__(self, source: Any, names: Mapping[str, str], vocab_size: int, path: str, own: str) -> None:
         self.own = own
@@ -35,13 +38,13 @@ class _Reader:
         self.model = Model("megatron", hidden_size=self.hidden, vocab_size=vocab_size, tied=self._tied())
         self.vocab_size = vocab_size
         self.variant = self.fields.get("experimental_attention_variant")
-        if own == "megatron":  # which knows no other
+        if own == "megatron":  # that function knows only this one
             self.variant = self.variant if self.variant in _DELTA_NETS else None
         elif self.variant not in (None, *_DELTA_NETS):
-            raise Error(self.fields.name("experimental_attention_variant"), f"is not read: {self.variant!r}")
+            self.fields.refuse("experimental_attention_variant", "has no formula here", WAY_OUT)
         else:
             for field in ("kimi_kda_layers", "csa_compress_ratios"):
-                self.fields.refuse(field, "is not read")
+                self.fields.refuse(field, "has no formula here", WAY_OUT)
 
     def cost(self) -> Cost:
         pattern = self.fields.get("hybrid_layer_pattern")
@@ -75,13 +78,13 @@ class _Reader:
         depths = [depth for depth in depths if depth]
         field = self.fields.name("hybrid_layer_pattern")
         if len(set(depths)) > 1:
-            raise Error(field, f"must repeat one pattern after each /, got {pattern!r}")
+            raise Error(field, f"must have the same pattern after each /, got {pattern!r}")
         if any(letter not in ("MG*-E|+D" if self.own else "MG*-E|+") for letter in stages + "".join(depths)):
-            raise Error(field, f"must be of the letters {_LETTERS}, got {pattern!r}")
+            raise Error(field, f"must consist of the letters {_LETTERS}, got {pattern!r}")
         windowed = self._windowed_layers(len(stages.replace("|", "")))
         for i, letter in enumerate(stages.replace("|", "")):
             self.model.layer(*self._lettered(letter, windowed[i]))
-        # Without a pattern after a / the arguments say how many times the logits are computed, and no layers.
+        # Without a pattern after a / the arguments only say how often the logits are computed.
         otherwise = 0 if self.own == "megatron" else len(depths)
         for _ in range(self.fields.integer("mtp_num_layers", otherwise, least=0)):
             self.model.layer(self._mtp_logits())
@@ -96,7 +99,7 @@ class _Reader:
         if letter == "E":
             return self._experts()
         if letter in "+D":
-            if self.own:  # neither function counts them
+            if self.own:  # neither function counts these layers
                 return []
             self.model.weights("latent_norm", self._latent_norms())
             return self._latent_attention()
@@ -108,8 +111,9 @@ class _Reader:
         return self._pattern("moe_layer_freq", 1, layers, lambda i, every: i % every == 0)
 
     def _linear_layers(self, layers: int, mtp: int) -> list[bool]:
-        """Those of the decoder and then those of multi-token prediction, which are as its last; Megatron-LM's function
-        goes on in the period, or in a list that names them."""
+        """Returns for each layer whether its attention is linear: the decoder's layers, then those of multi-token
+        prediction. The latter repeat the decoder's last layer. Exceptions: Megatron-LM's own function continues the
+        period, and a list may also have values for multi-token prediction."""
         if self.variant is None:
             return [False] * (layers + mtp)
         value = self.fields.get("linear_attention_freq")
@@ -119,9 +123,10 @@ class _Reader:
         return found + [found[-1]] * (layers + mtp - count)
 
     def _windowed_layers(self, layers: int, mtp: int = 0) -> list[bool]:
-        """Those of the decoder and then those of multi-token prediction, which are as its last; Megatron-Bridge's
-        function goes on in the period, and takes them for full where there is a list."""
-        if self.fields.get("window_size") is None or self.own == "megatron":  # which counts the square
+        """Returns for each layer whether it has a window: the decoder's layers, then those of multi-token prediction.
+        The latter repeat the decoder's last layer. Exception: Megatron-Bridge's own function continues a period, and
+        gives them no window if there is a list."""
+        if self.fields.get("window_size") is None or self.own == "megatron":  # Megatron-LM's function counts the square
             return [False] * (layers + mtp)
         value = self.fields.get("window_attn_skip_freq")
         if value is None:
@@ -132,13 +137,18 @@ class _Reader:
         return found + [found[-1] and not self.own] * (layers + mtp - count)
 
     def _pattern(self, field: str, otherwise: int | None, layers: int, every: Any) -> list[bool]:
-        """A period, or a list of 0 and 1."""
+        """Returns for each layer whether a field selects it. The field has a list of 0 and 1, one for each layer, or a
+        period.
+
+        otherwise: the value if the field is absent.
+        every: a function from (index of a layer, period) to whether the layer is selected.
+        """
         value = self.fields.get(field)
         value = otherwise if value is None else value
         name = self.fields.name(field)
         if isinstance(value, Sequence) and not isinstance(value, str):
             if len(value) != layers or any(one not in (0, 1) for one in value):
-                raise Error(name, f"must be {layers} of 0 and 1, got {value!r}")
+                raise Error(name, f"must be {layers} numbers that are 0 or 1, got {value!r}")
             return [bool(one) for one in value]
         period = as_integer(name, value, least=1)
         return [bool(every(i, period)) for i in range(layers)]
@@ -172,7 +182,7 @@ class _Reader:
         if not isinstance(value, Sequence) or isinstance(value, str):
             return {"sliding_window": as_integer(name, value, least=1)}
         if len(value) != 2:
-            raise Error(name, f"must be tokens to the left and to the right, got {value!r}")
+            raise Error(name, f"must be two numbers of tokens, to the left and to the right, got {value!r}")
         left, right = (as_integer(f"{name}[{i}]", one, least=-1) for i, one in enumerate(value))
         return {"sliding_window": left + 1} if right == 0 and left >= 0 else {"window": [left, right]}
 
@@ -191,7 +201,7 @@ class _Reader:
         return [part]
 
     def _latent_norms(self) -> int:
-        """The weights of the norms inside latent attention, which Megatron counts."""
+        """Returns how many weights the norms inside one layer's latent attention have. Megatron counts them."""
         return self.fields.integer("q_lora_rank", 0, least=0) + self.fields.integer("kv_lora_rank")
 
     def _gated_delta_net(self) -> list[Part]:
@@ -210,12 +220,18 @@ class _Reader:
             }  # fmt: skip
             return [part]
         projected = 4 * keys + 3 * values if second else 2 * (keys + values + value_heads)
-        # Both functions have states of value_dim x value_dim, with four multiply-adds an element.
+        # Both functions count states of value_dim x value_dim, with four multiply-adds per element.
         state = 4 * value_heads * value_dim**2 if self.own else 3 * value_heads * key_dim * value_dim
         return self._recurrent(projected, values, kernel * (2 * keys + values), 2 * state)
 
     def _recurrent(self, projected: int, inner: int, convolution: int, state: int) -> list[Part]:
-        """Projections in and out, the weights of a convolution and FLOPs of a state, both of one token."""
+        """Adds the convolution and the state of a recurrent layer, and returns its two projections.
+
+        projected: outputs of the projection in.
+        inner: inputs of the projection out.
+        convolution: weights of the convolution that one token multiplies.
+        state: forward FLOPs of the state for one token.
+        """
         self.model.products("mixer.convolution", 2 * convolution, convolution)
         self.model.products("mixer.state", state)
         return [linear("mixer.input", self.hidden, projected), linear("mixer.output", inner, self.hidden)]
@@ -232,7 +248,7 @@ class _Reader:
             convolution = 4 * (inner * times + groups * state * (1 + times))
             flops = 4 * times + (3 if self.own else 2)  # Megatron's function adds one for the decay
             return self._recurrent(projected, inner, convolution, flops * inner * state)
-        if self.own:  # heads of 2 x hidden_size / heads, whatever mamba_head_dim is, and no convolution
+        if self.own:  # Megatron ignores mamba_head_dim and the convolution
             inner = 2 * self.hidden
             return self._recurrent(2 * inner + 2 * groups * state + heads, inner, 0, 7 * inner * state)
         part: Part = {
@@ -242,7 +258,8 @@ class _Reader:
         return [part]
 
     def _delta_products(self) -> bool:
-        """Whether --spec makes every M a gated delta product: by its last word, as Megatron-LM asks."""
+        """True if --spec replaces every Mamba layer (M in the layer pattern) by a gated delta product. As in
+        Megatron-LM, only the last word of --spec decides."""
         spec = self.fields.get("spec")
         if spec is None or self.own == "megatron_bridge":
             return False
@@ -257,7 +274,7 @@ class _Reader:
     def _experts(self) -> list[Part]:
         dense = self.fields.get("ffn_hidden_size")
         chosen = self.fields.integer("moe_router_topk", 1)
-        experts = (chosen,) if self.own else ()  # by their own functions routers cost nothing
+        experts = (chosen,) if self.own else ()  # their own functions do not count routers
         part: Part = {
             "type": "moe",
             "num_experts": self.fields.integer(self._experts_field(), *experts),
@@ -289,5 +306,7 @@ class _Reader:
 def read(
     source: Any, *, vocab_size: int, names: Mapping[str, str] | None = None, path: str = "", own: str = ""
 ) -> Cost:
-    """The cost of the model. `vocab_size` is that of the lm_head to be counted, `own` the function by whose terms."""
+    """Returns the cost of the model. vocab_size: the vocabulary of the lm_head to count. own: the trainer whose own
+    function is imitated, "megatron" or "megatron_bridge".
+    """
     return _Reader(source, names or {}, vocab_size, path, own).cost()

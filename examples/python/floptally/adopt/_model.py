@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model that a trainer's arguments describe, as a cost: floptally's own JSON and the weights that it has no key for."""
+"""A model described by a trainer's arguments, as a cost: floptally's own JSON, and weights that it has no key for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Part = dict[str, Any]
 
 
 def linear(component: str, in_features: int, out_features: int) -> Part:
-    """A product of every token that is in no other part."""
+    """Returns a part of floptally's config format that is one matrix product for every token."""
     return {
         "type": "linear", "component": component, "in_features": in_features, "out_features": out_features,
         "rows": "tokens", "split": "columns",
@@ -20,7 +20,7 @@ def linear(component: str, in_features: int, out_features: int) -> Part:
 
 
 class Model:
-    """Layers first to last; equal neighbours are one group."""
+    """A model built layer by layer, first to last. Equal neighbours become one group."""
 
     def __init__(self, name: str, *, hidden_size: int, vocab_size: int, tied: bool = False) -> None:
         self._json: dict[str, Any] = {
@@ -34,7 +34,7 @@ class Model:
 
     def layer(self, *parts: Part) -> None:
         groups = self._json["layers"]
-        if not parts:  # a layer that a trainer's function does not count
+        if not parts:  # the trainer's function does not count this layer
             return
         if groups and groups[-1]["parts"] == list(parts):
             groups[-1]["repeat"] += 1
@@ -42,19 +42,21 @@ class Model:
             groups.append({"repeat": 1, "parts": list(parts)})
 
     def weights(self, kind: str, parameters: int, active: int | None = None) -> None:
-        """Weights of norms ("norm", "latent_norm") or biases ("bias"): no products, but parameters, of which a token
-        passes the active ones."""
+        """Adds weights of norms ("norm", "latent_norm") or biases ("bias"): parameters without a product. active: how
+        many of them one token uses; None: all."""
         stored, passed = self._weights.get(kind, (0, 0))
         self._weights[kind] = stored + parameters, passed + (parameters if active is None else active)
 
     def products(self, component: str, flops: int, parameters: int = 0) -> None:
-        """FLOPs of a token's forward, as a trainer writes them down: of weights, or without parameters of a state."""
+        """Adds forward FLOPs for each token, as a trainer's formula counts them: of weights, or with `parameters` 0 of
+        a state.
+        """
         key = component, "linear" if parameters else "state"
         known, stored = self._products.get(key, (0, 0))
         self._products[key] = known + flops, stored + parameters
 
     def pairs(self, component: str, flops: int, mask: str = "causal") -> None:
-        """FLOPs of the forward of a pair of a mask that has no sizes."""
+        """Adds forward FLOPs for each attended pair. mask: one without parameters, "causal" or "bidirectional"."""
         self._pairs[component, mask] = self._pairs.get((component, mask), 0) + flops
 
     def cost(self) -> Cost:
@@ -70,7 +72,12 @@ def _items(found: dict[Any, Any]) -> Items:
 
 
 def _cost(description: str, weights: Items, products: Items, pairs: Items) -> Cost:
-    """The same object for the same description, so that a trainer's step does not read its model anew."""
+    """Returns the cost of a model. Equal arguments give the same object, so that a trainer's step does not read its
+    model again.
+
+    description: the model as JSON text.
+    weights, products, pairs: what `Model` adds to that description.
+    """
     key = description, weights, products, pairs
     found = _costs.get(key)
     if found is not None:
@@ -86,7 +93,7 @@ def _cost(description: str, weights: Items, products: Items, pairs: Items) -> Co
         if stored
     ]
     if rows:
-        model = model + Cost.from_rows(rows)
+        model = model + Cost.from_entries(rows)
     if len(_costs) >= 64:
         _costs.clear()
     _costs[key] = model

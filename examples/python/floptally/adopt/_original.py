@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The function that a drop-in stands in for: asked beside it, and in its place where the drop-in cannot count."""
+"""The trainer's own function, for comparison, and as a fallback if the drop-in cannot count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from .. import Error
 
@@ -20,38 +20,82 @@ Answer = TypeVar("Answer")
 
 #: Where ``compare=True`` writes, at level INFO.
 log = logging.getLogger("floptally.adopt")
-#: Arguments of ours, a mistake in which no count of the trainer's makes good.
+#: Our own arguments. Their errors are raised, not answered by the trainer's count.
 _OURS = ("convention", "plan", "accelerator", "cost")
 _warned: set[tuple[str, str]] = set()
 
 
 def warn_once(trainer: str, about: str, text: str) -> None:
-    """One warning for each thing that a trainer's drop-in cannot count."""
+    """Warns once for each thing that a trainer's drop-in cannot count."""
     if (trainer, about) not in _warned:
         _warned.add((trainer, about))
         warnings.warn(f"floptally.adopt, {trainer}: {text}", RuntimeWarning, stacklevel=4)
 
 
+class Prepared(Generic[Answer]):
+    """The object that a drop-in builds from its first arguments (`Original.prepare`)."""
+
+    def __init__(self, build: Callable[[], Answer], *, has_original: Callable[[], bool], own: bool) -> None:
+        self._build = build
+        self._built: Answer | None = None
+        self._problem: Exception | None = None
+        self._is_done = False
+        if own and has_original():
+            return
+        self._run()
+        if self._problem is not None and (getattr(self._problem, "field", None) in _OURS or not has_original()):
+            raise self._problem
+
+    def get(self) -> Answer:
+        """Returns what was built, or raises the error of building it."""
+        if not self._is_done:
+            self._run()
+        if self._problem is not None:
+            raise self._problem
+        return cast(Answer, self._built)
+
+    def _run(self) -> None:
+        self._is_done = True
+        try:
+            self._built = self._build()
+        except Exception as error:
+            self._problem = error
+
+
 class Original:
-    """A trainer's own function or class, by its module and its name there."""
+    """A trainer's own function or class, found by its module and name. By the trainer's own convention it counts;
+    floptally counts where it is not installed. By another convention floptally counts, and the original answers if
+    floptally cannot."""
 
     def __init__(self, trainer: str, module: str, name: str) -> None:
         self.trainer = trainer
         self.module = module
         self.name = name
+        self._is_missing = False
         self._logged: tuple[float, float] | None = None
 
     def find(self, *, load: bool) -> Any:
-        """None where its module is not there, or not loaded yet and not to be. Where ours stands in its place, it is
-        made once more from the source of its module."""
+        """Returns the original, or None if its module is missing, or not loaded and `load` is False. A module of one
+        word ("model") is never loaded, since other projects have such names too. If the drop-in replaced the original,
+        it is created again from the source of its module."""
         module = sys.modules.get(self.module)
-        if module is None and load:
+        if module is None and load and "." in self.module and not self._is_missing:
             try:
                 module = import_module(self.module)
-            except ImportError:
-                return None
+            except Exception:  # it may also need a GPU to be imported
+                self._is_missing = True
+        if module is None:
+            return None
         found = getattr(module, self.name, None)
         return _from_source(module, self.name) if _is_ours(found) else found
+
+    def prepare(self, build: Callable[[], Answer], *, own: bool) -> Prepared[Answer]:
+        """Returns what a drop-in builds from its first arguments, such as the cost of a config. If that fails, the
+        drop-in can be constructed all the same if the original is there: the error is raised within `answer`.
+
+        own: see `answer`. Nothing is built until it is needed then.
+        """
+        return Prepared(build, has_original=lambda: self.find(load=True) is not None, own=own)
 
     def answer(
         self,
@@ -63,48 +107,63 @@ class Original:
         number: Callable[[Answer], float],
         find: Callable[..., Any] | None = None,
     ) -> Answer:
-        """What `ours` returns, or the original where that cannot: after one warning that says why.
+        """Returns the result of `ours`. If `ours` cannot count, warns once why and returns the original's result.
 
-        own: the count is by the trainer's own convention with nothing of ours said, so that both are one number. Where
-            the original is loaded and returns another, that is returned after one warning with both.
-        compare: runs the original beside it and logs both, whenever one of them is a new number.
+        own: the count is by the trainer's own convention without other arguments. The original is asked then. `ours`
+            answers if the original is missing, fails, or counts 0, as verl and VeOmni do for a type that they do not know.
+        compare: runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
+            differ.
         """
         find = find or self.find
-        try:
-            found = ours()
-        except Error as error:
-            function = None if error.field in _OURS else find(load=True)
-            if function is None:
-                raise
+        function = find(load=True) if own or compare else None
+        if compare and function is None:
+            self._warn("compare", f"{self.module} is not there to be compared with")
+        value: Answer | None = None
+        failed: str | None = None
+        if function is not None:
             try:
                 value = theirs(function)
-            except Exception:  # neither can count this
-                raise error from None
-            self._warn(error.field, f"{error}. Its own count is returned")
-            return value
-        function = find(load=compare) if own or compare else None
-        if function is None:
-            if compare:
-                self._warn("compare", f"{self.module} is not there to be compared with")
-            return found
+            except Exception as error:  # a failure of the original must not end a run
+                failed = f"the original raises {type(error).__name__}: {error}"
+            if own and not compare and failed is None and number(cast(Answer, value)) != 0:
+                return cast(Answer, value)
         try:
-            value = theirs(function)
-        except Exception as error:  # the original's own failure, which is not to end a run that counts without it
-            self._warn("original", f"the original raises {type(error).__name__}: {error}")
+            found = ours()
+        except Exception as error:
+            field = getattr(error, "field", None)
+            if failed is not None or field in _OURS:
+                raise
+            if function is None:
+                function = find(load=True)
+                if function is None:
+                    raise
+                try:
+                    value = theirs(function)
+                except Exception:  # neither can count this
+                    raise error from None
+            text = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+            self._warn(str(field), f"{text}. Its own count is returned")
+            return cast(Answer, value)
+        if failed is not None:
+            self._warn("original", failed)
             return found
+        if function is None:
+            return found
+        theirs_number, ours_number = number(cast(Answer, value)), number(found)
         if compare:
-            self.log(number(value), number(found))
-        if own and number(value) != 0 and not math.isclose(number(value), number(found), rel_tol=1e-9):
+            self.log(theirs_number, ours_number)
+        if not own or theirs_number == 0:
+            return found
+        if not math.isclose(theirs_number, ours_number, rel_tol=1e-9):
             self._warn(
                 "differs",
-                f"the original counts {number(value):.12g}, floptally {number(found):.12g} under its convention; the "
+                f"the original counts {theirs_number:.12g}, floptally {ours_number:.12g} under its convention; the "
                 "original's is returned. docs/python.md lists what differs",
             )
-            return value
-        return found
+        return cast(Answer, value)
 
     def log(self, original: float, ours: float) -> None:
-        """Both numbers, where one of them is new."""
+        """Logs floptally's and the original's number if one of them has changed."""
         if self._logged == (original, ours):
             return
         self._logged = original, ours
@@ -126,7 +185,8 @@ def _is_ours(found: Any) -> bool:
 
 
 def _from_source(module: Any, *path: str) -> Any:
-    """A function or class of a module, or a method of its class, made once more from the module's source."""
+    """Returns the function, class or method at `path` in a module, created again from the module's source. None if the
+    source is missing or has nothing of these names."""
     try:
         body: list[ast.stmt] = ast.parse(inspect.getsource(module)).body
     except (OSError, TypeError, SyntaxError):
@@ -145,7 +205,7 @@ def _from_source(module: Any, *path: str) -> Any:
 
 
 def method_of(owner: Any, name: str) -> Any:
-    """A method of an object's class, that of the source where ours stands in its place; None where there is none."""
+    """Returns a method of an object's class, from the source if the drop-in replaced it. None if there is none."""
     for base in type(owner).__mro__:
         if name in vars(base):
             found = vars(base)[name]

@@ -1,68 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What verl's formulas read of a configuration, where that is not all of the model."""
+"""What verl's formulas read of a configuration, for models that the formulas do not count in full."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from .. import Cost, cost
+from .. import Cost
+from ._count import cost
 
-#: Types of verl's formula of dense models, which knows no windows.
+#: Model types of verl's formula for dense models. It ignores windows.
 _DENSE = ("qwen2", "llama", "qwen3", "mistral", "seed_oss", "mimo", "minicpmv", "minicpmo", "glm4v", "apertus")
-#: Types whose images it counts, all by one formula.
+#: Model types whose images verl counts, all by one formula.
 _TOWERS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
-#: Types whose head dim it takes for hidden_size / num_attention_heads.
+#: Model types whose head dim verl assumes to be hidden_size / num_attention_heads.
 _DERIVED_HEAD_DIM = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 _EVERY_LAYER_HAS_EXPERTS = {"mlp_only_layers": [], "decoder_sparse_step": 1}
 
 
 def described(config: Any) -> dict[str, Any]:
-    """A configuration as a dict; empty where it is a name or a model."""
+    """Returns a configuration as a dict. Empty if a model's name, or a model, was passed instead."""
     if isinstance(config, dict):
         return config
     return dict(config.to_dict()) if hasattr(config, "to_dict") else {}
 
 
 def as_verl_counts(config: Any) -> Cost:
-    """The cost of the model that verl's formula of its type describes."""
-    given = described(config)
-    kind = given.get("model_type")
+    """Returns the cost that verl's formula for this model type describes."""
+    fields = described(config)
+    kind = fields.get("model_type")
     changes: dict[str, Any] = {}
     if kind in _DENSE or kind in _DERIVED_HEAD_DIM or kind in ("qwen2_moe", "qwen3_moe", "qwen3_vl_moe"):
         changes.update(sliding_window=None, use_sliding_window=False, layer_types=None)
     if kind in ("qwen2_moe", "qwen3_moe", "qwen3_vl_moe"):
         changes.update(_EVERY_LAYER_HAS_EXPERTS)
     if kind == "hy_v3":
-        sparse = ["sparse"] * int(given.get("num_hidden_layers") or 0)
+        sparse = ["sparse"] * int(fields.get("num_hidden_layers") or 0)
         changes.update(first_k_dense_replace=0, mlp_layer_types=sparse)
-    inside = given.get("text_config")
-    text: dict[str, Any] = inside if isinstance(inside, dict) else given
+    inside = fields.get("text_config")
+    text: dict[str, Any] = inside if isinstance(inside, dict) else fields
     if kind in _DERIVED_HEAD_DIM and text.get("num_attention_heads"):
         changes["head_dim"] = text["hidden_size"] // text["num_attention_heads"]
     if not changes:
         return cost(config)
     changed = {**text, **{key: value for key, value in changes.items() if key in text or value is not None}}
     changed = {key: value for key, value in changed.items() if value is not None or key not in changes}
-    model: Cost = cost(changed if text is given else {**given, "text_config": changed})
-    if kind == "qwen2_moe":  # whose shared expert and its gate the formula does not have
-        rows = [row for row in model.rows if not row.component.startswith("moe.shared")]
-        return Cost.from_rows(rows, model_type=model.model_type, notes=model.notes)
+    model: Cost = cost(changed if text is fields else {**fields, "text_config": changed})
+    if kind == "qwen2_moe":  # the formula lacks the shared expert and its gate
+        rows = [row for row in model.entries if not row.component.startswith("moe.shared")]
+        return Cost.from_entries(rows, model_type=model.model_type, notes=model.notes)
     if kind == "apertus":  # norms of queries and keys are matrices there
         head_dim = text.get("head_dim") or text["hidden_size"] // text["num_attention_heads"]
         norms = text["hidden_size"] + text["num_key_value_heads"] * head_dim
         layers = text["num_hidden_layers"]
-        return model + Cost.from_rows([("attention.qkv", "tokens", "linear", 2 * layers * norms, layers * norms)])
+        return model + Cost.from_entries([("attention.qkv", "tokens", "linear", 2 * layers * norms, layers * norms)])
     return model
 
 
 def tower_flops(config: Any, images: Sequence[int]) -> int | None:
-    """FLOPs of a step of the vision tower by verl's formula; 0 for types whose images verl ignores, None where the
-    formula needs what the configuration has not."""
-    given = described(config)
-    if given.get("model_type") not in _TOWERS:
+    """Returns the FLOPs of a step of the vision tower by verl's formula. 0 for model types whose images verl ignores.
+    None if the configuration lacks what the formula needs."""
+    fields = described(config)
+    if fields.get("model_type") not in _TOWERS:
         return 0
-    vision = given.get("vision_config") or {}
+    vision = fields.get("vision_config") or {}
     names = (
         "hidden_size", "intermediate_size", "out_hidden_size", "depth", "num_heads", "spatial_merge_size",
         "in_channels", "temporal_patch_size", "patch_size",

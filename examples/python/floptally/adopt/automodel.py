@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NeMo Automodel: ``nemo_automodel.components.utils.flops_utils.get_flops_formula_for_hf_config``."""
+"""Replaces NeMo Automodel's ``nemo_automodel.components.utils.flops_utils.get_flops_formula_for_hf_config``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .. import Convention, Plan, cost
+from .. import Convention, Plan
 from .._types import ConfigLike
 from . import _automodel_model
-from ._count import Count
+from ._count import Count, cost
 from ._fields import Fields, as_integer, as_lengths
 from ._original import Original
 
@@ -25,29 +25,32 @@ def get_flops_formula_for_hf_config(
     plan: Plan | None = None,
     compare: bool = False,
 ) -> Callable[..., int]:
-    """A function ``(config, gbs=1, seq_len=None)`` with the FLOPs of one step.
+    """Returns a function ``(config, gbs=1, seq_len=None)`` with the FLOPs of one step.
 
     Args:
-        config: a configuration of transformers. Types that Automodel has no formula for are counted too.
-        convention: of the count; that of Automodel's formula by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        compare: runs Automodel's own beside it and logs both.
+        config: a configuration of transformers. Types without a formula in Automodel are counted too.
+        convention: that of Automodel's formula by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        compare: also runs Automodel's own function and logs both numbers.
     """
-    given = config
-    count = _own(config, plan) if convention is None else Count(cost(config), convention, plan)
+    first_config = config
+    count = _original.prepare(
+        lambda: _own(config, plan) if convention is None else Count(cost(config), convention, plan),
+        own=convention is None and plan is None,
+    )
 
     def formula(config: Any = config, gbs: int = 1, seq_len: int | None = None, *, lengths: Any = None) -> int:
-        """FLOPs of `gbs` sequences of `seq_len` tokens, or of sequences of `lengths`."""
+        """Returns the FLOPs of `gbs` sequences of `seq_len` tokens, or of sequences of `lengths`."""
 
         def ours() -> int:
             if lengths is not None:
-                return count.lengths(as_lengths("lengths", lengths))
+                return count.get().lengths(as_lengths("lengths", lengths))
             tokens = Fields(config).integer("max_position_embeddings", 2048) if seq_len is None else seq_len
-            return count.equal(as_integer("gbs", gbs, least=0), as_integer("seq_len", tokens))
+            return count.get().equal(as_integer("gbs", gbs, least=0), as_integer("seq_len", tokens))
 
         return _original.answer(
             ours,
-            lambda original: round(float(original(given)(config, gbs=gbs, seq_len=seq_len))),
+            lambda original: round(float(original(first_config)(config, gbs=gbs, seq_len=seq_len))),
             own=convention is None and plan is None and lengths is None,
             compare=compare and lengths is None,
             number=float,
@@ -57,6 +60,7 @@ def get_flops_formula_for_hf_config(
 
 
 def _own(config: ConfigLike, plan: Plan | None) -> Count:
-    """By Automodel's formula; a type that it cannot read, as the convention counts it."""
+    """Returns a count by Automodel's formula. If the formula cannot read the configuration, the count is by the
+    convention nemo_automodel."""
     found = _automodel_model.read(config)
     return Count(cost(config), "nemo_automodel", plan) if found is None else Count(*found, plan)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BioNeMo's recipes: what ``PerfLogger`` of their ``perf_logger.py`` multiplies tokens and squares of lengths by."""
+"""Replaces the FLOPs functions of BioNeMo's recipes: what ``PerfLogger`` of their ``perf_logger.py`` multiplies tokens
+and squares of lengths by."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import Convention, Error, cost
-from ._count import Count
+from .. import Convention, Error
+from ._count import Count, cost
 from ._fields import Fields
 from ._original import Original
 
@@ -24,14 +25,15 @@ def _compute_non_attn_per_token_flops(
     convention: str | Convention | None = None,
     compare: bool = False,
 ) -> int:
-    """FLOPs of a step for a token, without those of Σn².
+    """Returns the FLOPs of a step for each token, without the FLOPs that grow with the square of a sequence's length
+    (Σn²).
 
     Args:
         model_config_dict: the configuration as a dict.
-        use_padded_vocab: the lm_head as kernels run it.
-        convention: of the count; BioNeMo's own by default. One of causal pairs, (n² + n)/2, has a half of its coefficient
-            here and a half at Σn².
-        compare: runs BioNeMo's own beside it and logs both.
+        use_padded_vocab: counts the lm_head as kernels run it.
+        convention: BioNeMo's own by default. A convention that counts causal pairs, (n² + n)/2, has half of their FLOPs
+            here and half in the factor of Σn².
+        compare: also runs BioNeMo's own function and logs both numbers.
     """
     return _per_token.answer(
         lambda: _own(model_config_dict, use_padded_vocab) if convention is None
@@ -46,7 +48,7 @@ def _compute_non_attn_per_token_flops(
 def _compute_attn_flop_coeff(
     model_config_dict: dict[str, Any], *, convention: str | Convention | None = None, compare: bool = False
 ) -> int:
-    """What Σn² is multiplied by."""
+    """Returns the FLOPs of a step for each unit of Σn² over the lengths n."""
 
     def own() -> int:
         fields = Fields(model_config_dict)
@@ -62,10 +64,11 @@ def _compute_attn_flop_coeff(
 
 
 def _attn_work_from_batch(batch: Any, device: Any = None, cp_size: int = 1, include_padding: bool = False) -> Any:
-    """Σn² of the whole sequences of a batch, as a tensor of one int64.
+    """Returns Σn² over the whole sequences of a batch, as a tensor of one int64.
 
-    As BioNeMo's own where a batch says no more than there. `cu_seq_lens_q_real`, or `num_real_seqs`, says which sequences
-    are real where `pad_to_multiple_of` appended a mock sequence to `cu_seq_lens_q`: without padding those alone count.
+    Same as BioNeMo's own function for the batches that that function supports. `cu_seq_lens_q_real` or `num_real_seqs`
+    says which sequences are real if `pad_to_multiple_of` appended a mock sequence to `cu_seq_lens_q`. Without padding,
+    only real sequences count.
     """
     import torch
 
@@ -99,17 +102,21 @@ def _own(config: dict[str, Any], padded: bool) -> int:
 
 
 def _linear(config: dict[str, Any], convention: str | Convention, padded: bool) -> tuple[int, int]:
-    """a and b of a·Σn + b·Σn²; an error where a window, or the number of sequences, makes it no such sum."""
+    """Returns (a, b), such that the FLOPs are a·Σn + b·Σn² over the lengths n. Error if a window limits the attended
+    pairs or a term counts sequences, since no such ints then exist.
+
+    padded: True counts all slots, with the padded vocabulary of the lm_head.
+    """
     words = Fields(config).integer("padded_vocab_size", 0, least=0) if padded else 0
     count = Count(cost(config, padded_vocab_size=words) if words else cost(config), convention)
     view = "padded" if padded else "useful"
 
     def total(*lengths: int) -> int:
-        return int(count.cost.total(lengths=list(lengths), convention=convention, view=view))  # type: ignore[arg-type]
+        return int(count.cost.total_flops(lengths=list(lengths), convention=convention, view=view))  # type: ignore[arg-type]
 
     square, odd = divmod(total(2) - 2 * total(1), 2)
     token = total(1) - square
     for length in (3, 4096, 2**20 + 1):
         if odd or total(length) != token * length + square * length**2:
-            raise Error("model_config_dict", "limits the pairs that are attended, which Σn² does not say")
+            raise Error("model_config_dict", "limits the attended pairs, so Σn² does not determine them: count by floptally.flops(lengths=…)")
     return token, square

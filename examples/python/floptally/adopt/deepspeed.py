@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DeepSpeed: ``deepspeed.profiling.flops_profiler.FlopsProfiler`` and its summary."""
+"""Replaces DeepSpeed's ``deepspeed.profiling.flops_profiler.FlopsProfiler`` and its summary."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def FlopsProfiler(
     cost: Cost | None = None,
     compare: bool = False,
 ) -> Any:
-    """DeepSpeed's profiler, whose total and summary are a count of what is attended.
+    """Returns DeepSpeed's profiler, with totals and summary counted by floptally.
 
-    Without a convention it is DeepSpeed's own, which adds up the calls that it patches. With one, the first forward
-    after `start_profile` says the batch, and `get_total_flops`, `get_total_macs` and every line of the summary that is
-    made of them are that count; the lines of single modules stay as they were.
+    Without a convention this is DeepSpeed's own profiler, which adds up the calls that it patches. With a convention,
+    the batch is read from the first forward after `start_profile`. `get_total_flops`, `get_total_macs` and the summary
+    lines derived from them are then floptally's count. The lines of single modules stay DeepSpeed's own.
 
     Args:
-        model, ds_engine, recompute_fwd_factor: as DeepSpeed's.
-        convention: ``"exact"``, or another name.
-        cost: of the model; by default that of its configuration, or ``floptally.from_torch`` of it.
-        compare: logs DeepSpeed's own total beside the count.
+        model, ds_engine, recompute_fwd_factor: as for DeepSpeed's own profiler.
+        convention: ``"exact"``, or the name of another convention.
+        cost: the model's cost. By default that of its configuration, or ``floptally.from_torch`` of it.
+        compare: logs DeepSpeed's own total next to the count.
     """
     from ._deepspeed import CountingProfiler
 

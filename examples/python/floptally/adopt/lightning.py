@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lightning: ``lightning.fabric.utilities.throughput.measure_flops``."""
+"""Replaces Lightning's ``lightning.fabric.utilities.throughput.measure_flops``."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def measure_flops(
     cost: Cost | None = None,
     compare: bool = False,
 ) -> int:
-    """FLOPs of a forward, and with `loss_fn` of the backward too.
+    """Returns the FLOPs of a forward, and with `loss_fn` of the backward too.
 
-    Without a convention this is PyTorch's own counter over what runs, as in Lightning. With one, `forward_fn` runs once,
-    only to see the batch (it may be on ``meta``), which is then counted.
+    Without a convention this is PyTorch's own counter over what runs, as in Lightning. With a convention, `forward_fn`
+    runs once, only to get the batch (on ``meta`` if you like).
 
     Args:
         model: any ``torch.nn.Module``.
-        forward_fn: runs the model, and returns what it returned.
-        loss_fn: from that to the loss.
-        convention: ``"exact"``, or another name.
-        plan: what trains and what runs again, where that is not all and nothing.
-        cost: of the model; by default that of its configuration, or ``floptally.from_torch`` of it.
-        compare: measures as Lightning does, too, and logs both.
+        forward_fn: a function that runs the model and returns the model's output.
+        loss_fn: a function from the model's output to the loss.
+        convention: ``"exact"``, or the name of another convention.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        cost: the model's cost. By default that of its configuration, or ``floptally.from_torch`` of it.
+        compare: also measures as Lightning does and logs both numbers.
     """
     if convention is None:
         return _measured(forward_fn, loss_fn)
@@ -50,10 +50,15 @@ def measure_flops(
         forward_fn()
     finally:
         captured.end()
-    found = captured.flops(convention, given=cost, plan=plan or Plan(phase="train" if loss_fn else "forward"))
-    if compare:
-        _original.log(_measured(forward_fn, loss_fn), found)
-    return found
+    captured.kept()
+    return _original.answer(
+        lambda: captured.flops(convention, given=cost, plan=plan or Plan(phase="train" if loss_fn else "forward")),
+        lambda original: _measured(forward_fn, loss_fn),
+        own=False,
+        compare=compare,
+        number=float,
+        find=lambda *, load: _measured,
+    )
 
 
 def _measured(forward_fn: Callable[[], Any], loss_fn: Callable[[Any], Any] | None) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MaxText: ``maxtext.utils.maxtext_utils.calculate_tflops_training_per_device``."""
+"""Replaces MaxText's ``maxtext.utils.maxtext_utils.calculate_tflops_training_per_device``."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def calculate_tflops_training_per_device(
     plan: Plan | None = None,
     compare: bool = False,
 ) -> tuple[float, float, float]:
-    """TFLOPs of one train step on one device: in all, of products with weights, of attention.
+    """Returns the TFLOPs of one training step on one device: total, products with weights, attention.
 
     Args:
         config: a configuration of MaxText.
-        log: prints them.
-        convention: of the count; MaxText's own by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        compare: runs MaxText's own beside it and logs both.
+        log: prints the numbers.
+        convention: MaxText's own by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        compare: also runs MaxText's own function and logs both numbers.
     """
     found = _original.answer(
         lambda: _counted(config, convention, plan),
@@ -67,12 +67,12 @@ def _counted(config: Any, convention: str | Convention, plan: Plan | None) -> tu
     attention = _of(work, _ATTENTION)
     total, weights = work.total * times, (work.total - attention) * times
     of_attention = attention * times
-    if fields.flag("use_dpo"):  # one forward of the reference model; MaxText shows its pairs among those of attention
+    if fields.flag("use_dpo"):  # one forward of the reference model, in MaxText's attention total
         forward = work.useful.forward * times
-        reference = sum(one.forward for name, one in work.useful.components.items() if name in _ATTENTION) * times
+        reference = sum(component.forward for name, component in work.useful.components.items() if name in _ATTENTION) * times
         total, of_attention = total + forward, of_attention + reference
     return tuple(float(value / 10**12) for value in (total, weights, of_attention))
 
 
 def _of(work: Breakdown, components: Sequence[str]) -> int:
-    return sum(one.total for name, one in work.useful.components.items() if name in components)
+    return sum(component.total for name, component in work.useful.components.items() if name in components)

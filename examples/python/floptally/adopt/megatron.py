@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Megatron-LM: ``megatron.training.training.num_floating_point_operations``."""
+"""Replaces Megatron-LM's ``megatron.training.training.num_floating_point_operations``."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ def num_floating_point_operations(
     lengths: Any = None,
     compare: bool = False,
 ) -> int:
-    """FLOPs of one global batch.
+    """Returns the FLOPs of one global batch.
 
     Args:
         args: Megatron's arguments.
-        batch_size: sequences of ``args.seq_length`` tokens, where no sums are given.
+        batch_size: sequences of ``args.seq_length`` tokens, if you pass no sums.
         seqlen_squared_sum_in_batch: Σn² over the real sequences of a packed batch.
-        total_real_tokens_in_batch: Σn over them.
-        convention: of the count; Megatron-LM's own by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        lengths: n of each sequence, in place of all the sums: needed where windows make the pairs no sum of squares.
-        compare: runs Megatron-LM's own beside it and logs both.
+        total_real_tokens_in_batch: Σn over the real sequences of a packed batch.
+        convention: Megatron-LM's own by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        lengths: n of each sequence, instead of the sums. Needed if the model has windows, since their pairs do not
+            follow from Σn².
+        compare: also runs Megatron-LM's own function and logs both numbers.
     """
     sums = seqlen_squared_sum_in_batch, total_real_tokens_in_batch
     return _original.answer(

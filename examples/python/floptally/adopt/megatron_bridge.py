@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Megatron-Bridge: ``megatron.bridge.training.utils.flop_utils.num_floating_point_operations``."""
+"""Replaces Megatron-Bridge's ``megatron.bridge.training.utils.flop_utils.num_floating_point_operations``."""
 
 from __future__ import annotations
 
@@ -31,22 +31,26 @@ def num_floating_point_operations(
     lengths: Any = None,
     compare: bool = False,
 ) -> int:
-    """FLOPs of one global batch of the model that a ConfigContainer describes.
+    """Returns the FLOPs of one global batch of the model that a ConfigContainer describes.
 
     Args:
         cfg: ``cfg.model`` is read.
-        batch_size: sequences of ``cfg.model.seq_length`` tokens, where no sums are given.
+        batch_size: sequences of ``cfg.model.seq_length`` tokens, if you pass no sums.
         seqlen_sum: Σn over the sequences of the batch.
-        seqlen_squared_sum: Σn² over them; without it all of them are n = Σn / batch_size.
-        num_vision_patches: of all images, which do not say how they are divided: by Megatron-Bridge's own convention as
-            many for each sample, as there; by any other they are left out after one warning.
-        cross_seqlen_sum, cross_seqlen_product_sum: of models with cross attention, which count themselves.
-        convention: of the count; Megatron-Bridge's own by default.
-        plan: what trains, where that is not all of it. Needed for an exact count where ``cfg.peft`` is set.
-        lengths: n of each sequence, in place of all the sums: needed where windows make the pairs no sum of squares.
-        compare: runs Megatron-Bridge's own beside it and logs both.
+        seqlen_squared_sum: Σn² over the sequences of the batch. Without it all sequences count with n = Σn /
+            batch_size.
+        num_vision_patches: patches of all images together. Megatron-Bridge's own convention gives each sample equally
+            many of them. Any other convention leaves images out after one warning, since it needs the patches of each
+            image.
+        cross_seqlen_sum, cross_seqlen_product_sum: for models with cross attention, whose classes count their own
+            FLOPs.
+        convention: Megatron-Bridge's own by default.
+        plan: which weights train. By default all. Needed for an exact count if ``cfg.peft`` is set.
+        lengths: n of each sequence, instead of the sums. Needed if the model has windows, since their pairs do not
+            follow from Σn².
+        compare: also runs Megatron-Bridge's own function and logs both numbers.
     """
-    given = (batch_size, seqlen_sum, seqlen_squared_sum, num_vision_patches, cross_seqlen_sum, cross_seqlen_product_sum)
+    sums = (batch_size, seqlen_sum, seqlen_squared_sum, num_vision_patches, cross_seqlen_sum, cross_seqlen_product_sum)
 
     def ours() -> int:
         for field, value in (
@@ -54,7 +58,7 @@ def num_floating_point_operations(
             ("cross_seqlen_product_sum", cross_seqlen_product_sum),
         ):
             if value:
-                raise Error(field, f"is of models with cross attention, which are not read, got {value}")
+                raise Error(field, f"is for models with cross attention, which floptally cannot read, got {value}")
         count = _language(cfg, (batch_size, seqlen_sum, seqlen_squared_sum), convention, plan, lengths)
         return count + _images(
             cfg, batch_size, num_vision_patches, own=convention == "megatron_bridge" and plan is None
@@ -62,17 +66,17 @@ def num_floating_point_operations(
 
     return _original.answer(
         ours,
-        lambda function: round(float(function(cfg, *_as_taken(function, given)))),
+        lambda function: round(float(function(cfg, *_as_taken(function, sums)))),
         own=convention == "megatron_bridge" and plan is None and lengths is None,
         compare=compare,
         number=float,
     )
 
 
-def _as_taken(function: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """As many arguments as an earlier version of the function has."""
-    known = function.__code__.co_argcount - 1 if hasattr(function, "__code__") else len(given)
-    return given[:known]
+def _as_taken(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the first arguments, as many as this version of Megatron-Bridge's function takes."""
+    known = function.__code__.co_argcount - 1 if hasattr(function, "__code__") else len(arguments)
+    return arguments[:known]
 
 
 def _language(
@@ -80,11 +84,14 @@ def _language(
 ) -> int:
     own = convention == "megatron_bridge"
     if getattr(cfg, "peft", None) is not None and plan is None and not own:
-        raise Error("cfg.peft", "does not train everything: say what trains by plan=")
+        raise Error("cfg.peft", "does not train everything: pass plan= to say what trains")
     fields = Fields(cfg, "cfg.").inside("model")
     for field in ("_get_num_floating_point_operations", "_get_num_floating_point_operations_with_runtime_stats"):
         if fields.get(field) is not None:
-            raise Error(fields.name(field), "counts this model, which is no language model that is read")
+            raise Error(
+                fields.name(field),
+                "is set, so that the config does not describe all FLOPs: call that function to count this model",
+            )
     vocab_size = fields.integer("vocab_size")
     if own:
         unit = fields.integer("make_vocab_size_divisible_by", 128) * fields.integer("tensor_model_parallel_size", 1)
@@ -99,13 +106,18 @@ def _language(
     tokens = as_integer("seqlen_sum", sums[1])
     if sums[2] is None:
         if sequences == 0 or tokens % sequences:
-            raise Error("seqlen_squared_sum", f"must be given: {tokens} tokens are not {sequences} equal sequences")
+            raise Error("seqlen_squared_sum", f"must be passed: {tokens} tokens are not {sequences} equal sequences")
         return count.equal(sequences, tokens // sequences)
     return count.sums("seqlen_squared_sum", tokens, as_integer("seqlen_squared_sum", sums[2]), sequences)
 
 
 def _images(cfg: Any, samples: int, patches: int, *, own: bool) -> int:
-    """FLOPs of the vision tower by Megatron-Bridge's formula, with as many patches in each sample."""
+    """Returns the FLOPs of the vision tower by Megatron-Bridge's formula, as if each sample had one image and all
+    images had equally many patches.
+
+    samples, patches: the numbers of samples and of patches of the batch.
+    own: False warns that images are not counted, and returns 0.
+    """
     patches = as_integer("num_vision_patches", patches)
     if patches == 0:
         return 0

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""miles: ``calculate_fwd_flops``, ``fwd_tflops_per_gpu`` and ``flops_args_from_hf_config`` of ``miles.utils.flops_utils``."""
+"""Replaces ``calculate_fwd_flops``, ``fwd_tflops_per_gpu`` and ``flops_args_from_hf_config`` of miles'
+``miles.utils.flops_utils``."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from .. import Convention, Plan, cost
+from .. import Convention, Plan
 from .._types import ConfigLike
-from ._count import counted
+from ._count import counted, cost
 from ._fields import Fields, as_integer, as_lengths
 from ._original import Original
 from .slime import forward_flops
@@ -23,19 +24,19 @@ _FORWARD = Plan(phase="forward")
 def calculate_fwd_flops(
     seqlens: Any, args: Any, *, convention: str | Convention | None = None, compare: bool = False
 ) -> float:
-    """FLOPs of one forward.
+    """Returns the FLOPs of one forward.
 
     Args:
         seqlens: tokens of each sequence.
-        args: Megatron's arguments, or what `flops_args_from_hf_config` made.
-        convention: of the count; miles' own by default.
-        compare: runs miles' own beside it and logs both.
+        args: Megatron's arguments, or the result of `flops_args_from_hf_config`.
+        convention: miles' own by default.
+        compare: also runs miles' own function and logs both numbers.
     """
     config = getattr(args, "hf_config", None)
 
     def ours() -> float:
         if convention is not None and config is not None:
-            return counted(config, convention, _FORWARD).lengths(as_lengths("seqlens", seqlens))
+            return counted(config.get(), convention, _FORWARD).lengths(as_lengths("seqlens", seqlens))
         return forward_flops(seqlens, args, convention, latent=Fields(args).get("kv_lora_rank") is not None)
 
     return _original.answer(
@@ -48,13 +49,13 @@ def calculate_fwd_flops(
 
 
 def fwd_tflops_per_gpu(seqlens: Any, args: Any, world_size: int, *, convention: str | Convention | None = None) -> float:
-    """TFLOP, 10^12 FLOPs, of one forward for each GPU."""
+    """Returns the TFLOP (10^12 FLOPs) that each GPU runs in one forward."""
     return calculate_fwd_flops(seqlens, args, convention=convention) / as_integer("world_size", world_size, least=1) / 1e12
 
 
 def flops_args_from_hf_config(config: ConfigLike) -> SimpleNamespace:
-    """miles' own, which floptally's counts of a convention read the configuration beside."""
-    made = _arguments.find(load=True)
-    arguments: SimpleNamespace = SimpleNamespace() if made is None else made(config)
-    arguments.hf_config = cost(config)
+    """Returns miles' own arguments, with the configuration attached for counts by a convention."""
+    original = _arguments.find(load=True)
+    arguments: SimpleNamespace = SimpleNamespace() if original is None else original(config)
+    arguments.hf_config = _arguments.prepare(lambda: cost(config), own=False)
     return arguments

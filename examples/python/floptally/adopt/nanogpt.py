@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nanoGPT: ``GPT.estimate_mfu`` of its model.py."""
+"""Replaces ``GPT.estimate_mfu`` of nanoGPT's model.py."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._original import Original, method_of
 
 __all__ = ["estimate_mfu", "read"]
 
-#: nanoGPT's MFU is in units of this whatever it runs on: the dense bf16 peak of an A100.
+#: nanoGPT's MFU is always relative to this: the dense bf16 peak of an A100.
 A100 = "NVIDIA A100-SXM4-80GB"
 
 _original = Original("nanoGPT", "model", "GPT")
 
 
 def read(config: Any) -> Cost:
-    """The cost of the model that a GPTConfig describes."""
+    """Returns the cost of the model that a GPTConfig describes."""
     fields = Fields(config, "config.")
     width = fields.integer("n_embd")
     layers = fields.integer("n_layer")
@@ -48,16 +48,16 @@ def estimate_mfu(
     accelerator: str = A100,
     compare: bool = False,
 ) -> float:
-    """MFU as a fraction, as a function or in place of the method of that name.
+    """Returns the MFU as a fraction. Use it as a function, or in place of the method of that name.
 
     Args:
         self: a GPT, whose config is read.
         fwdbwd_per_iter: sequences of ``config.block_size`` tokens in one iteration.
         dt: seconds of the iteration.
-        convention: of the count; nanoGPT's own by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        accelerator: whose dense bf16 peak 100 % is; nanoGPT's A100 by default.
-        compare: runs the model's own method beside it and logs both.
+        convention: nanoGPT's own by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        accelerator: the GPU whose dense bf16 peak is an MFU of 1. The A100 of nanoGPT by default.
+        compare: also runs the model's own method and logs both numbers.
     """
 
     def ours() -> float:

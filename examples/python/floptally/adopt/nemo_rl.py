@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NeMo-RL: ``nemo_rl.utils.flops_tracker.FLOPTracker``."""
+"""Replaces NeMo-RL's ``nemo_rl.utils.flops_tracker.FLOPTracker``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .. import Convention, Cost, Error, Plan, cost
+from .. import Convention, Cost, Error, Plan
 from .._types import ConfigLike
-from ._count import Count
+from ._count import Count, cost
 from ._fields import as_integer, as_lengths
 from ._formula import Sizes, formula, model_type_of
-from ._original import Original
+from ._original import Original, Prepared
 
 __all__ = ["FLOPTracker"]
 
@@ -19,10 +19,12 @@ _original = Original("NeMo-RL", "nemo_rl.utils.flops_tracker", "FLOPTracker")
 
 
 class FLOPTracker:
-    """NeMo-RL's tracker, whose `total_flops` are those of the sequences since `reset`.
+    """NeMo-RL's FLOPs tracker. `total_flops` are those of all sequences since `reset`.
 
-    base_config, flops_formula: as NeMo-RL's own has them; of them alone the count is its own. convention: of the count;
-    NeMo-RL's own by default. plan: what trains and what runs again. compare: runs NeMo-RL's own beside it and logs both.
+    base_config, flops_formula: as for NeMo-RL's own. With these arguments alone the tracker counts as NeMo-RL does.
+    convention: NeMo-RL's own by default.
+    plan: which weights train and what is recomputed.
+    compare: also runs NeMo-RL's own tracker and logs both numbers.
     """
 
     def __init__(
@@ -31,7 +33,7 @@ class FLOPTracker:
         self.model_name, self.base_config, self.flops_formula = model_name, base_config, flops_formula
         self.total_flops: float = 0
         self._config: Any = None
-        self._count: Count | None = None
+        self._count: Prepared[Count] | None = None
         self._own = True
         self._compare = False
 
@@ -45,14 +47,18 @@ class FLOPTracker:
         plan: Plan | None = None,
         compare: bool = False,
     ) -> FLOPTracker:
-        """A tracker of the model that a config describes; without a convention and a plan it counts as NeMo-RL does."""
-        made = cls(model_name)
-        made._config, made._compare, made._own = config, compare, convention is None and plan is None
-        made._count = Count(_own(config) if convention is None else cost(config), convention or "exact", plan)
-        return made
+        """Returns a tracker of the model that a config describes. Without a convention and a plan the tracker counts as
+        NeMo-RL does."""
+        tracker = cls(model_name)
+        tracker._config, tracker._compare, tracker._own = config, compare, convention is None and plan is None
+        tracker._count = _original.prepare(
+            lambda: Count(_own(config) if convention is None else cost(config), convention or "exact", plan),
+            own=tracker._own,
+        )
+        return tracker
 
     def track(self, n_samples: int, padded_seq_len: int) -> None:
-        """Adds sequences of one length."""
+        """Adds n_samples sequences of padded_seq_len tokens each."""
         samples = as_integer("n_samples", n_samples)
         self._add([as_integer("padded_seq_len", padded_seq_len)], samples, lambda one: one.track(n_samples, padded_seq_len))
 
@@ -61,23 +67,23 @@ class FLOPTracker:
         self._add(as_lengths("sequence_lengths", sequence_lengths), 1, lambda one: one.track_batch(sequence_lengths))
 
     def reset(self) -> None:
-        """Begins anew."""
+        """Sets the total to zero."""
         self.total_flops = 0
 
     def _add(self, lengths: list[int], times: int, track: Callable[[Any], None]) -> None:
         def ours() -> float:
             if self._count is None:
-                raise Error("flops_formula", "is NeMo-RL's own: from_config makes a tracker of a configuration")
-            return times * self._count.lengths(lengths)
+                raise Error("flops_formula", "needs an installed NeMo-RL: install it, or create the tracker by from_config")
+            return times * self._count.get().lengths(lengths)
 
         def theirs(original: Any) -> float:
-            made = (
+            added = (
                 original(self.model_name, self.base_config, self.flops_formula)
                 if self._count is None
                 else original.from_config(self.model_name, self._config)
             )
-            track(made)
-            return float(made.total_flops)
+            track(added)
+            return float(added.total_flops)
 
         self.total_flops += _original.answer(ours, theirs, own=self._own, compare=self._compare, number=float)
 
@@ -85,25 +91,26 @@ class FLOPTracker:
 def _own(config: ConfigLike) -> Cost:
     kind = model_type_of(config)
     if kind not in ("qwen2", "qwen3", "qwen3_moe", "llama", "deepseek_v3"):
-        raise Error("model_type", f"has no formula in NeMo-RL: {kind!r}. convention=\"exact\" counts it")
+        raise Error("model_type", f"has no formula in NeMo-RL: {kind!r}. Pass convention=\"exact\"")
     sizes = Sizes(config, derived_head_dim=kind == "llama")
     fields, hidden, layers = sizes.fields, sizes.hidden, sizes.layers
     if kind == "deepseek_v3":
         return _latent(sizes)
     feed = layers * sizes.gated(fields.integer("intermediate_size"))
     if kind == "qwen2":  # keys and values as wide as queries
-        return formula("nemo_rl", 4 * layers * hidden * hidden + feed + sizes.words(), 2 * layers * hidden)
+        return formula("nemo_rl", 4 * layers * hidden * hidden + feed + sizes.lm_head(), 2 * layers * hidden)
     if kind == "llama":
         keys, rest = divmod(2 * hidden * hidden * sizes.groups, sizes.heads)
         if rest:
             raise Error("num_attention_heads", "must divide hidden_size x hidden_size x num_key_value_heads")
-        weights = layers * (2 * hidden * hidden + keys) + feed + sizes.words()
+        weights = layers * (2 * hidden * hidden + keys) + feed + sizes.lm_head()
         return formula("nemo_rl", weights, 2 * layers * hidden)
-    return formula("nemo_rl", layers * sizes.attention() + feed + sizes.words(), 2 * layers * sizes.queries)
+    return formula("nemo_rl", layers * sizes.attention() + feed + sizes.lm_head(), 2 * layers * sizes.queries)
 
 
 def _latent(sizes: Sizes) -> Cost:
-    """Every layer of experts, with one that is shared, and none of multi-token prediction."""
+    """Returns the cost of a model with latent attention by NeMo-RL's formula. As there, every layer has experts, one of
+    them shared, and multi-token prediction is not counted."""
     fields, hidden, heads = sizes.fields, sizes.hidden, sizes.heads
     nope, rope, value = (fields.integer(name) for name in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
     rank, keys = fields.integer("q_lora_rank", 0, least=0), fields.integer("kv_lora_rank")
@@ -111,4 +118,4 @@ def _latent(sizes: Sizes) -> Cost:
     weights = hidden * rank + rank * queries if rank else hidden * queries
     weights += hidden * rope + hidden * keys + keys * (nope + value) * heads + value * heads * hidden
     weights += (1 + fields.integer("num_experts_per_tok")) * sizes.gated(fields.integer("moe_intermediate_size"))
-    return formula("nemo_rl", sizes.layers * weights + sizes.words(), (nope + rope + value) * heads * sizes.layers)
+    return formula("nemo_rl", sizes.layers * weights + sizes.lm_head(), (nope + rope + value) * heads * sizes.layers)

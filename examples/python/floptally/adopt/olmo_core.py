@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OLMo-core: ``num_flops_per_token`` of a ``Transformer``, which ``SpeedMonitorCallback`` multiplies by its tokens."""
+"""Replaces ``num_flops_per_token`` of OLMo-core's ``Transformer``. ``SpeedMonitorCallback`` multiplies the result by
+tokens."""
 
 from __future__ import annotations
 
@@ -26,15 +27,15 @@ def num_flops_per_token(
     lengths: Any = None,
     compare: bool = False,
 ) -> int | float:
-    """FLOPs of a step for each token, as a function or in place of the model's method.
+    """Returns the FLOPs of a step for each token. Use it as a function, or in place of the model's method.
 
     Args:
         self: a Transformer of OLMo-core.
-        seq_len: tokens of a row.
-        convention: of the count; OLMo-core's own by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        lengths: tokens of each document (`doc_lens` of a batch), in place of `seq_len`.
-        compare: runs OLMo-core's own beside it and logs both.
+        seq_len: tokens of each row of the batch.
+        convention: OLMo-core's own by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        lengths: tokens of each document (`doc_lens` of a batch), instead of `seq_len`.
+        compare: also runs OLMo-core's own method and logs both numbers.
     """
     own = convention is None and plan is None and lengths is None
 
@@ -56,13 +57,13 @@ def num_flops_per_token(
 
 
 def _own(model: Any, tokens: int) -> int:
-    """6 FLOPs for every parameter of the blocks' mixers and MLPs and of the lm_head, norms among them, and the whole
-    window for every token."""
+    """Returns the FLOPs by OLMo-core's formula: 6 per token for every parameter of the blocks' mixers and MLPs and of
+    the lm_head, norms included. Every token attends as many keys as the whole window has."""
     total = 6 * _numel(model.lm_head) if model.lm_head is not None else 0
     for i, block in enumerate(model.blocks.values()):
         mixer = block.attention
         if not hasattr(mixer, "n_heads"):
-            raise Error(f"blocks[{i}].attention", f"is counted by OLMo-core's own method: {type(mixer).__name__}")
+            raise Error(f"blocks[{i}].attention", f"needs an installed OLMo-core, or convention=, got {type(mixer).__name__}")
         seen = min(getattr(mixer, "window_size", None) or tokens, tokens)
         width = getattr(mixer, "head_dim", None) or model.d_model // mixer.n_heads
         total += 6 * _numel(mixer) + 12 * mixer.n_heads * width * seen
@@ -83,7 +84,7 @@ def _numel(module: Any) -> int:
 
 
 def read(model: Any) -> Cost:
-    """The cost of a Transformer of OLMo-core: attention with grouped keys and windows, gated MLPs, experts."""
+    """Returns the cost of an OLMo-core Transformer: attention with grouped keys and windows, gated MLPs, experts."""
     width = as_integer("d_model", model.d_model, least=1)
     described = Model("olmo_core", hidden_size=width, vocab_size=as_integer("vocab_size", model.vocab_size, least=1))
     norms = 0
@@ -95,7 +96,9 @@ def read(model: Any) -> Cost:
     cost = described.cost()
     stored = _numel(model)
     if stored != cost.parameters:
-        raise Error("model", f"has {stored} parameters, and what is read of it {cost.parameters}")
+        raise Error(
+            "model", f"has {stored} parameters, but floptally reads {cost.parameters}: leave convention= and plan= out"
+        )
     return cost
 
 
@@ -103,9 +106,9 @@ def _attention(mixer: Any, width: int, i: int) -> Part:
     name = f"blocks[{i}].attention."
     fields = Fields(mixer, name)
     if getattr(mixer, "w_g", None) is not None:
-        raise Error(f"{name}w_g", "a gate is not read")
+        raise Error(f"{name}w_g", "is a gate, which floptally cannot read: leave convention= and plan= out")
     if not hasattr(mixer, "w_q"):
-        raise Error(name[:-1], f"is not read: {type(mixer).__name__}")
+        raise Error(name[:-1], f"has no exact formula here, got {type(mixer).__name__}; leave convention= and plan= out")
     heads = fields.integer("n_heads")
     part: Part = {
         "type": "attention", "num_heads": heads, "num_kv_heads": fields.integer("n_kv_heads", heads),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prime-rl: ``prime_rl.trainer.perf.PerfCounter`` and ``get_perf_counter``."""
+"""Replaces ``PerfCounter`` and ``get_perf_counter`` of prime-rl's ``prime_rl.trainer.perf``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import time
 from typing import Any
 
-from .. import Convention, Cost, Error, Plan, accelerator, cost
+from .. import Convention, Cost, Error, Plan, accelerator
 from .._types import ConfigLike
-from ._count import Count
+from ._count import Count, cost
 from ._fields import as_integer, as_lengths, as_seconds
 from ._formula import Sizes, formula, mean_of_tokens
 from ._original import Original
@@ -20,12 +20,15 @@ _original = Original("prime-rl", "prime_rl.trainer.perf", "PerfCounter")
 
 
 class PerfCounter:
-    """Tokens per second, and MFU in percent.
+    """prime-rl's counter of tokens per second and MFU in per cent.
 
-    model: a model of transformers, or anything with such a `config`. seq_len: tokens of a row. window_size: steps that
-    `get_mfu` is over. convention: of the count; prime-rl's own by default. plan: what trains and what runs again.
-    accelerator: whose dense bf16 peak is divided by; that of the current device by default. world_size: GPUs; those of
-    torch.distributed by default.
+    model: a model of transformers, or any object with such a `config`.
+    seq_len: tokens of each row of a batch.
+    window_size: steps that `get_mfu` averages over.
+    convention: prime-rl's own by default.
+    plan: which weights train and what is recomputed.
+    accelerator: the GPU whose dense bf16 peak is the denominator of the MFU. The current device by default.
+    world_size: number of GPUs. That of torch.distributed by default.
     """
 
     def __init__(
@@ -45,33 +48,37 @@ class PerfCounter:
         self._world_size = world_size
         self.gpu_peak_flops = _peak(accelerator)
         self._own = convention is None and plan is None
-        self._count = (
-            None if self._own else Count(cost(model.config), convention if convention is not None else "exact", plan)
+        how = convention if convention is not None else "exact"
+        self._count = _original.prepare(
+            lambda: Count(_own(model) if self._own else cost(model.config), how, plan), own=self._own
         )
         self.num_flop_per_token = self._per_token([as_integer("seq_len", seq_len, least=1)])
 
     def count_tokens(self, tokens: int) -> None:
-        """A step ends here, of so many tokens."""
+        """Ends a step of this many tokens."""
         self.tokens = [*self.tokens, as_integer("tokens", tokens)][-self.window_size :]
         self.times = [*self.times, time.perf_counter()][-self.window_size :]
 
     def get_tokens_per_second(self) -> float | None:
-        """The tokens per second of the window; None before it has two steps."""
+        """Returns the tokens per second of the last `window_size` steps. None before the second step."""
         if len(self.tokens) < 2:
             return None
         return sum(self.tokens[1:]) / (self.times[-1] - self.times[0])
 
     def get_mfu(self) -> float | None:
-        """The MFU of the window in per cent; None before it has two steps."""
+        """Returns the MFU of the last `window_size` steps in per cent. None before the second step."""
         rate = self.get_tokens_per_second()
         return None if rate is None else self._mfu(rate)
 
     def get_step_tokens_per_second(self, tokens: int, fwd_bwd_time: float) -> float:
-        """The tokens per second of one step's forward and backward."""
+        """Returns the tokens per second of one step's forward and backward."""
         return tokens / as_seconds("fwd_bwd_time", fwd_bwd_time)
 
     def get_step_mfu(self, tokens: int, fwd_bwd_time: float, *, lengths: Any = None) -> float:
-        """lengths: tokens of each document of the step on all GPUs, which a convention counts in place of `tokens`."""
+        """Returns the MFU of one step's forward and backward in per cent.
+
+        lengths: tokens of each document of the step on all GPUs. A convention counts them instead of `tokens`.
+        """
         if lengths is None:
             return self._mfu(self.get_step_tokens_per_second(tokens, fwd_bwd_time))
         documents = as_lengths("lengths", lengths)
@@ -79,22 +86,18 @@ class PerfCounter:
 
     @staticmethod
     def get_active_mm_params(config: ConfigLike) -> int:
-        """Weights that a token multiplies, by prime-rl's formula."""
+        """Returns the weights that a token multiplies, by prime-rl's formula."""
         return _weights(Sizes(config))
 
     def _mfu(self, rate: float, per_token: float | None = None) -> float:
         if not self.gpu_peak_flops:
-            raise Error("accelerator", "must be named: no GPU is there whose peak is known")
+            raise Error("accelerator", "must be passed, since no GPU with a known peak was found")
         flops = self.num_flop_per_token if per_token is None else per_token
         return 100 * flops * rate / self.gpu_peak_flops / _ranks(self._world_size)
 
     def _per_token(self, lengths: list[int]) -> int | float:
         def ours() -> int | float:
-            count = self._count
-            if count is None:
-                _require_whole(self.model)
-                count = Count(_own(self.model.config), "exact")
-            return mean_of_tokens(count.lengths(lengths), lengths)
+            return mean_of_tokens(self._count.get().lengths(lengths), lengths)
 
         found: int | float = _original.answer(
             ours,
@@ -110,7 +113,7 @@ _counter: PerfCounter | None = None
 
 
 def get_perf_counter(model: Any, seq_len: int, window_size: int = 10, **ours: Any) -> PerfCounter:
-    """The one of this process, made by the first call."""
+    """Returns the counter of this process. The first call creates it."""
     global _counter
     if _counter is None:
         _counter = PerfCounter(model, seq_len, window_size, **ours)
@@ -125,20 +128,21 @@ def _peak(name: str | None) -> float:
     return 0.0 if name is None else accelerator(name).peak_tflops("bf16") * 1e12
 
 
-def _ranks(given: int | None) -> int:
-    if given is not None:
-        return as_integer("world_size", given, least=1)
+def _ranks(world_size: int | None) -> int:
+    if world_size is not None:
+        return as_integer("world_size", world_size, least=1)
     return as_integer("WORLD_SIZE", int(os.environ.get("WORLD_SIZE", "1")), least=1)
 
 
 def _require_whole(model: Any) -> None:
     for module in model.modules():
         if type(module).__name__ == "MultiLoRAModule" or hasattr(module, "lora_A"):
-            raise Error("model", "has adapters, which prime-rl's own formula counts, or a convention with plan=")
+            raise Error("model", "has adapters: install prime-rl, or pass convention= and plan=")
 
 
-def _own(config: ConfigLike) -> Cost:
-    sizes = Sizes(config)
+def _own(model: Any) -> Cost:
+    _require_whole(model)
+    sizes = Sizes(model.config)
     return formula("prime_rl", _weights(sizes), 4 * sizes.layers * sizes.heads * (sizes.hidden // sizes.heads))
 
 
@@ -160,7 +164,7 @@ def _weights(sizes: Sizes) -> int:
     routers = fields.get("n_routed_experts")
     routers = fields.get("num_experts") if routers is None else routers
     sparse = 0
-    if routers is not None:  # a configuration with neither name has no experts there
+    if routers is not None:  # a configuration without either name has no experts there
         experts = fields.integer("num_shared_experts", 0, least=0) + as_integer("num_experts_per_tok", chosen or 0)
         sparse = experts * sizes.gated(wide) + hidden * as_integer("num_experts", routers)
-    return layers * attention + dense * sizes.gated(width) + (layers - dense) * sparse + sizes.words()
+    return layers * attention + dense * sizes.gated(width) + (layers - dense) * sparse + sizes.lm_head()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""slime: ``slime.utils.flops_utils.calculate_fwd_flops``."""
+"""Replaces slime's ``slime.utils.flops_utils.calculate_fwd_flops``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FORWARD = Plan(phase="forward")
 def calculate_fwd_flops(
     seqlens: Any, args: Any, *, convention: str | Convention | None = None, compare: bool = False
 ) -> float:
-    """FLOPs of one forward.
+    """Returns the FLOPs of one forward.
 
     Args:
         seqlens: tokens of each sequence: `total_lengths` of a rollout.
         args: Megatron's arguments.
-        convention: of the count; slime's own by default.
-        compare: runs slime's own beside it and logs both.
+        convention: slime's own by default.
+        compare: also runs slime's own function and logs both numbers.
     """
     return _original.answer(
         lambda: forward_flops(seqlens, args, convention, latent=bool(Fields(args).get("multi_latent_attention"))),
@@ -39,7 +39,8 @@ def calculate_fwd_flops(
 
 
 def forward_flops(seqlens: Any, args: Any, convention: str | Convention | None, *, latent: bool) -> float:
-    """By slime's formula, or by a convention over the model that Megatron's arguments describe."""
+    """Returns the FLOPs of a forward for the model that Megatron's arguments describe. Without a convention, slime's
+    formula counts."""
     lengths = as_lengths("seqlens", seqlens)
     if convention is None:
         return counted(_own(args, latent), "exact", _FORWARD).lengths(lengths)
@@ -52,7 +53,8 @@ _costs: dict[tuple[int, ...], Cost] = {}
 
 
 def _own(args: Any, latent: bool) -> Cost:
-    """The output projection is hidden_size squared whatever the heads; neither routers nor windows."""
+    """Returns the cost by slime's formula: the output projection has hidden_size² weights whatever the heads are, and
+    routers and windows are not counted."""
     fields = Fields(args)
     hidden, heads = fields.integer("hidden_size"), fields.integer("num_attention_heads")
     layers, width = fields.integer("num_layers"), fields.get("kv_channels")
@@ -82,7 +84,8 @@ def _own(args: Any, latent: bool) -> Cost:
 
 
 def _widths(fields: Fields, layers: int) -> list[int]:
-    """The width of each layer's MLP, all experts of a token together."""
+    """Returns the width of the MLP of each layer. In a layer with experts: the sum of the widths of the experts that
+    one token uses, shared ones included."""
     if fields.get("num_experts") is None:
         return [fields.integer("ffn_hidden_size")] * layers
     experts = fields.integer("moe_ffn_hidden_size") * fields.integer("moe_router_topk")
@@ -93,5 +96,5 @@ def _widths(fields: Fields, layers: int) -> list[int]:
     if isinstance(frequency, int):
         chosen = [i % frequency == 0 for i in range(layers)]
     else:
-        chosen = [one > 0 for one in frequency]  # of as many layers as the list has
+        chosen = [one > 0 for one in frequency]  # one entry for each layer
     return [experts if has_experts else fields.integer("ffn_hidden_size") for has_experts in chosen]

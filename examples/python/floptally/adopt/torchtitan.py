@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchtitan: ``get_nparams_and_flops`` of its models' configs, and the FLOPs per token of its metrics."""
+"""Replaces ``get_nparams_and_flops`` of torchtitan's model configs, and the FLOPs per token of its metrics."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def get_nparams_and_flops(
     plan: Plan | None = None,
     compare: bool = False,
 ) -> tuple[int, int | float]:
-    """(parameters, FLOPs of a token), as a function or in place of the method of a model's Config.
+    """Returns (parameters, FLOPs of a token). Use it as a function, or in place of the method of a model's Config.
 
     Args:
         self: the model's config.
-        model: the model, whole, whose parameters are counted and must be those that the config describes.
+        model: the whole model. Its parameters are counted and must equal those of the config.
         seq_len: tokens of a sequence.
-        convention: of the count; torchtitan's own by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        compare: runs the config's own method beside it and logs both.
+        convention: torchtitan's own by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        compare: also runs the config's own method and logs both numbers.
     """
 
     def theirs(method: Any) -> tuple[int, int | float]:
@@ -58,7 +58,7 @@ def _counted(
     config: Any, model: Any, seq_len: int, convention: str | Convention, plan: Plan | None
 ) -> tuple[int, int | float]:
     count = counted(read(config), convention, plan)
-    parameters = sum(one.numel() for one in model.parameters())
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     if parameters != count.cost.parameters:
         raise Error(
             "model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}"
@@ -69,9 +69,10 @@ def _counted(
 def flops_per_token(
     model_config: Any, lengths: Any, *, convention: str | Convention = "torchtitan", plan: Plan | None = None
 ) -> int | float:
-    """The mean over the tokens of sequences of these lengths: what the metrics multiply by tokens per second.
+    """Returns the mean FLOPs per token over sequences of these lengths. torchtitan's metrics multiply the result by
+    tokens per second:
 
-    metrics_processor.num_flops_per_token = flops_per_token(model_config, lengths, convention="exact")
+        metrics_processor.num_flops_per_token = flops_per_token(model_config, lengths, convention="exact")
     """
     return _per_token(counted(read(model_config), convention, plan), as_lengths("lengths", lengths))
 
@@ -79,13 +80,13 @@ def flops_per_token(
 def _per_token(count: Count, lengths: list[int]) -> int | float:
     tokens = sum(lengths)
     if tokens == 0:
-        raise Error("lengths", "must have a token")
+        raise Error("lengths", "must have at least one token")
     mean = Fraction(count.lengths(lengths), tokens)
     return mean.numerator if mean.denominator == 1 else float(mean)
 
 
 def read(config: Any) -> Cost:
-    """The cost of the model that a config of torchtitan describes: its decoders of attention, MLPs and experts."""
+    """Returns the cost of the decoder that a torchtitan config describes: attention, MLPs and experts."""
     top = Fields(config, "config.")
     model = Model(
         "torchtitan", hidden_size=top.integer("dim"), vocab_size=top.integer("vocab_size"),
@@ -93,7 +94,7 @@ def read(config: Any) -> Cost:
     )  # fmt: skip
     layers = top.get("layers")
     if not layers:
-        raise Error("config.layers", f"must have a layer, got {layers!r}")
+        raise Error("config.layers", f"must have at least one layer, got {layers!r}")
     for i, layer in enumerate(layers):
         fields = Fields(layer, f"config.layers[{i}].")
         model.layer(_attention(fields.inside("attention"), top.integer("dim")), _feed_forward(fields))
@@ -141,7 +142,8 @@ def _feed_forward(layer: Fields) -> Part:
 
 
 def _expert_biases(layer: Fields) -> tuple[int, int]:
-    """The biases of gpt-oss's experts, and those of the experts that a token visits."""
+    """Returns (biases of all experts of a layer, biases of the experts that one token uses). Only gpt-oss's experts
+    have biases; (0, 0) for all others."""
     if layer.get("moe") is None:
         return 0, 0
     moe = layer.inside("moe")
@@ -157,7 +159,7 @@ def _width(mlp: Fields) -> int:
 
 
 def _elementwise(config: Any) -> list[tuple[str, int]]:
-    """The weights of all norms, biases and attention sinks below a config."""
+    """Returns how many weights all norms, biases and attention sinks have in a config and the configs inside it."""
     found: list[tuple[str, int]] = []
     if isinstance(config, (list, tuple)):
         for one in config:
@@ -172,7 +174,7 @@ def _elementwise(config: Any) -> list[tuple[str, int]]:
             found.append(("bias", Fields(config).integer("n_heads")))
         for field in dataclass_fields(config):
             if field.name == "q_norm" and getattr(config, "q_lora_rank", None) == 0:
-                continue  # queries of full rank have none
-            times = 2 if field.name in ("wkv", "qk_norm") else 1  # one config of two modules
+                continue  # full-rank queries have no norm
+            times = 2 if field.name in ("wkv", "qk_norm") else 1  # one config for two modules
             found += times * _elementwise(getattr(config, field.name))
     return found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transformers: ``Trainer.floating_point_ops``, and the method of that name that its models had until version 4."""
+"""Replaces ``Trainer.floating_point_ops`` of transformers, and the method of that name that its models had until
+version 4."""
 
 from __future__ import annotations
 
@@ -7,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .. import Convention, Cost, Error, Plan, cost
-from ..callbacks import batch_arguments
+from .. import Convention, Cost, Error, Plan
+from ..callbacks._batches import Sides, arguments_of
 from ._captured import on_host
-from ._count import counted
+from ._count import counted, cost
 from ._original import Original, method_of
 
 __all__ = ["floating_point_ops"]
 
-_costs: WeakKeyDictionary[Any, Cost] = WeakKeyDictionary()
+_costs: WeakKeyDictionary[Any, tuple[Cost, Sides]] = WeakKeyDictionary()
 
 
 _original = Original("transformers", "transformers.trainer", "Trainer")
@@ -29,15 +30,18 @@ def floating_point_ops(
     plan: Plan | None = None,
     compare: bool = False,
 ) -> int:
-    """FLOPs of one forward and backward pass, as a function or in place of the method of that name.
+    """Returns the FLOPs of one forward and backward pass. Use it as a function, or in place of the method of that
+    name.
 
     Args:
         self: a Trainer, or a model of transformers.
-        inputs: a batch, as the model's forward takes it. By the Trainer's own convention all slots of its rows count,
-            by any other what ``floptally.callbacks.batch_arguments`` reads of it: real tokens, and packed documents apart.
-        convention: of the count; the Trainer's own by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        compare: runs the Trainer's own beside it and logs both.
+        inputs: a batch, as the model's forward takes it. The Trainer's own convention counts all values of the main
+            input: slots of rows, pixels of images, values of a spectrogram. It ignores what is frozen.
+            Any other counts what ``floptally.callbacks.batch_arguments`` reads: real tokens, and packed documents
+            separately.
+        convention: the Trainer's own by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        compare: also runs the Trainer's own method and logs both numbers.
     """
     return _original.answer(
         lambda: _counted(self, inputs, convention, plan),
@@ -51,20 +55,24 @@ def floating_point_ops(
 
 def _counted(self: Any, inputs: Mapping[str, Any], convention: str | Convention, plan: Plan | None) -> int:
     model = self if hasattr(self, "config") else self.model  # models have a `model` too
-    count = counted(_cost_of(model), convention, plan)
     if convention != "hf_6nd":
-        return count.batch(**batch_arguments(on_host(inputs)))
+        found, sides = _read(model)
+        count = counted(found, convention, plan)
+        return count.batch(**arguments_of(on_host(inputs, sides), sides))
     main = getattr(model, "main_input_name", "input_ids")
     if inputs.get(main) is None:
         raise Error(main, f"must be among the inputs, got {', '.join(map(str, inputs)) or 'nothing'}")
     slots = 1
     for size in inputs[main].shape:
         slots *= int(size)
-    return slots * count.lengths([1])
+    if plan is not None:  # adapters that the plan has, and the model has not
+        return slots * counted(_read(model)[0], convention, plan).lengths([1])
+    return 6 * slots * int(model.num_parameters(exclude_embeddings=True))
 
 
-def _cost_of(model: Any) -> Cost:
+def _read(model: Any) -> tuple[Cost, Sides]:
     found = _costs.get(model)
     if found is None:
-        found = _costs[model] = cost(model)
+        model_cost = cost(model)
+        found = _costs[model] = model_cost, Sides.of(model_cost, model)
     return found

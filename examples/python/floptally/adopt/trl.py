@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TRL: ``compute_flops_per_token`` and ``adjusted_mfu`` of ``trl.trainer.utils``."""
+"""Replaces ``compute_flops_per_token`` and ``adjusted_mfu`` of TRL's ``trl.trainer.utils``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import Convention, Cost, Error, Plan, cost
+from .. import Convention, Cost, Error, Plan
 from .._types import ConfigLike
-from ._count import Count
+from ._count import Count, cost
 from ._fields import as_integer, as_lengths
 from ._formula import Sizes, formula, mean_of_tokens
 from ._original import Original
@@ -15,6 +15,7 @@ from ._original import Original
 __all__ = ["adjusted_mfu", "compute_flops_per_token"]
 
 _original = Original("TRL", "trl.trainer.utils", "compute_flops_per_token")
+_adjusted = Original("TRL", "trl.trainer.utils", "adjusted_mfu")
 
 
 def compute_flops_per_token(
@@ -26,15 +27,15 @@ def compute_flops_per_token(
     lengths: Any = None,
     compare: bool = False,
 ) -> int | float:
-    """FLOPs of a step for each token.
+    """Returns the FLOPs of a step for each token.
 
     Args:
         config: a configuration of transformers.
-        seq_len: tokens of a sequence; of an AsyncGRPO batch their mean.
-        convention: of the count; TRL's own by default.
-        plan: what trains and what runs again, where that is not all and nothing.
-        lengths: tokens of each sequence, in place of `seq_len`: the mean over all tokens.
-        compare: runs TRL's own beside it and logs both.
+        seq_len: tokens of a sequence. For an AsyncGRPO batch: the mean over its sequences.
+        convention: TRL's own by default.
+        plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
+        lengths: tokens of each sequence, instead of `seq_len`. The result is the mean over all tokens.
+        compare: also runs TRL's own function and logs both numbers.
     """
     own = convention is None
 
@@ -53,13 +54,19 @@ def compute_flops_per_token(
 
 
 def adjusted_mfu(mfu: float, config: ConfigLike, seq_len: int, *, convention: str | Convention | None = None) -> float:
-    """An MFU of `compute_flops_per_token` with half of the square. One of a convention is what it is: an exact count has
-    the causal pairs already."""
+    """Returns the MFU without the masked half of the n² pairs, from an MFU by `compute_flops_per_token`. With a
+    convention the MFU is returned unchanged: an exact count has only the causal pairs already."""
     if convention is not None:
         return mfu
-    whole = compute_flops_per_token(config, seq_len)
-    sizes = Sizes(config)
-    return mfu * (whole - 6 * sizes.layers * sizes.queries * seq_len) / whole
+
+    def ours() -> float:
+        whole = compute_flops_per_token(config, seq_len)
+        sizes = Sizes(config)
+        return mfu * (whole - 6 * sizes.layers * sizes.queries * seq_len) / whole
+
+    return _adjusted.answer(
+        ours, lambda function: float(function(mfu, config, seq_len)), own=True, compare=False, number=float
+    )
 
 
 def _own(config: ConfigLike) -> Cost:
@@ -71,10 +78,10 @@ def _own(config: ConfigLike) -> Cost:
     else:
         experts = fields.get("num_local_experts") or fields.get("num_experts")
         if experts is None:
-            raise Error("num_local_experts", "must be given, or num_experts: config has none")
+            raise Error("num_local_experts", "is missing, and so is num_experts: the config needs one of them")
         routed = as_integer("num_experts_per_tok", chosen) * sizes.gated(fields.integer("moe_intermediate_size"))
         routed += sizes.hidden * as_integer("num_local_experts", experts)
         every, dense = fields.integer("decoder_sparse_step"), sizes.gated(fields.integer("intermediate_size"))
         feeds = [routed if i % every == 0 else dense for i in range(sizes.layers)]
-    weights = sizes.layers * sizes.attention() + sum(feeds) + sizes.words()
+    weights = sizes.layers * sizes.attention() + sum(feeds) + sizes.lm_head()
     return formula("trl", weights, 4 * sizes.layers * sizes.queries)

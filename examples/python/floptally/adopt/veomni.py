@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VeOmni: ``veomni.utils.count_flops.VeomniFlopsCounter``."""
+"""Replaces VeOmni's ``veomni.utils.count_flops.VeomniFlopsCounter``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import Convention, Cost, Error, Plan, WeightSetting, accelerator, cost
+from .. import Convention, Cost, Error, Plan, WeightSetting, accelerator
 from .._types import ConfigLike
-from ._count import Count
-from ._fields import Fields, as_integer, as_lengths, as_seconds
+from ._count import Count, cost
+from ._fields import Fields, as_integer, as_lengths, as_seconds, only_original_counts
 from ._formula import Sizes, formula, model_type_of
 from ._images import Images
 from ._original import Original
@@ -19,18 +19,19 @@ __all__ = ["VeomniFlopsCounter"]
 _original = Original("VeOmni", "veomni.utils.count_flops", "VeomniFlopsCounter")
 _DERIVED_HEAD_DIM = ("llama", "seed_oss")
 _DENSE = ("qwen2", "qwen3", "llama", "seed_oss", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
-#: Types that VeOmni counts by formulas which are not written down here.
+#: Model types whose VeOmni formulas are not implemented here.
 _ITS_OWN = ("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "deepseek_v4")
 
 
 class VeomniFlopsCounter:
-    """VeOmni's counter for every model that floptally reads.
+    """VeOmni's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
-    convention: of the count; VeOmni's own by default.
-    plan: what trains and what runs again; else it follows from `lora_config` and `freeze_vit`.
-    accelerator: whose dense bf16 peak is promised; VeOmni's own table for the current device by default.
-    compare: runs VeOmni's own beside it and logs both.
+    convention: VeOmni's own by default.
+    plan: which weights train and what is recomputed. By default it follows from `lora_config` and `freeze_vit`.
+    accelerator: the GPU whose dense bf16 peak `estimate_flops` returns. By default VeOmni's own table gives the peak of
+        the current device.
+    compare: also runs VeOmni's own counter and logs both numbers.
     """
 
     def __init__(
@@ -46,13 +47,7 @@ class VeomniFlopsCounter:
         self._convention, self._plan = convention, plan
         self._accelerator, self._compare = accelerator, compare
         self._own = convention is None and plan is None
-        self._unread: Error | None = None
-        try:
-            self._cost = _own(config) if convention is None else cost(config)
-        except Error as error:  # a type that VeOmni alone knows
-            if _original.find(load=True) is None:
-                raise
-            self._unread = error
+        self._read = _original.prepare(lambda: _own(config) if convention is None else cost(config), own=self._own)
         self._counts: dict[str, tuple[Count, Images]] = {}  # by the text of their plan
 
     def estimate_flops(
@@ -65,15 +60,15 @@ class VeomniFlopsCounter:
         *,
         grid_thw: Any = None,
     ) -> tuple[float, float]:
-        """(achieved, promised) in TFLOPS.
+        """Returns (achieved rate, peak of the GPU) in TFLOPS.
 
         Args:
             batch_seqlens: valid tokens of each sequence.
-            delta_time: seconds.
-            lora_config: VeOmni's: `r` and `target_modules`. A convention counts it as the plan that it is.
+            delta_time: duration in seconds.
+            lora_config: VeOmni's LoRA settings, `r` and `target_modules`. For a convention they are turned into a plan.
             images_seqlens: patches of each image or frame, before merging.
-            freeze_vit: the vision tower does not train.
-            grid_thw: [images, 3], for a tower with windows.
+            freeze_vit: True if the vision tower does not train.
+            grid_thw: [images, 3] frames, rows and columns of patches. Needed if the vision tower has windows.
         """
         achieved = _original.answer(
             lambda: self._achieved(batch_seqlens, delta_time, lora_config, images_seqlens, freeze_vit, grid_thw),
@@ -91,15 +86,13 @@ class VeomniFlopsCounter:
     def _achieved(
         self, batch_seqlens: Any, delta_time: float, lora: Any, images: Any, freeze_vit: bool | None, grid_thw: Any
     ) -> float:
-        if self._unread is not None:
-            raise self._unread
         seconds = as_seconds("delta_time", delta_time)
         batch: dict[str, Any] = {"lengths": as_lengths("batch_seqlens", batch_seqlens)}
         patches = [] if images is None else as_lengths("images_seqlens", images)
         apart = 0
         if self._own:
             if lora is not None:
-                raise Error("lora_config", "is counted by VeOmni's own formula, or by a convention")
+                raise Error("lora_config", only_original_counts("VeOmni"))
             apart = self._tower(patches, bool(freeze_vit)) if patches else 0
             return (self._counted(None)[0].batch(**batch) + apart) / seconds / 1e12
         plan = self._plan if self._plan is not None else plan_of(lora, bool(freeze_vit))
@@ -111,7 +104,7 @@ class VeomniFlopsCounter:
     def _counted(self, plan: Plan | None) -> tuple[Count, Images]:
         key = repr(plan)
         if key not in self._counts:
-            count = Count(self._cost, self._convention or "exact", plan)
+            count = Count(self._read.get(), self._convention or "exact", plan)
             self._counts[key] = count, Images(self.config, count)
         return self._counts[key]
 
@@ -119,11 +112,11 @@ class VeomniFlopsCounter:
         kind = model_type_of(self.config)
         if kind not in ("qwen3_vl", "qwen3_vl_moe"):
             if kind in ("qwen2_vl", "qwen2_5_vl"):
-                raise Error("images_seqlens", f"of {kind} is counted by VeOmni's own formula, or by a convention")
+                raise Error("images_seqlens", f"of {kind} " + only_original_counts("VeOmni"))
             return 0
         step = tower_flops(self.config, patches)
         if step is None:
-            raise Error("vision_config", "has not the sizes that VeOmni's formula reads")
+            raise Error("vision_config", "lacks sizes that VeOmni's formula needs: pass the config of the whole vision tower")
         return step // 3 if frozen else step
 
     def _promised(self) -> float:
@@ -135,14 +128,14 @@ class VeomniFlopsCounter:
 
 
 def plan_of(lora: Any, freeze_vit: bool) -> Plan | None:
-    """The plan that a LoRA configuration and a frozen tower are; None where everything trains."""
+    """Returns the plan of a LoRA configuration and a frozen tower. None if everything trains."""
     if lora is None:
         return Plan(weights=[WeightSetting("vision.*", "frozen")]) if freeze_vit else None
     fields = Fields(lora, "lora_config.")
     modules = fields.get("target_modules") or []
     if isinstance(modules, str):
         raise Error("lora_config.target_modules", f"must be a list of names, got {modules!r}")
-    fields.refuse("target_parameters", "is not read")
+    fields.refuse("target_parameters", "has no formula here", "name the adapted modules in target_modules")
     rank = as_integer("lora_config.r", fields.get("r"), least=1)
     adapted = [WeightSetting(f"*/{name}", "lora", rank=rank) for name in modules]
     return Plan(weights=[WeightSetting("*", "frozen"), *adapted])
@@ -151,7 +144,7 @@ def plan_of(lora: Any, freeze_vit: bool) -> Plan | None:
 def _own(config: ConfigLike) -> Cost:
     kind = model_type_of(config)
     if kind in _ITS_OWN:
-        raise Error("model_type", f"{kind!r} is counted by VeOmni's own formula, or by a convention")
+        raise Error("model_type", f"{kind!r} " + only_original_counts("VeOmni"))
     if kind == "deepseek_v3":
         return _latent(Sizes(config))
     if kind not in (*_DENSE, "qwen3_moe", "qwen3_vl_moe", "gpt_oss"):
@@ -166,7 +159,7 @@ def _own(config: ConfigLike) -> Cost:
         )  # fmt: skip
         feed = fields.integer("num_experts_per_tok") * sizes.gated(fields.integer(width))
         feed += sizes.hidden * fields.integer(experts)
-    weights = sizes.layers * (sizes.attention() + feed) + sizes.words()
+    weights = sizes.layers * (sizes.attention() + feed) + sizes.lm_head()
     layer_types = fields.get("layer_types") if kind == "gpt_oss" else None
     windowed = list(layer_types or []).count("sliding_attention")
     windows = [(fields.integer("sliding_window"), 4 * windowed * sizes.queries)] if windowed else []
@@ -183,6 +176,6 @@ def _latent(sizes: Sizes) -> Cost:
     width, dense = fields.integer("moe_intermediate_size"), fields.integer("first_k_dense_replace", least=0)
     experts = fields.integer("num_experts_per_tok") + fields.integer("n_shared_experts", least=0)
     sparse = hidden * fields.integer("n_routed_experts") + experts * sizes.gated(width)
-    weights = sizes.layers * attention + (sizes.layers - dense) * sparse + sizes.words()
+    weights = sizes.layers * attention + (sizes.layers - dense) * sparse + sizes.lm_head()
     weights += dense * sizes.gated(fields.integer("intermediate_size"))
     return formula("veomni", weights, 4 * queries * sizes.layers)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""verl: ``verl.utils.flops_counter.FlopsCounter``."""
+"""Replaces verl's ``verl.utils.flops_counter.FlopsCounter``."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from .. import Convention, Error, Plan, accelerator, cost
+from .. import Convention, Error, Plan, accelerator
 from .._types import ConfigLike
-from ._count import Count
+from ._count import Count, cost
 from ._fields import as_lengths, as_seconds
 from ._images import Images
 from ._original import Original, warn_once
@@ -21,13 +21,14 @@ _original = Original("verl", "verl.utils.flops_counter", "FlopsCounter")
 
 
 class FlopsCounter:
-    """verl's counter for every model that floptally reads.
+    """verl's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
-    convention: of the count; verl's own by default.
-    plan: what trains, where that is not all of it.
-    accelerator: whose dense bf16 peak is promised; verl's own table for the current device by default.
-    compare: runs verl's own beside it and logs both.
+    convention: verl's own by default.
+    plan: which weights train. By default all.
+    accelerator: the GPU whose dense bf16 peak `estimate_flops` returns. By default verl's own table gives the peak of
+        the current device.
+    compare: also runs verl's own counter and logs both numbers.
     """
 
     def __init__(
@@ -43,15 +44,12 @@ class FlopsCounter:
         self._accelerator = accelerator
         self._compare = compare
         self._own = convention in _OWN and plan is None
-        self._unread: Error | None = None
-        try:
-            read = as_verl_counts(config) if self._own else cost(config)
-            self._count = Count(read, convention, plan)
-            self._images = Images(config, self._count)
-        except Error as error:  # a type that only verl knows is counted by verl
-            if _original.find(load=True) is None:
-                raise
-            self._unread = error
+
+        def build() -> tuple[Count, Images]:
+            count = Count(as_verl_counts(config) if self._own else cost(config), convention, plan)
+            return count, Images(config, count)
+
+        self._read = _original.prepare(build, own=self._own)
 
     def estimate_flops(
         self,
@@ -63,17 +61,18 @@ class FlopsCounter:
         forward_only: bool | None = None,
         **ignored: Any,
     ) -> tuple[float, float]:
-        """(achieved, promised) in TFLOPS.
+        """Returns (achieved rate, peak of the GPU) in TFLOPS.
 
         Args:
             batch_seqlens: valid tokens of each sequence.
-            delta_time: seconds.
-            images_seqlens: patches of each image or frame, before merging. That is enough where every patch of an image
-                attends to all of it; for a tower with windows ``grid_thw``, [images, 3], says more. Images that cannot
-                be counted are left out after one warning.
-            forward_only: the time is of a forward alone, and verl will divide the MFU by 3: what is returned is three
-                forwards. Where it is not said every pass counts as a step that trains, which with a plan is no third.
-            ignored: what else verl passes to formulas that do not use it.
+            delta_time: duration in seconds.
+            images_seqlens: patches of each image or frame, before merging. They are enough if every patch attends to
+                its whole image. Images that cannot be counted are left out after one warning.
+            grid_thw: [images, 3] frames, rows and columns of patches. Needed if the vision tower has windows.
+            forward_only: True if the time is of a forward only. verl then divides the MFU by 3, so the result is three
+                forwards. If you do not pass it, every pass counts as a training step. With a plan that is wrong for
+                forwards, since a forward is then not a third of a step.
+            ignored: other arguments that verl passes to formulas which do not use them.
         """
         more = {} if images_seqlens is None else {"images_seqlens": images_seqlens}
         achieved = _original.answer(
@@ -90,8 +89,7 @@ class FlopsCounter:
     def _achieved(
         self, batch_seqlens: Any, delta_time: float, images: Any, grid_thw: Any, forward_only: bool | None
     ) -> float:
-        if self._unread is not None:
-            raise self._unread
+        count, images_of = self._read.get()
         seconds = as_seconds("delta_time", delta_time)
         batch: dict[str, Any] = {"lengths": as_lengths("batch_seqlens", batch_seqlens)}
         apart = 0
@@ -102,17 +100,17 @@ class FlopsCounter:
                 patches = as_lengths("images_seqlens", images)
                 known = tower_flops(self.config, patches) if self._own else None
                 if known is None:
-                    batch["grid_thw"] = self._images.grids(patches)
+                    batch["grid_thw"] = images_of.grids(patches)
                 else:
                     apart = known
             except Error as error:
                 warn_once("verl", "images_seqlens", f"{error}. Images are not counted")
-        work = self._count.cost.flops(convention=cast(Any, self._count.convention), plan=self._count.plan, **batch)
+        work = count.cost.flops(convention=cast(Any, count.convention), plan=count.plan, **batch)
         if forward_only:
             flops = 3 * work.useful.forward
         else:
             flops = work.total
-            if forward_only is None and self._count.plan is not None and flops != 3 * work.useful.forward:
+            if forward_only is None and count.plan is not None and flops != 3 * work.useful.forward:
                 warn_once(
                     "verl", "forward_only",
                     "verl divides the MFU of forward-only passes by 3, and a step of this plan is not three forwards: "

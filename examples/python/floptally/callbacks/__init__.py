@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step meter in trainers: one line each. A framework is imported when its class is asked for.
+"""Step meters for trainers, in one line each. A framework is imported only if you use its class.
 
     floptally.callbacks.TrainerMeter(meter).attach(trainer)                     # Hugging Face Trainer
     lightning.Trainer(callbacks=[floptally.callbacks.LightningMeter(meter)])    # Lightning
     with floptally.callbacks.step(meter, batch): …                              # a loop of your own, one microbatch
 
-Lengths are read from each training batch (`batch_arguments` says how), evaluation is not counted, microbatches of
-gradient accumulation belong to one step, and a checkpoint carries the totals of the run on. Logged are the meter's
-`scalars()` over the steps since the last line of the log; `postfix` is the short form for a progress bar, and
-`report()` says besides what has to be known to read the numbers: what the model recomputes, whose time it is.
+Lengths are read from each training batch (see `batch_arguments`). Evaluation is not counted. Microbatches of
+gradient accumulation belong to one step. Checkpoints carry the totals of the run.
+
+The logs get the meter's `scalars()` over the steps since the last log line. `postfix` is a short form for a progress
+bar. `report()` also says what you need to know to read the numbers: which layers the model recomputes, and which passes
+of a step the time covers.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._adapter import MeterAdapter, batch_arguments, batches_left_out, postfix, step
+from ._adapter import MeterAdapter, batch_arguments, batches_left_out, pause, postfix, step
 from ._recompute import Recomputed, recomputed, require_recompute
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from .lightning import LightningMeter
 
 __all__ = [
-    "LightningMeter", "MeterAdapter", "Recomputed", "TrainerMeter", "batch_arguments", "batches_left_out", "postfix",
-    "recomputed", "require_recompute", "step",
+    "LightningMeter", "MeterAdapter", "Recomputed", "TrainerMeter", "batch_arguments", "batches_left_out", "pause",
+    "postfix", "recomputed", "require_recompute", "step",
 ]  # fmt: skip
 
 _LAZY = {"TrainerMeter": "huggingface", "LightningMeter": "lightning"}

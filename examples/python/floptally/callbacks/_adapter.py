@@ -1,65 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part that the callbacks of all frameworks share: lengths from a batch, the time of a step, names for a logger."""
+"""What all trainer callbacks share: lengths from a batch, the time of a step, names for a logger."""
 
 from __future__ import annotations
 
 import math
+import os
+import sys
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary, proxy
 
 from .. import Error, Meter, Tally, Verification, verify
-from .._later import Arguments, Copy
-from ._batches import Sides, arguments_of, batch_arguments, named, read_of
+from .._deferred import Arguments, Copy
+from ._batches import Sides, arguments_of, batch_arguments, microbatches, named, read_of
+from ._headline import headline, other_precision
 from ._names import BATCH_KEYS
-from ._recompute import require_recompute
+from ._plans import plan_with_model
 
-__all__ = ["BATCH_KEYS", "MeterAdapter", "batch_arguments", "batches_left_out", "postfix", "step"]
+__all__ = ["BATCH_KEYS", "MeterAdapter", "batch_arguments", "batches_left_out", "pause", "postfix", "step"]
 
-# Scalars that are still there where a batch of their interval is left out.
+# Scalars that are still logged if a batch of their interval is left out.
 _OF_TIME = ("step_seconds", "steps")
 
 
 def postfix(meter: Meter) -> str:
-    """The run so far in a few characters: "MFU 41.2% | 410 TFLOP/s" of one GPU, and by the convention that the meter shows
-    beside "| megatron 42.9% | 427 TFLOP/s". Empty before the first step."""
+    """Returns the rates of the run so far in a few characters: "MFU 41.2% | 410 TFLOP/s" of one GPU, then "| megatron
+    42.9% | 427 TFLOP/s" for the meter's second convention. Empty before the first step."""
     done = meter.run
     if done.steps == 0:
         return ""
 
-    def both(name: str, mfu_pct: float, rate: float) -> str:
-        return f"{name} {mfu_pct:.1f}% | {rate:.{0 if rate >= 99.95 else 1 if rate >= 9.995 else 3}f} TFLOP/s"
+    def both(name: str, mfu_pct: float | None, rate: float) -> str:
+        tflops = f"{rate:.{0 if rate >= 99.95 else 1 if rate >= 9.995 else 3}f} TFLOP/s"
+        return tflops if mfu_pct is None else f"{name} {mfu_pct:.1f}% | {tflops}"
 
-    shown = both("MFU", 100 * done.mfu, done.tflops_per_gpu)
-    if meter.beside is None:
-        return shown
     found = meter.scalars("run", "")
+    shown = both("MFU", found.get("mfu_pct"), done.tflops_per_gpu)
     by = meter.beside
-    return f"{shown} | {both(by, found[f'mfu_{by}_pct'], found[f'tflops_{by}_per_gpu'])}"
+    if f"tflops_{by}_per_gpu" not in found:
+        return shown
+    return f"{shown} | {both(str(by), found.get(f'mfu_{by}_pct'), found[f'tflops_{by}_per_gpu'])}"
+
+
+class Duration(Protocol):
+    """A step's time that may still be on its way from a GPU."""
+
+    def done(self) -> bool:
+        """True once the time is known."""
+
+    def wait(self) -> None:
+        """Waits until the time is known."""
+
+    def seconds(self) -> float:
+        """Returns the time. Call it once done() is true."""
+
+
+@dataclass
+class _Ended:
+    """A step that has ended, and is not in the meter yet."""
+
+    batches: list[Copy]
+    microbatches: int
+    problem: Exception | None
+    seconds: float | Duration
 
 
 class MeterAdapter:
-    """A meter between the hooks of a trainer. One step: `begin`, `add` for each microbatch, `end`.
+    """Connects a `floptally.Meter` to the hooks of a trainer. One step is `begin`, `add` for each microbatch, `end`.
 
-    meter: a `floptally.Meter` of your own.
-    arguments: from a batch to what `Meter.add` takes; `batch_arguments` by default. One of your own is given the batch
-        as it is, on its device.
-    prefix: before the names of scalars.
-    reduce: from the tally of this rank's step to that of all ranks (`floptally.distributed.Reduction`), where the meter
-        has none of its own; the meter's gpus are then all that work together, `Meter(..., counted="all_gpus")`. With
-        neither they are those that work on this rank's batches.
-    clock: seconds as a float. A step lasts from the end of the one before it, so that waiting for data counts, but for
-        what `pause` leaves out: evaluation and checkpoints.
-    trust_plan: counts what the meter's plan recomputes, whatever the model says of itself.
-    verify: runs PyTorch's own counter on the model and the first batch (`floptally.verify`): `verification` has what it
-        found, and the notes a line of it. It takes seconds, of the first step, and no memory of the model's size.
+    meter: a `floptally.Meter` that you construct.
+    arguments: a function from a batch to the keywords of `Meter.add`; `batch_arguments` by default. Your own
+        function gets the batch unchanged, on its device.
+    prefix: the start of each scalar's name.
+    reduce: a function from the tally of this rank's step to that of all ranks (`floptally.distributed.Reduction`),
+        if the meter has none. The meter then needs `counted="all_gpus"`, with all GPUs of the job as `gpus`.
+        Without any reduction, `gpus` are those that work on this rank's batches.
+    clock: a function that returns seconds as a float. A step lasts from the end of the previous step, so waiting
+        for data counts. `pause`, `restart` and `exclude` leave out evaluation and checkpoints.
+    trust_plan: True counts what the meter's plan recomputes, even if the model says otherwise.
+    verify: True runs PyTorch's own counter on the model and the first batch (`floptally.verify`). The result is in
+        `verification` and, as a line, in the notes. It takes seconds in the first step and no memory of the model's
+        size.
 
-    The first batch is waited for, and one that cannot be counted is an error then. Later none is: the step of a batch
-    that cannot be counted is left out of the meter, `batches_left_out` counts its microbatches, one RuntimeWarning says
-    why, and the scalars of that interval have no rates. Ranks that sum by a Reduction leave it out together.
+    The meter's plan is what the model says (PEFT adapters, frozen weights, activation checkpointing) together with the
+    meter's `plan=`. If the two contradict each other, `watch` raises an Error.
+
+    The first batch is counted at once. If it cannot be counted, that is an error. Later there are no errors: the meter
+    leaves out the step of such a batch, `batches_left_out` counts its microbatches, one RuntimeWarning says why, and
+    the scalars of that interval have no rates. Ranks with a Reduction leave the step out together, also the first one.
+    A rank other than 0 that has no error of its own does not warn.
     """
 
     def __init__(
@@ -77,75 +111,172 @@ class MeterAdapter:
             raise Error("meter", f"must be a floptally.Meter, got {meter!r}")
         self.meter = meter
         self.prefix = prefix
-        self.batches_left_out = 0  #: microbatches of steps that are not counted
-        self.notes: list[str] = []  #: what has to be known to read the numbers
-        self.verification: Verification | None = None  #: of the first batch, where it was asked for
+        self.batches_left_out = 0  #: microbatches of steps that were left out
+        self.notes: list[str] = list(meter.cost.assumptions)  #: what you need to know to read the numbers
+        self.verification: Verification | None = None  #: of the first batch, with verify=True
         self._verify = verify
-        self._model: Any = None  # that is to be verified, until it was
+        self._model: Any = None  # the model to verify; None once done
         self._arguments = arguments
         self._reduce = reduce
         self._trust_plan = trust_plan
-        self._mine: Meter | None = None  # what is counted apart, and then that of all ranks as one
         if reduce is not None:
             if meter.reduces:
-                raise Error("reduce", "must not be given: the meter has a reduction of its own")
+                raise Error("reduce", "must be left out: the meter has a reduction of its own")
             compared = getattr(reduce, "convention", meter.convention)
             if compared != meter.convention:
                 raise Error(
                     "convention",
-                    f'the reduction compares "{compared}" over the ranks, and the meter counts by "{meter.convention}"',
+                    f'must be the same for the reduction and the meter, got "{compared}" and "{meter.convention}"',
                 )
-            self._mine = Meter(meter.cost, gpus=1, peak_tflops=1.0, convention=meter.convention, plan=meter.plan)
+        self._expected_steps: dict[str, int] = {}  # the budget that know_steps() has set
+        named = meter._named  # type: ignore[attr-defined]
+        self._takes_precision = all(named.get(name) is None for name in ("precision", "precisions", "peak_tflops"))
+        self._mine = self._own_meter()  # this rank's count before the sum over ranks
+        self._asked = meter.plan  # the plan without what models say
         self._clock = clock
-        self._mark: float | None = None
+        self._mark: float | None = None  # when the open step began, or the next one will have begun
+        self._paused: float | None = None  # since when time does not count, inside or between steps
         self._sides: Sides | None = None
-        self._waiting: list[Copy] = []
-        self._started = False  # a batch was counted, and a sum over the ranks where there is one
+        self._waiting: list[Copy] = []  # microbatches of the open step
+        self._ended: deque[_Ended] = deque()  # steps whose time is not known yet
+        self._started = False  # a batch was counted, and summed over ranks if there is a reduction
         self._summed = False
         self._batches = 0  # of the open step
         self._problem: Exception | None = None  # why the open step cannot be counted
         self._left_out_since = 0
         self._warned = False
+        self._says_precision = False  # a note says that the run has another precision than the peak
 
     def watch(self, model: Any) -> None:
-        """Reads a PyTorch model before its first step: the size of its images, and what it recomputes. Error where the
-        meter's plan says otherwise."""
+        """Reads a PyTorch model before its first step: the size of its images, which weights train, and what it
+        recomputes. The meter then counts by its own plan and by what the model says. Error if the two contradict each
+        other."""
         self._sides = Sides.of(self.meter.cost, model)
         self._model = model if self._verify else None
         if self._trust_plan:
             self.note("what is recomputed is what the plan says")
         elif hasattr(model, "named_modules"):
-            self.note(require_recompute(self.meter.plan, model))
+            found = plan_with_model(self._asked, model, self.meter.cost)
+            self._recount(plan=found.plan)
+            for text in found.notes:
+                self.note(text)
+
+    def _recount(self, **changed: Any) -> None:
+        """Makes the meter count later steps by another plan or number of GPUs. A new interval begins. Warns if earlier
+        steps of the run were counted by another plan."""
+        changed = {name: value for name, value in changed.items() if value != getattr(self.meter, name)}
+        if not changed:
+            return
+        self._settle(wait=True)
+        if changed.get("gpus", 1) > 1:
+            changed["counted"] = "all_gpus"
+        planned = getattr(self._reduce, "planned", None)
+        if "plan" in changed and planned is not None:
+            self._reduce = planned(changed["plan"])
+        if not self.meter._recount(changed):  # type: ignore[attr-defined]
+            text = "the plan changes within the run: a new interval begins, and the run's FLOPs stay as they were counted"
+            self.note(text)
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        self._mine = self._own_meter()
+
+    def _own_meter(self) -> Meter | None:
+        meter = self.meter
+        if self._reduce is None:
+            return None
+        return Meter(meter.cost, gpus=1, peak_tflops=1.0, convention=meter.convention, plan=meter.plan)
+
+    def know_gpus(self, world: int, shared: int, words: str) -> None:
+        """Tells the meter how many GPUs work on the batches that it counts. Error if the meter has another number,
+        which would divide its MFU twice.
+
+        world: processes of the job, one for each GPU.
+        shared: how many of them work on one batch, by tensor, context or pipeline parallelism.
+        words: what divides the work, for the note and the error.
+        """
+        sums = self._reduce is not None or self.meter.reduces
+        expected = world if sums else shared
+        if self.meter.gpus == 0:
+            self._recount(gpus=expected)
+        elif self.meter.gpus != expected and world > 1 and (sums or self._arguments is None):
+            what = f"sums over all {world} processes" if sums else f"counts the batches of this process, on {shared} of {world}"
+            raise Error(
+                "gpus",
+                f"must be {expected}, since the meter {what} GPUs ({words}), got {self.meter.gpus}: leave gpus= and "
+                "counted= out, and the callback sets the number",
+            )
+        if world > 1 or shared > 1:
+            self.note(f"{words}: MFU is of {expected} GPU{'s' * (expected != 1)} of {world}" + ", summed over all ranks" * sums)
+
+    def know_steps(self, left: int) -> None:
+        """Tells the meter how many steps are left of the run. Has no effect if the user has set a budget."""
+        expected = {"steps": self.meter.run.steps + left}
+        if self.meter.budget in ({}, self._expected_steps) and left + self.meter.run.steps > 0:
+            self._expected_steps = expected
+            self.meter.set_budget(**expected)
+
+    def compare_precision(self, run: str | None) -> None:
+        """Makes the run's precision that of the meter's peak, unless the meter was given a precision or a peak. Warns if
+        the two then differ. The warning is a note of the report too.
+
+        run: the run's precision; None if it is unknown.
+        """
+        if run is not None and run != self.meter.precision and self._takes_precision and self.meter.accelerator:
+            with suppress(Error):  # no peak of that precision is published
+                self._recount(precision=run)
+                self.note(f"the peak is that of {run}, in which the trainer computes")
+        text = other_precision(self.meter, run) if not self._says_precision else None
+        if text is not None:
+            self._says_precision = True
+            self.note(text)
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
 
     def note(self, text: str) -> None:
-        """Keeps something that has to be known to read the numbers, once."""
+        """Adds a note to the report, unless the report has it already."""
         if text not in self.notes:
             self.notes.append(text)
 
     def begin(self) -> None:
-        """Opens a step, where none is open."""
+        """Opens a step, unless one is open."""
         if not self.meter.in_step:
+            self._settle(wait=False)
+            self._resume()
             self._mark = self._clock() if self._mark is None else self._mark
             self._batches, self._problem = 0, None
             self.meter.begin_step()
 
     def add(self, batch: Any) -> None:
-        """One microbatch. Tensors of a GPU are copied without a wait, and counted when they are there: a step later."""
+        """Adds one microbatch, or each of a list of microbatches. Tensors on a GPU are copied without waiting and
+        counted one step later."""
+        self._resume()
+        if self._arguments is None:
+            self._sides = self._sides or Sides.of(self.meter.cost)
+            for one in microbatches(batch, self._sides):
+                self._add_one(one)
+        else:
+            self._add_one(batch)
+
+    def _add_one(self, batch: Any, amounts: Arguments | None = None) -> None:
+        """Adds one microbatch. amounts: more keywords of `Meter.add` that may be on a GPU."""
         self._batches += 1
-        if not self._started:
-            self._verify_first(batch)
-            first = self._copied(batch)
-            first.wait()
-            self._add_first(first.arguments())
-            self._started = True
-        elif self._problem is None:
-            try:
-                self._waiting.append(self._copied(batch))
-            except Exception as problem:
-                self._problem = problem
+        try:
+            if not self._started:
+                self._verify_first(batch)
+            if self._problem is None:
+                copy = self._copied(batch, amounts or {})
+                if not self._started:  # so that a batch that cannot be counted is an error in the first step
+                    copy.wait()
+                    self.meter._counted(**copy.arguments())  # type: ignore[attr-defined]
+                self._waiting.append(copy)
+                self._started = True
+        except Exception as problem:
+            together = self._reduce is not None or self.meter.reduces
+            if not (self._started or together or self.meter.on_error == "leave_out"):
+                raise
+            self._problem = self._problem or problem
 
     def _verify_first(self, batch: Any) -> None:
-        """PyTorch's counter on the first batch; what keeps it from running is a note, and ends no training."""
+        """Compares floptally's count of the first batch with PyTorch's own counter (`floptally.verify`). If that fails,
+        adds a note instead of stopping the training."""
         model, self._model = self._model, None
         if model is None:
             return
@@ -156,33 +287,56 @@ class MeterAdapter:
         except Exception as problem:
             self.note(f"not verified: {problem}")
 
-    def _copied(self, batch: Any) -> Copy:
+    def _copied(self, batch: Any, amounts: Arguments) -> Copy:
         if self._arguments is not None:
-            return Copy(self._arguments(batch))
+            return Copy({**self._arguments(batch), **amounts})
         sides = self._sides = self._sides or Sides.of(self.meter.cost)
-        return Copy(read_of(named(batch), sides), lambda values: arguments_of(values, sides))
+        if not amounts:
+            return Copy(read_of(named(batch), sides), lambda values: arguments_of(values, sides))
+        return Copy(
+            {"batch": read_of(named(batch), sides), "amounts": amounts},
+            lambda values: {**arguments_of(values["batch"], sides), **values["amounts"]},
+        )
 
-    def _add_first(self, arguments: Arguments) -> None:
-        """Counts at once, so that what cannot be is an error here."""
-        if self._mine is None:
-            self.meter.add(**arguments)
-        else:
-            with self._mine.step(seconds=1.0):
-                self._mine.add(**arguments)
-            self._waiting.append(Copy({"tally": self._mine.last_step.tally}))
-
-    def end(self, seconds: float | None = None) -> None:
-        """Closes the step, with the time since the last one ended or with the one that is given. With tensors of a GPU
-        its totals are there a step later, or once `meter.finish()` has waited for them; with `reduce` it waits itself."""
+    def end(self, seconds: float | Duration | None = None) -> None:
+        """Closes the step. seconds: its duration, or an object that knows it later; by default the time since the
+        previous step ended. With tensors on a GPU, the totals arrive one step later, or after `finish()`. With
+        `reduce`, this call waits for the tensors."""
         now = self._clock()
+        self._resume(now)
         mark, self._mark = self._mark, now
         if seconds is None:
             seconds = now - (now if mark is None else mark)
-        waiting, self._waiting = self._waiting, []
+        seconds = float(seconds) if isinstance(seconds, (int, float)) else seconds
+        self._ended.append(_Ended(self._waiting, self._batches, self._problem, seconds))
+        self._waiting = []
+        open_here = isinstance(seconds, float) and len(self._ended) == 1
+        if not open_here:
+            self.meter.discard_step()
+        self._settle(wait=self._reduce is not None or self.meter.reduces)
+
+    def _settle(self, *, wait: bool) -> None:
+        """Gives ended steps to the meter, in order, if their times are known. wait: True waits for the times."""
+        while self._ended:
+            step = self._ended[0]
+            if isinstance(step.seconds, float):
+                seconds = step.seconds
+            elif wait or step.seconds.done():
+                step.seconds.wait()
+                seconds = step.seconds.seconds()
+            else:
+                return
+            self._ended.popleft()
+            if not self.meter.in_step:
+                self.meter.begin_step()
+            self._close(step, seconds)
+
+    def _close(self, step: _Ended, seconds: float) -> None:
+        left_out = self.meter.steps_left_out
         try:
-            if self._problem is not None:
-                raise self._problem
-            self._end_step(waiting, seconds)
+            if step.problem is not None:
+                raise step.problem
+            self._end_step(step, seconds)
         except Exception as problem:
             sums = self._reduce is not None or self.meter.reduces
             if self.meter.in_step:
@@ -192,14 +346,17 @@ class MeterAdapter:
                     self.meter.discard_step()
             cause = problem.cause if isinstance(problem, _SumFailed) else problem
             if isinstance(problem, _SumFailed) and not self._summed and getattr(cause, "field", "") != "sum":
-                raise cause from None  # on all ranks: they are not configured alike
-            self._leave_out(cause, self._batches)
+                raise cause from None  # on all ranks, since their configurations differ
+            self._leave_out(cause, step.microbatches)
+        if self.meter.steps_left_out > left_out:  # by a meter with on_error="leave_out", which has warned
+            self.batches_left_out += step.microbatches
+            self._left_out_since += step.microbatches
         self._summed = True
 
-    def _end_step(self, waiting: list[Copy], seconds: float) -> None:
+    def _end_step(self, step: _Ended, seconds: float) -> None:
         if self._mine is not None and self._reduce is not None:
             with self._mine.step(seconds=1.0):
-                for batch in waiting:
+                for batch in step.batches:
                     batch.wait()
                     self._mine.add(**batch.arguments())
             try:
@@ -208,9 +365,9 @@ class MeterAdapter:
                 raise _SumFailed(problem) from problem
             self.meter.add(tally=everyone)
         else:
-            for batch in waiting:
+            for batch in step.batches:
                 if batch.from_gpu and not self.meter.reduces:
-                    self.meter.add_later(_Careful(batch, self, self._batches))
+                    self.meter.add_deferred(_Careful(batch, self, step.microbatches))
                 else:
                     batch.wait()
                     self.meter.add(**batch.arguments())
@@ -222,7 +379,8 @@ class MeterAdapter:
             raise
 
     def _refuse(self) -> None:
-        """Takes part in the sum over the ranks with what makes all of them leave the step out."""
+        """Takes part in the sum over the ranks with a value that no rank accepts, so that all ranks leave the step out.
+        Needed since the sum waits for every rank."""
         if self.meter.reduces:
             self.meter.discard_step()
             self.meter.begin_step()
@@ -231,48 +389,76 @@ class MeterAdapter:
         elif self._reduce is not None:
             from ..distributed import Reduction
 
-            refusal = self.meter.new_tally()  # a function of one's own gets no tokens
+            refusal = self.meter.new_tally()  # a custom function gets an empty tally
             if isinstance(self._reduce, Reduction):  # other masks than the model's are refused on all ranks
                 refusal = _of_other_masks(refusal)
             with suppress(Exception):
                 self._reduce(refusal)
 
     def _leave_out(self, problem: Exception, batches: int) -> None:
-        """Counts what is left out, and says the first time why."""
+        """Adds `batches` to the number of microbatches left out. The first time, warns why: `problem`."""
         self.batches_left_out += batches
         self._left_out_since += batches
-        if not self._warned:
+        elsewhere = getattr(problem, "field", "") == "sum" and _rank() != 0
+        if not self._warned and not elsewhere:
             self._warned = True
-            said = problem if isinstance(problem, Error) else f"{type(problem).__name__}: {problem}"
+            text = problem if isinstance(problem, Error) else f"{type(problem).__name__}: {problem}"
             warnings.warn(
-                f"{said} (the step is left out, and so is MFU where one is: {self.prefix}batches_left_out counts its "
+                f"{text} (the step is left out, and so is MFU where one is: {self.prefix}batches_left_out counts its "
                 "microbatches; nothing is said of later ones)",
                 RuntimeWarning,
                 stacklevel=3,
             )
 
     def pause(self) -> None:
-        """The next step begins anew: what happened since the last one is not training."""
-        self._mark = None
+        """Stops the clock until the next `begin`, `add` or `end`. In an open step only the pause is left out; between
+        steps all time since the last step is."""
+        if self.meter.in_step:
+            self._paused = self._clock() if self._paused is None else self._paused
+        else:
+            self._mark = self._paused = None
+
+    def restart(self) -> None:
+        """Restarts the clock between two steps: the next step lasts from now on. Has no effect in an open step."""
+        if not self.meter.in_step:
+            self._mark, self._paused = self._clock(), None
+
+    def exclude(self, since: float) -> None:
+        """Leaves out the time from `since`, as the clock read it, until now. The step that is open is as much
+        shorter."""
+        if self._mark is not None:
+            self._mark += self._clock() - max(since, self._mark)
+
+    def _resume(self, now: float | None = None) -> None:
+        """Ends a pause in an open step."""
+        if self._paused is not None:
+            if self._mark is not None:
+                self._mark += (self._clock() if now is None else now) - self._paused
+            self._paused = None
 
     def discard(self) -> None:
         """Forgets an open step."""
-        self._waiting.clear()
-        self._mark = None
+        self._waiting = []
+        self._problem = None
+        self._paused = None
         if self.meter.in_step:
+            self._mark = None
             self.meter.discard_step()
 
     def finish(self) -> None:
-        """Waits for what is on its way from a GPU."""
+        """Waits for numbers that have not arrived from the GPU yet."""
+        self._safely(lambda: self._settle(wait=True))
         self._safely(self.meter.finish)
 
     def scalars(self) -> dict[str, float]:
-        """Those of the steps since the last call, which begins a new interval; empty where there was none. Where a
-        batch was left out they are times of steps alone, and how many batches were."""
+        """Returns the scalars of the steps since the last call, and starts a new interval. Empty without a step. If a
+        batch was left out, returns only step times and the number of such batches."""
         return self._safely(self._scalars) or {}
 
     def _scalars(self) -> dict[str, float]:
-        steps = self.meter.interval.steps  # joins what has come from a GPU, and leaves out what cannot be counted
+        if not self.meter.in_step:
+            self._settle(wait=False)
+        steps = self.meter.interval.steps  # adds batches that arrived from a GPU, and leaves out those that cannot be counted
         found = self.meter.scalars(span="interval", prefix=self.prefix) if steps > 0 else {}
         left_out, self._left_out_since = self._left_out_since, 0
         if left_out > 0:
@@ -284,7 +470,8 @@ class MeterAdapter:
         return found
 
     def _safely(self, call: Callable[[], Any]) -> Any:
-        """The result of a call, or None where it is an error: that is said, and ends no training."""
+        """Returns the result of `call`. If it raises, warns and returns None, so that an error of the meter does not
+        stop the training."""
         try:
             return call()
         except Exception as problem:
@@ -292,19 +479,31 @@ class MeterAdapter:
             return None
 
     def report(self) -> str:
-        """The run so far, and what has to be known to read it."""
+        """Returns the rates of the run so far as text, with what you need to know to read the numbers. The first line has
+        the FLOPs of a step, the convention, the peak with its source and precision, the GPUs, and what is trained."""
         done = self.meter.run
-        lines = []
+        lines = [headline(self.meter)]
         if done.steps > 0:
-            whole = f"HFU {100 * done.hfu:.1f}%, {done.steps} steps in {done.seconds:.1f} s"
-            lines.append(f"{postfix(self.meter)}, {whole}")
+            found = self.meter.scalars("run", "")
+            hfu = f"HFU {found['hfu_pct']:.1f}%, " if "hfu_pct" in found else ""
+            lines.append(f"{postfix(self.meter)}, {hfu}{done.steps} steps in {done.seconds:.1f} s")
+            lines += _what_is_left(found)
         if self.batches_left_out > 0:
             lines.append(f"{self.batches_left_out} batches are left out, with the steps that they are of")
         return "\n".join([*lines, *self.notes])
 
 
+def _what_is_left(scalars: dict[str, float]) -> list[str]:
+    """Returns a line of what is left of a run and when it ends. Empty without a budget, and after its end."""
+    if "ends_at" not in scalars or scalars["seconds_left"] <= 0:
+        return []
+    left = ", ".join(f"{scalars[f'{name}_left']:.0f} {name}" for name in ("steps", "tokens") if f"{name}_left" in scalars)
+    ends = time.strftime("%Y-%m-%d %H:%M", time.localtime(scalars["ends_at"]))
+    return [f"{left} are left: the run ends at {ends}"]
+
+
 class _SumFailed(Exception):
-    """A sum over the ranks that failed, as it did on all of them, and why."""
+    """Raised on all ranks if the sum of a step over the ranks fails. `cause` is the exception of the sum."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -312,7 +511,8 @@ class _SumFailed(Exception):
 
 
 class _Careful:
-    """A microbatch on its way from a GPU, whose step is left out where it cannot be counted."""
+    """A microbatch that is still on its way from the GPU. If it cannot be counted when it arrives, the adapter leaves
+    its step out instead of raising."""
 
     def __init__(self, copy: Copy, adapter: MeterAdapter, batches: int) -> None:
         self._copy, self._adapter, self._batches = copy, adapter, batches
@@ -330,6 +530,15 @@ class _Careful:
         self._adapter._leave_out(problem, self._batches)
 
 
+def _rank() -> int:
+    """Returns the number of this process in its job: by torch.distributed, else by the launcher's environment."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
+        return int(torch.distributed.get_rank())
+    rank = os.environ.get("RANK", "0")
+    return int(rank) if rank.isdigit() else 0
+
+
 def _of_other_masks(tally: Tally) -> Tally:
     from .. import Mask
 
@@ -341,53 +550,53 @@ _loops: WeakKeyDictionary[Meter, MeterAdapter] = WeakKeyDictionary()
 
 
 def _loop(meter: Meter) -> MeterAdapter:
-    """The adapter that `step` keeps for a meter."""
+    """Returns the adapter of a meter that is used by `step()`. The first call constructs it."""
     found = _loops.get(meter)
     if found is None:
-        found = _loops[meter] = MeterAdapter(proxy(meter))
+        weak = proxy(meter)
+        found = _loops[meter] = MeterAdapter(weak, clock=lambda: float(weak._now))
     return found
 
 
 @contextmanager
 def step(meter: Meter, *batches: Any, seconds: float | None = None, model: Any = None) -> Iterator[Meter]:
-    """`with meter.step():` with the microbatches of the step given as batches. What cannot be counted is an error in
-    the first of a meter's steps, and is left out later (`batches_left_out`).
+    """Counts a step of your own loop: `with meter.step():` with the batches of all its microbatches, each an argument or
+    an item of a list. A batch that cannot be counted is an error in the meter's first step, and left out later
+    (`batches_left_out`).
 
-    model: is read before the first step (`MeterAdapter.watch`).
+    A step lasts from the end of the previous one, so waiting for data between two steps counts. Call `pause(meter)`
+    after an evaluation or a checkpoint.
+
+    seconds: the step's duration, if you measure it yourself.
+    model: a PyTorch model that is read before the first step (`MeterAdapter.watch`).
     """
     loop = _loop(meter)
     if model is not None and not loop._started:
         loop.watch(model)
-    meter.begin_step()
-    loop._batches, loop._problem = 0, None
+    if meter.in_step:
+        meter.begin_step()  # raises, since a step is open
+    loop.begin()
     try:
         for batch in batches:
             loop.add(batch)
-        waiting, loop._waiting = loop._waiting, []
-        for one in waiting:
-            try:
-                if one.from_gpu and not meter.reduces:
-                    meter.add_later(_Careful(one, loop, loop._batches))
-                else:
-                    one.wait()
-                    meter.add(**one.arguments())
-            except Exception as problem:
-                loop._problem = loop._problem or problem
         yield meter
     except BaseException:
-        loop._waiting = []
-        if meter.in_step:
-            meter.discard_step()
+        loop.discard()
         raise
-    if loop._problem is None:
-        meter.end_step(seconds)
-    else:
-        loop._refuse()
-        if meter.in_step:
-            meter.discard_step()
-        loop._leave_out(loop._problem, loop._batches)
+    loop.end(seconds if seconds is None else _as_seconds(seconds))
+
+
+def _as_seconds(seconds: Any) -> float:
+    if isinstance(seconds, bool) or not hasattr(seconds, "__float__"):
+        raise Error("seconds", f"must be a number of seconds, got {seconds!r}")
+    return float(seconds)
+
+
+def pause(meter: Meter) -> None:
+    """Says that the time since the last `step(meter, …)` was no training, such as an evaluation or a checkpoint."""
+    _loop(meter).pause()
 
 
 def batches_left_out(meter: Meter) -> int:
-    """Microbatches that `step` could not count, and has left out with their steps."""
+    """Returns how many microbatches could not be counted. `step` left out their steps."""
     return _loop(meter).batches_left_out

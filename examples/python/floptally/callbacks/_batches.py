@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a batch, as a collator makes it, to what a meter adds."""
+"""Turns a batch from a collator into the keywords of `Meter.add`."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import Cost, Error, Mask
-from .._later import Arguments
+from .._deferred import Arguments
 from ._documents import (
-    mask_ids, of_boundaries, of_ids, of_lengths, of_mask_and_positions, row_shape, shape_of, stand_in,
+    mask_ids, of_boundaries, of_ids, of_lengths, of_mask_and_positions, row_shape, shape_of, stand_in, whole_numbers,
 )  # fmt: skip
 from ._names import (
     BATCH_KEYS, BESIDE_BOUNDARIES, BESIDE_LENGTHS, BOUNDARIES, DECODER_ROWS, GRIDS, IDS, LENGTHS, POSITIONS, RECORDS,
-    ROWS, SOUND, Unread, expanded, like_packing,
+    ROW_LENGTHS, ROWS, SOUND, UNCLEAR_MASKS, Unread, expanded, like_packing,
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Sides:
-    """The inputs that a model has: text, an encoder beside a decoder, whose input may be sound, and images."""
+    """Which inputs a model has: text, a second text for its encoder, audio for its encoder, images."""
 
     text: bool = True
-    encoder: bool | None = None  #: None: not known, so that the batch has to show it
+    encoder: bool | None = None  #: None if unknown; the batch then tells
     sound: bool = False
     vision: bool | None = None
-    image_size: int | None = None  #: pixels of a side, where images are squares of one size
-    whole_clips: bool = False  #: an encoder of sound attends to what fills a clip up
+    image_size: int | None = None  #: side in pixels, if images are squares of one size
+    whole_clips: bool = False  #: an audio encoder also attends to the padding of a clip
 
     @staticmethod
     def of(cost: Cost | None, model: Any = None) -> Sides:
-        """Those of a cost; the size of images is read from the configuration of the model."""
+        """Returns the inputs of a cost. The size of images is read from the model's configuration."""
         if cost is None:
             return Sides()
-        rows = cost.rows
+        entries = cost.entries
         others = {"cross_attention", "encoder", "encoder_window"}
-        towers = {row.tower for row in rows}
-        encoder = any(row.unit == "keys" or (isinstance(row.unit, Mask) and _name(row.unit) in others) for row in rows)
+        towers = {entry.tower for entry in entries}
+        units = [entry.unit for entry in entries]
+        encoder = any(unit == "keys" or (isinstance(unit, Mask) and _name(unit) in others) for unit in units)
         return Sides(
             text="text" in towers, encoder=encoder, sound="audio" in towers, vision="vision" in towers,
             image_size=_image_size(model), whole_clips=cost.model_type.startswith("whisper"),
@@ -49,7 +50,8 @@ def _name(mask: Mask) -> str:
 
 
 def _image_size(model: Any) -> int | None:
-    """That of the first configuration among the modules of a model that states one."""
+    """Returns the side of an image in pixels, from the first configuration among those of the model's modules that
+    states it. None if none does."""
     modules = model.modules() if hasattr(model, "modules") else ()
     for config in (getattr(module, "config", None) for module in (model, *modules)):
         for part in (getattr(config, "vision_config", None), config):
@@ -62,47 +64,81 @@ def _image_size(model: Any) -> int | None:
 
 
 def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
-    """The keywords of `Meter.add`, from a batch of tensors or arrays on the host as collators make it.
+    """Returns the keywords of `Meter.add` for a batch of host tensors or arrays, as collators make it.
 
-    cost: of the model, which tells labels of a decoder from those of a text, and asks for images and sound.
+    cost: the model's cost. The cost tells whether labels belong to a decoder or a text, and whether images and audio
+        are needed.
 
-    The first that is there says which documents are packed in a row:
+    The first of these names that is in the batch says which documents are packed in a row:
 
     cu_seq_lens_q, cu_seqlens, …   boundaries, also as entries of packed_seq_params or packing_params or as the offsets
-                         of jagged ids: with those of slots (…_padded), num_real_seqs, cu_seq_lens_q_real,
-                         cu_seqlens_unpadded, …_argmin, tail_padding_length and right_padding_length beside them
+                         of jagged ids; with those of slots (…_padded), num_real_seqs, cu_seq_lens_q_real,
+                         cu_seqlens_unpadded, …_argmin, tail_padding_length and right_padding_length if they are there
     seq_lens, doc_lens, …          lengths of each row's documents, and seq_lens_padded, those of their slots
     seq_idx, segment_ids, …        the document of each slot. 0 is padding for JAX's names (inputs_segmentation,
                          input_segment_ids, decoder_segment_ids), -1 for seq_idx and sequence_id; segment_ids and
-                         document_ids count from 0 where a row begins with it, or has nothing else
+                         document_ids count from 0 if a row begins with 0, or has nothing else
     attention_mask       [batch, row] with ids above 1: packed documents, 0 is padding
     position_ids, positions, …     [batch, row] that begin again among a row's real tokens. Of rank 3
                          [3 or 4, batch, row]: of text, time, row and column (mrope), which begin again together
 
-    and where none does, each row is a sequence:
+    Without any of them, each row is a sequence:
 
     attention_mask       [batch, row] of 0 and 1: its ones are useful, its shape is padded
+    lengths              [batch]: the real tokens of each row
     input_ids            [batch, row], or inputs_embeds [batch, row, width]: whole rows
 
-    An encoder-decoder has both sides: the encoder's by attention_mask or input_ids, or by input_features, the decoder's
-    by decoder_attention_mask, by labels (what is not -100), by decoder_input_ids, or as its encoder's.
-    image_grid_thw and video_grid_thw, [images, 3], are added to any of these, and pixel_values of the size that the
-    model's configuration states.
+    For an encoder-decoder two inputs are read. The encoder's are attention_mask or input_ids, or input_features. The
+    decoder's are decoder_attention_mask, labels (all that is not -100), or decoder_input_ids. Without any of these the
+    decoder's input is as long as the encoder's. image_grid_thw and video_grid_thw, [images, 3], are added, and so are
+    pixel_values of the size that the model's configuration states.
 
-    Padding of a row is in the slot of the document before it. Where a row is filled with a document of its own, that is
-    padding if it has two slots or more of one id without a label. Error where nothing fits, where a mask says more than
-    can be read of it, and where a name looks like packing and is none of these.
+    Padding of a row belongs to the slot of the document before it. If a row is filled up with a document of its
+    own, that is padding if it has two slots or more of one id without a label. Error if nothing fits, if a mask has
+    more than can be read, or if an unknown name looks like packing.
 
-    A tensor, or a list of tensors as a TensorDataset gives it, is input_ids or inputs_embeds, the first of the list:
-    whole rows. Where a later one could be a mask, that is an error. Of a list that begins with a mapping it is that
-    one.
+    A tensor is input_ids or inputs_embeds: whole rows. Of a list of tensors, as from a TensorDataset, the first is
+    read the same way; a later one that could be a mask or another microbatch is an error. Of a list that begins with a
+    mapping, the mapping is read. A list of several batches is an error here; `step` and the trainers' callbacks count
+    each (`microbatches`).
     """
-    return arguments_of(named(batch), Sides.of(cost))
+    sides = Sides.of(cost)
+    several = microbatches(batch, sides)
+    if len(several) != 1:
+        raise Error("batch", f"is a list of {len(several)} microbatches: pass them one by one, got {type(batch).__name__}")
+    return arguments_of(named(several[0]), sides)
+
+
+def microbatches(batch: Any, sides: Sides) -> list[Any]:
+    """Returns the microbatches in what a trainer passes as one batch: the items of a list of mappings that each have
+    tokens (several batches, or examples that no collator has joined), or of a list of rows [1, tokens] of different
+    lengths. Anything else is one microbatch."""
+    if not isinstance(batch, (list, tuple)) or len(batch) < 2:
+        return [batch]
+    if all(isinstance(part, Mapping) for part in batch):
+        return list(batch) if all(_has_tokens(part) for part in batch) else [batch]
+    shapes = [_shape_if_ids(part) for part in batch]
+    rows = all(shape is not None and shape[0] == 1 for shape in shapes)
+    return list(batch) if rows and len(set(shapes)) > 1 and not sides.encoder else [batch]
+
+
+def _has_tokens(batch: Mapping[str, Any]) -> bool:
+    named_here = {*ROWS, *BOUNDARIES, *LENGTHS, *IDS, *RECORDS, "attention_mask", *GRIDS, *SOUND, "pixel_values"}
+    return any(name in named_here for name in batch)
+
+
+def _shape_if_ids(value: Any) -> tuple[int, ...] | None:
+    """Returns the shape of a tensor [rows, tokens] of whole numbers. None for anything else."""
+    if not (hasattr(value, "dtype") and hasattr(value, "shape")) or len(value.shape) != 2 or _kind(value) not in "iu":
+        return None
+    return tuple(value.shape)
 
 
 def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """Keywords of `Meter.add` from a batch by name, for a model with these inputs."""
+    """Returns the keywords of `Meter.add` for a batch, a dict by name, of a model with these inputs."""
     batch = expanded(batch)
+    cast = {*BOUNDARIES, *BESIDE_BOUNDARIES, *LENGTHS, *BESIDE_LENGTHS, *IDS, *POSITIONS, *_MASKS, ROW_LENGTHS}
+    batch = {name: whole_numbers(name, value) if name in cast else value for name, value in batch.items()}
     found = _sound_and_images(batch, sides)
     if _has_decoder(batch, sides):
         found.update(_both_sides(batch, sides))
@@ -111,7 +147,7 @@ def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     if not found:
         raise Error(
             "batch",
-            f"must have one of {', '.join(BATCH_KEYS)}, or give a function of your own as arguments=, "
+            f"must have one of {', '.join(BATCH_KEYS)}, or pass a function of your own as arguments=, "
             f"got {', '.join(map(str, batch)) or 'nothing'}",
         )
     return found
@@ -127,8 +163,15 @@ def _text(batch: Mapping[str, Any]) -> Arguments:
     if unread is not None:
         raise Error(
             unread,
-            "looks like the boundaries of packed documents and is none of those that are read "
-            f"({', '.join((*BOUNDARIES, *LENGTHS, *IDS, *POSITIONS))}): give a function as arguments=",
+            "looks like boundaries of packed documents but is not one of the known names "
+            f"({', '.join((*BOUNDARIES, *LENGTHS, *IDS, *POSITIONS))}): pass a function as arguments=",
+        )
+    unclear = next((name for name in UNCLEAR_MASKS if batch.get(name) is not None), None)
+    if unclear is not None and batch.get("attention_mask") is None and batch.get(ROW_LENGTHS) is None:
+        raise Error(
+            unclear,
+            "does not say whether its ones are tokens or padding: rename it to attention_mask, whose ones are tokens, or "
+            "pass a function as arguments=",
         )
     if batch.get("attention_mask") is not None:
         mask = mask_ids("attention_mask", batch["attention_mask"])
@@ -136,15 +179,36 @@ def _text(batch: Mapping[str, Any]) -> Arguments:
     rows = row_shape({name: batch.get(name) for name in ROWS})
     if rows is None:
         return {}
+    if batch.get(ROW_LENGTHS) is not None:
+        return _of_row_lengths(batch[ROW_LENGTHS], rows)
     for key in batch:
         if key.startswith("batch["):
             _refuse_mask(key, np.asarray(batch[key]))
+            if rows[0] == 1 and batch.get("input_ids") is not None:
+                _refuse_microbatch(key, np.asarray(batch["input_ids"]), np.asarray(batch[key]))
     return {"lengths": np.full(rows[0], rows[1], dtype=np.int64)}
 
 
+_MASKS = ("attention_mask", "decoder_attention_mask", "feature_attention_mask")
+
+
+def _of_row_lengths(lengths: Any, rows: tuple[int, int]) -> Arguments:
+    """Returns the real tokens of each row and the slots of a row."""
+    import numpy as np
+
+    found = np.asarray(lengths)
+    if found.shape != (rows[0],) or (found != np.floor(found)).any() or (found < 0).any() or (found > rows[1]).any():
+        raise Error(
+            ROW_LENGTHS,
+            f"must be the tokens of each of the {rows[0]} rows, from 0 to {rows[1]}, got {found.tolist()!r}; if it means "
+            "something else, pass a function as arguments=",
+        )
+    return {"lengths": found.astype(np.int64), "row_length": rows[1]}
+
+
 def _has_decoder(batch: Mapping[str, Any], sides: Sides) -> bool:
-    """True where the batch is that of an encoder-decoder. Where the model does not say it, a decoder's rows do, or
-    labels that are not as long as the text."""
+    """True if the batch is for an encoder-decoder. If the model does not tell, the batch does: it then has inputs of a
+    decoder, labels next to audio, or labels of another length than the text."""
     if sides.encoder is not None and (sides.encoder or any(batch.get(name) is None for name in DECODER_ROWS[:1])):
         return sides.encoder
     if any(batch.get(name) is not None for name in DECODER_ROWS):
@@ -160,42 +224,60 @@ def _has_decoder(batch: Mapping[str, Any], sides: Sides) -> bool:
 def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     for name in (*BOUNDARIES, *LENGTHS, *IDS, *RECORDS):
         if batch.get(name) is not None:
-            raise Error(name, "says documents that are packed on two sides: give a function as arguments=")
+            raise Error(name, "has packed documents on both sides: pass a function as arguments=")
     found: Arguments = {}
     if not sides.sound and batch.get("input_features") is None:
-        found["encoder_lengths"] = _row_lengths(batch, "attention_mask", ROWS)
+        found.update(_padded("encoder_", *_row_lengths(batch, "attention_mask", ROWS)))
     labels = batch.get("labels")
     rows = next((shape_of(batch[name])[:2] for name in DECODER_ROWS if batch.get(name) is not None), None)
     if batch.get("decoder_attention_mask") is not None:
-        found["lengths"] = _row_lengths(batch, "decoder_attention_mask", DECODER_ROWS)
+        found.update(_padded("", *_row_lengths(batch, "decoder_attention_mask", DECODER_ROWS)))
     elif labels is not None and len(shape_of(labels)) == 2 and rows in (None, shape_of(labels)):
-        found["lengths"] = _label_lengths(labels)
+        found.update(_padded("", _label_lengths(labels), shape_of(labels)[1]))
     elif rows is not None:
-        found["lengths"] = _row_lengths(batch, "decoder_attention_mask", DECODER_ROWS)
-    elif "encoder_lengths" in found:  # its text, shifted by one, is the decoder's too
+        found.update(_padded("", *_row_lengths(batch, "decoder_attention_mask", DECODER_ROWS)))
+    elif "encoder_lengths" in found:  # the decoder gets the same text, shifted by one
         found["lengths"] = found["encoder_lengths"]
+        if "encoder_row_length" in found:
+            found["row_length"] = found["encoder_row_length"]
     else:
-        raise Error("labels", "must be there, or decoder_input_ids: the decoder's side of the batch")
+        raise Error("labels", "must be in the batch, or decoder_input_ids, to count the decoder")
     return found
 
 
-def _row_lengths(batch: Mapping[str, Any], mask: str, names: tuple[str, ...]) -> Any:
-    """Real tokens of each row of one side."""
+def _padded(side: str, lengths: Any, row: int) -> Arguments:
+    """Returns the keywords of `Meter.add` for rows of one side, and the length that they are padded to if any is
+    shorter.
+
+    side: "" for the decoder, "encoder_" for the encoder.
+    """
+    padded = len(lengths) > 0 and bool((lengths < row).any())
+    return {f"{side}lengths": lengths, **({f"{side}row_length": row} if padded else {})}
+
+
+def _row_lengths(batch: Mapping[str, Any], mask: str, names: tuple[str, ...]) -> tuple[Any, int]:
+    """Returns (the number of real tokens in each row of the encoder's or the decoder's input, the length of its rows):
+    the ones of the mask, or without a mask the whole row.
+
+    mask: the name of the mask in the batch.
+    names: the names that give the shape of the rows.
+    """
     import numpy as np
 
     if batch.get(mask) is not None:
         ids = mask_ids(mask, batch[mask])
         if (ids > 1).any():
-            raise Error(mask, "has ids above 1: documents that are packed on two sides need a function as arguments=")
-        return ids.sum(axis=1)
+            raise Error(mask, "has ids above 1: for packed documents on both sides pass a function as arguments=")
+        return ids.sum(axis=1), ids.shape[1]
     rows = row_shape({name.removeprefix("decoder_"): batch.get(name) for name in names})
     if rows is None:
-        raise Error(names[0], f"must be there, or {mask}, of a model with an encoder, got {', '.join(map(str, batch))}")
-    return np.full(rows[0], rows[1], dtype=np.int64)
+        raise Error(names[0], f"must be in the batch, or {mask}, for a model with an encoder, got {', '.join(map(str, batch))}")
+    return np.full(rows[0], rows[1], dtype=np.int64), rows[1]
 
 
 def _label_lengths(labels: Any) -> Any:
-    """Tokens of each row of labels, from the first to the last that is not -100. The decoder is given as many."""
+    """Returns the number of tokens in each row of labels, from the first to the last label that is not -100. The
+    decoder's input has equally many tokens."""
     import numpy as np
 
     real = np.asarray(labels) != -100
@@ -214,11 +296,11 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
         found["images"] = _images(shape_of(batch["pixel_values"]), sides.image_size)
     for key, grid in (("pixel_values_videos", "video_grid_thw"), ("images_seqlens", "image_grid_thw")):
         if sides.vision and batch.get(key) is not None and batch.get(grid) is None:
-            raise Error(key, f"must have {grid} beside it to be counted, or give arguments= with grid_thw=")
+            raise Error(key, f"must come with {grid} to be counted: add it, or pass arguments= with grid_thw=")
     if sides.sound and batch.get("input_features") is None:
         for key in ("input_values", "audio_values", "audio_grid_thw"):
             if batch.get(key) is not None:
-                raise Error(key, "is sound in a unit that is not read: give arguments= with audio_frames=")
+                raise Error(key, "is audio in an unknown unit: pass arguments= with audio_frames=")
     sound = sides.sound or (sides.encoder is None and batch.get("labels") is not None)
     if sound and batch.get("input_features") is not None:
         clips, frames = _frames(shape_of(batch["input_features"]))
@@ -231,18 +313,24 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
 
 
 def _images(shape: tuple[int, ...], size: int | None) -> int:
-    """How many images of the size that the model's configuration states."""
+    """Returns the number of images in a batch. Error if the images do not have the size that the model's configuration
+    states.
+
+    shape: the shape of pixel_values.
+    size: the side of an image in pixels; None if the configuration states none.
+    """
     if len(shape) != 4 or size is None or shape[2:] != (size, size):
         raise Error(
             "pixel_values",
             f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}] of the size that the model's "
-            f"configuration states, got shape {list(shape)}: give arguments= with images= or grid_thw=",
+            f"configuration states, got shape {list(shape)}: pass arguments= with images= or grid_thw=",
         )
     return shape[0]
 
 
 def _frames(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Clips and their frames, of which each has some bands: the shorter side."""
+    """Returns (number of audio clips, frames of each clip) by the shape of input_features. Of the last two axes of a
+    spectrogram, the shorter one is frequency."""
     if len(shape) != 3 or shape[1] == shape[2]:
         wanted = "[clips, bands, frames] or [clips, frames, bands]"
         raise Error("input_features", f"must be {wanted}, got shape {list(shape)}")
@@ -250,29 +338,36 @@ def _frames(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def named(batch: Any) -> Mapping[str, Any]:
-    """A batch by the names of BATCH_KEYS; what may be a mask in a list is called by its place, "batch[1]"."""
+    """Returns a batch by the names of BATCH_KEYS. A possible mask in a list is called by its index, "batch[1]"."""
     parts = batch if isinstance(batch, (list, tuple)) else [batch]
     if parts and isinstance(parts[0], Mapping):
         return parts[0]
-    shapes = [tuple(one.shape) if hasattr(one, "dtype") and hasattr(one, "shape") else None for one in parts]
+    others = [shape for part in parts[1:] if (shape := _shape_if_ids(part)) is not None]
+    if parts and (first := _shape_if_ids(parts[0])) is not None and any(shape[0] != first[0] for shape in others):
+        raise Error(
+            "batch",
+            f"has tensors of {first[0]} and of {next(shape[0] for shape in others if shape[0] != first[0])} rows, which "
+            "may be microbatches: pass microbatches as arguments of their own or as dicts, or pass arguments=",
+        )
+    shapes = [tuple(part.shape) if hasattr(part, "dtype") and hasattr(part, "shape") else None for part in parts]
     ids = bool(shapes) and shapes[0] is not None and len(shapes[0]) == 2 and _kind(parts[0]) in "iu"
     embedded = bool(shapes) and shapes[0] is not None and len(shapes[0]) == 3 and _kind(parts[0]) == "f"
     if not ids and not embedded:
         raise Error(
             "batch",
             "must be a mapping of tensors, or tensors of which the first is [batch, row] of ids or [batch, row, width] "
-            f"of embeddings, or give arguments=, got {type(batch).__name__}"
+            f"of embeddings, or pass arguments=, got {type(batch).__name__}"
             + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else ""),
         )
     by_name = {"input_ids" if ids else "inputs_embeds": parts[0]}
-    for place, (one, shape) in enumerate(zip(parts, shapes, strict=True)):
-        if place > 0 and shape is not None and shapes[0] is not None and shape == shapes[0][:2] and _kind(one) in "biu":
-            by_name[f"batch[{place}]"] = one
+    for place, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
+        if place > 0 and shape is not None and shapes[0] is not None and shape == shapes[0][:2] and _kind(part) in "biu":
+            by_name[f"batch[{place}]"] = part
     return by_name
 
 
 def _kind(value: Any) -> str:
-    """The letter of NumPy for what an array or a tensor holds: b, i, u or f."""
+    """Returns NumPy's letter for the element type of an array or a tensor: b, i, u or f."""
     kind = getattr(value.dtype, "kind", None)
     if isinstance(kind, str):
         return kind
@@ -280,13 +375,31 @@ def _kind(value: Any) -> str:
 
 
 def _refuse_mask(key: str, value: Any) -> None:
-    """Nothing says what the second tensor of a list is: labels do not change the count, a mask does."""
+    """Raises an Error if a further tensor in a list could be a mask, since its values are 0 and 1. Such a tensor
+    without a name could also be labels, which would not change the count."""
     if ((value == 0) | (value == 1)).all() and not (value == 1).all():
         raise Error(
             key,
-            "may be a mask, having 0 and 1 alone: give arguments=, as lambda batch: {'attention_mask': " + key + "}, "
-            "or {'lengths': [batch[0].shape[1]] * len(batch[0])} where it is none",
+            "may be a mask, since it only has 0 and 1: pass arguments=, such as lambda batch: {'attention_mask': " + key + "}, "
+            "or {'lengths': [batch[0].shape[1]] * len(batch[0])} if it is no mask",
         )
+
+
+def _refuse_microbatch(key: str, ids: Any, value: Any) -> None:
+    """Raises an Error if a further row [1, tokens] in a list could be another microbatch: it has ids that are neither
+    the first row's, as labels have, nor positions."""
+    import numpy as np
+
+    if value.shape != ids.shape or (value < 0).any() or (value[:, 1:] - value[:, :-1] == 1).all():
+        return
+    as_labels = [(value, ids), (value[:, :-1], ids[:, 1:]), (value[:, 1:], ids[:, :-1])]
+    if any(one.shape[1] and np.array_equal(one, other) for one, other in as_labels):
+        return
+    raise Error(
+        key,
+        "may be another microbatch, since it has other ids than batch[0]: pass microbatches as arguments of their own "
+        "(step(meter, first, second)) or as dicts, or pass arguments= for tensors of another meaning",
+    )
 
 
 _UNREAD_INPUTS = (
@@ -295,7 +408,8 @@ _UNREAD_INPUTS = (
 
 
 def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """The part of a batch that is read, so that nothing else is copied from a GPU: of ids as a rule the shape."""
+    """Returns the part of a batch that is read, so that nothing else is copied from a GPU. Of token ids usually only
+    the shape is read."""
     batch = expanded(batch)
     values = _values_read(batch, sides)
     shapes = {*ROWS, *DECODER_ROWS, "labels", "input_features", *_UNREAD_INPUTS}
@@ -307,6 +421,8 @@ def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
             found[key] = value.detach() if hasattr(value, "detach") else value
         elif key in shapes and (hasattr(value, "shape") or isinstance(value, (list, tuple))):
             found[key] = stand_in(value, key)
+        elif key in UNCLEAR_MASKS:
+            found[key] = Unread()
         elif key in BATCH_KEYS:
             continue
         elif like_packing({key: value}) is not None:
@@ -315,13 +431,15 @@ def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
 
 
 def _values_read(batch: Mapping[str, Any], sides: Sides) -> set[str]:
-    """The names of which the values are read, not the shape alone."""
+    """Returns the names in the batch whose values decide the count. Of all other names only the shape is read."""
     there = {key for key, value in batch.items() if value is not None}
     read = there & {*GRIDS, "feature_attention_mask"}
     if _has_decoder(batch, sides):
-        said = "decoder_attention_mask" if "decoder_attention_mask" in there else "labels"
-        return read | (there & {"attention_mask", said, *BOUNDARIES, *LENGTHS, *IDS})
+        name = "decoder_attention_mask" if "decoder_attention_mask" in there else "labels"
+        return read | (there & {"attention_mask", name, *BOUNDARIES, *LENGTHS, *IDS})
     content = there & {"input_ids", "labels"} if {"input_ids", "labels"} <= there else set()
+    if any(key.startswith("batch[") for key in there):  # tensors without names are told apart by their values
+        read = read | (there & {"input_ids"})
     if there & {*BOUNDARIES}:
         return read | content | (there & {*BOUNDARIES, *BESIDE_BOUNDARIES})
     if there & {*LENGTHS}:
@@ -330,4 +448,4 @@ def _values_read(batch: Mapping[str, Any], sides: Sides) -> set[str]:
         return read | (there & {*IDS, "attention_mask"})
     if there & {*POSITIONS}:
         return read | content | (there & {*POSITIONS, "attention_mask"})
-    return read | (there & {"attention_mask"})
+    return read | (there & {"attention_mask", ROW_LENGTHS})

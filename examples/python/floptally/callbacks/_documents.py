@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of packed rows, from each of the forms in which trainers say them."""
+"""Reads the documents of packed sequences from every form that trainers use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import Error
-from .._later import Arguments
+from .._deferred import Arguments
 from ._names import BOUNDARIES, IDS, IDS_FROM_ONE, IDS_FROM_ZERO, LENGTHS, POSITIONS, ROWS
 
 Shape = tuple[int, int]
@@ -16,13 +16,15 @@ Shape = tuple[int, int]
 
 @dataclass
 class Documents:
-    """Documents in their order. A slot is what kernels process for a document; one without real tokens is padding."""
+    """The documents of a batch, in order. lengths: real tokens of each document, 0 for one that is padding. slots:
+    tokens that kernels process for each document, padding included."""
 
     lengths: list[int]
     slots: list[int]
 
     def arguments(self) -> Arguments:
-        """The boundaries that `Meter.add` takes."""
+        """Returns the keywords of `Meter.add`: the boundaries of the documents, and those of their slots if these are
+        more."""
         import numpy as np
 
         found: Arguments = {"cu_seqlens": np.append(0, np.cumsum(self.lengths)).astype(np.int64)}
@@ -32,14 +34,37 @@ class Documents:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a tensor, an array or a list."""
+    """Returns the shape of a tensor, an array or a list."""
     import numpy as np
 
     return tuple(int(size) for size in getattr(value, "shape", None) or np.shape(value))
 
 
+#: The largest whole number up to which each floating-point type has all whole numbers.
+_WHOLE_UP_TO = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float8_e4m3fn": 2**4, "float8_e5m2": 2**3}
+
+
+def whole_numbers(name: str, value: Any) -> Any:
+    """Returns a mask, positions, lengths or boundaries that a trainer cast to a floating-point type, as an array that
+    NumPy knows. Returns any other value unchanged. Error if the type has rounded the numbers.
+
+    Lightning's bf16-true casts all floating-point tensors of a batch.
+    """
+    kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    limit = _WHOLE_UP_TO.get(kind)
+    if limit is None:
+        return value
+    found = value.float().numpy() if hasattr(value, "float") else value.astype("float32")
+    if found.size and abs(found).max() > limit:
+        raise Error(
+            name, f"has numbers up to {abs(found).max():g} in {kind}, which rounds those above {limit}: pass integers"
+        )
+    return found.astype("int64") if (found == found.round()).all() else found
+
+
 def row_shape(batch: Mapping[str, Any]) -> Shape | None:
-    """[batch, row] of the batch's tokens; None where nothing says it. One row may come alone."""
+    """Returns [batch, row], the shape of the batch's tokens. None if nothing in the batch tells this shape. Tokens with
+    one axis are a single row."""
     for name in (*ROWS, "attention_mask", "labels"):
         if batch.get(name) is None:
             continue
@@ -54,7 +79,8 @@ def row_shape(batch: Mapping[str, Any]) -> Shape | None:
 
 
 def stand_in(value: Any, name: str) -> Any:
-    """An array that has the shape of rows of tokens alone."""
+    """Returns an array of the shape [batch, row] of a tensor of tokens, without the tokens' values. The array takes no
+    memory."""
     import numpy as np
 
     shape = shape_of(value)
@@ -68,18 +94,21 @@ def _is_stand_in(value: Any) -> bool:
 
 
 def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
-    """Boundaries of packed rows, as they are: the library checks them."""
+    """Returns the keywords of `Meter.add` for a batch that has boundaries of packed sequences. None if it has none. The
+    library checks the boundaries."""
     import numpy as np
 
     name = next((name for name in BOUNDARIES if batch.get(name) is not None), None)
     if name is None:
         return None
     rows = row_shape(batch)
-    given = _boundaries_in(batch, name, rows)
+    bounds = _boundaries_in(batch, name, rows)
     for other in ("cu_seq_lens_k", "cu_seqlens_k", "cu_seqlens_kv"):
-        if batch.get(other) is not None and not np.array_equal(_boundaries_in(batch, other, rows), given):
-            raise Error(other, f"must be {name}: queries that see other documents' keys need a function as arguments=")
-    found: Arguments = {"cu_seqlens": given}
+        if batch.get(other) is not None and not np.array_equal(_boundaries_in(batch, other, rows), bounds):
+            raise Error(
+                other, f"must equal {name}: if queries attend other documents' keys, pass a function as arguments="
+            )
+    found: Arguments = {"cu_seqlens": bounds}
     for key, argument in (
         (f"{name}_padded", "cu_seqlens_padded"),
         ("cu_seq_lens_q_real", "cu_seqlens_real"),
@@ -87,8 +116,8 @@ def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
     ):
         if batch.get(key) is not None:
             found[argument] = _boundaries_in(batch, key, rows)
-    if batch.get("cu_seqlens_unpadded") is not None:  # the others are then those of slots
-        found["cu_seqlens"], found["cu_seqlens_padded"] = _boundaries_in(batch, "cu_seqlens_unpadded", rows), given
+    if batch.get("cu_seqlens_unpadded") is not None:  # cu_seqlens are then the slots
+        found["cu_seqlens"], found["cu_seqlens_padded"] = _boundaries_in(batch, "cu_seqlens_unpadded", rows), bounds
     if batch.get("num_real_seqs") is not None:
         found["num_real_seqs"] = int(batch["num_real_seqs"])
     _mark_padding(batch, found)
@@ -99,16 +128,21 @@ def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
 
 
 def _boundaries_in(batch: Mapping[str, Any], name: str, rows: Shape | None) -> Any:
-    """[n + 1] boundaries. A tensor may be longer: what is below 0, or after the number in _argmin, is none of them."""
+    """Returns the boundaries of all documents of a batch, [documents + 1], in one array. Ignored at the end of a
+    tensor: values below 0, and those after the first n, where n is the batch's `name`_argmin.
+
+    name: the name of the boundaries in the batch.
+    rows: [batch, row] of the batch's tokens, or None. If each row has its own boundaries, they are joined.
+    """
     import numpy as np
 
-    given = np.asarray(batch[name])
-    if given.dtype.kind not in "iu" and not (given.dtype.kind == "f" and (given == np.floor(given)).all()):
-        raise Error(name, "must be boundaries as whole numbers")
+    values = np.asarray(batch[name])
+    if values.dtype.kind not in "iu" and not (values.dtype.kind == "f" and (values == np.floor(values)).all()):
+        raise Error(name, "must have boundaries that are whole numbers")
     used = batch.get(f"{name}_argmin")
-    lines = given.reshape(-1, given.shape[-1] if given.ndim else 1)
+    lines = values.reshape(-1, values.shape[-1] if values.ndim else 1)
     if len(lines) > 1 and (rows is None or rows[0] != len(lines)):
-        raise Error(name, f"must be one list of boundaries or one for each row, got shape {list(given.shape)}")
+        raise Error(name, f"must be one list of boundaries or one for each row, got shape {list(values.shape)}")
     whole: list[int] = [0]
     for line in lines.tolist():
         line = [int(each) for each in (line if used is None else line[: int(np.asarray(used).reshape(-1)[0])])]
@@ -123,19 +157,22 @@ def _boundaries_in(batch: Mapping[str, Any], name: str, rows: Shape | None) -> A
             raise Error(name, f"must begin at 0 in each row and end within its {rows[1]} slots")
         whole += [start + each for each in line[1:]]
         if line[-1] < rows[1]:
-            raise Error(name, f"must end at the row's {rows[1]} slots where rows are several, got {line[-1]}")
+            raise Error(name, f"must end at the row's {rows[1]} slots if the batch has several rows, got {line[-1]}")
     return np.array(whole, dtype=np.int64)
 
 
 def _mark_padding(batch: Mapping[str, Any], found: Arguments) -> None:
-    """The last slots that a batch says are padding."""
+    """Marks the last tokens of the last document as padding, if tail_padding_length or right_padding_length says so.
+
+    found: the keywords of `Meter.add`, which are changed.
+    """
     import numpy as np
 
     for name in ("tail_padding_length", "right_padding_length"):
         if batch.get(name) is None or (tail := int(np.asarray(batch[name]).reshape(-1)[0])) == 0:
             continue
         if any(key in found for key in ("cu_seqlens_padded", "cu_seqlens_real", "num_real_seqs")):
-            raise Error(name, "must not stand beside other words for padding: give a function as arguments=")
+            raise Error(name, "cannot be combined with other names for padding: pass a function as arguments=")
         bounds = found["cu_seqlens"]
         last = int(bounds[-1] - bounds[-2]) if len(bounds) > 1 else 0
         if not 0 <= tail <= last:
@@ -146,8 +183,14 @@ def _mark_padding(batch: Mapping[str, Any], found: Arguments) -> None:
 
 
 def _fill_rows(name: str, found: Arguments, slots: int) -> None:
-    """Slots after the last boundary are a document's without real tokens. Boundaries beyond the row are those of whole
-    sequences, of which a rank of context parallelism has every n-th part."""
+    """Adds the slots after the last boundary to `found` as a document without real tokens. If the boundaries end at a
+    multiple of `slots`, nothing is added: context parallelism has cut the sequences, and each of n ranks has one
+    n-th of the tokens.
+
+    name: the name of the boundaries, for the error.
+    found: the keywords of `Meter.add`, which are changed.
+    slots: the number of tokens in the batch.
+    """
     import numpy as np
 
     bounds: Any = found.get("cu_seqlens_padded", found["cu_seqlens"])
@@ -155,14 +198,18 @@ def _fill_rows(name: str, found: Arguments, slots: int) -> None:
         return
     if bounds[-1] > slots:
         raise Error(name, f"must end at the batch's {slots} slots, got {int(bounds[-1])}")
-    if "cu_seqlens_real" in found:  # of which `cu_seqlens` begins
+    if "cu_seqlens_real" in found:  # `cu_seqlens` begins with the real ones
         found.setdefault("num_real_seqs", len(found.pop("cu_seqlens_real")) - 1)
     found["cu_seqlens"] = np.append(found["cu_seqlens"], found["cu_seqlens"][-1])
     found["cu_seqlens_padded"] = np.append(bounds, slots)
 
 
 def _mark_last_documents(batch: Mapping[str, Any], found: Arguments) -> None:
-    """Last documents that are padding by all that a batch shows become slots without real tokens."""
+    """Marks the last documents as padding (slots without real tokens), if all that the batch says about them agrees
+    with that.
+
+    found: the keywords of `Meter.add`, which are changed.
+    """
     if set(found) != {"cu_seqlens"}:
         return
     bounds = found["cu_seqlens"]
@@ -173,8 +220,8 @@ def _mark_last_documents(batch: Mapping[str, Any], found: Arguments) -> None:
 
 
 def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, start: int, stop: int) -> bool:
-    """Where trainers fill a row with a document of its own, nothing but its content says so: two slots or more of one
-    id, which is not all that the row has, without a single label. Slots `start` to `stop` of the batch are the row."""
+    """Detects padding that a trainer added as a document of its own, by its content: two slots or more of one id, not
+    the whole row, and no label. Slots `start` to `stop` of the batch are the row."""
     import numpy as np
 
     ids, labels = (batch.get(name) for name in ("input_ids", "labels"))
@@ -202,7 +249,7 @@ def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, star
 
 
 def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
-    """Lengths of the documents of each row, with the slots that a row has besides after its last one."""
+    """Returns the documents by the lengths of those in each row, with the slots after a row's last document."""
     name = next((name for name in LENGTHS if batch.get(name) is not None), None)
     if name is None:
         return None
@@ -213,28 +260,33 @@ def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
     documents = Documents([], [])
     for place, (line, room) in enumerate(zip(real, slots, strict=True)):
         if len(room) != len(line) or any(length > slot for length, slot in zip(line, room, strict=True)):
-            raise Error(padded, f"must be a slot for each document of {name}, not shorter than it, in row {place}")
-        kept = Documents(line, room)
+            raise Error(padded, f"must have a slot for each document of {name}, at least as long as the document, in row {place}")
+        result = Documents(line, room)
         if rows is not None:
             width = rows[1] if len(real) == rows[0] else rows[0] * rows[1]
             if sum(room) > width:
                 raise Error(name, f"must add up to the {width} slots of a row at most, got {sum(room)} in row {place}")
             if sum(room) < width:
-                kept = Documents([*line, *([] if line else [0])], [*room, *([] if room else [0])])
-                kept.slots[-1] += width - sum(room)  # of the last document
+                result = Documents([*line, *([] if line else [0])], [*room, *([] if room else [0])])
+                result.slots[-1] += width - sum(room)  # the last document gets the rest
             elif line == room:
-                mark_padding_at_the_end(batch, kept, place * width, (place + 1) * width)
-        documents.lengths += kept.lengths
-        documents.slots += kept.slots
+                mark_padding_at_the_end(batch, result, place * width, (place + 1) * width)
+        documents.lengths += result.lengths
+        documents.slots += result.slots
     return documents.arguments()
 
 
-def _lists(name: str, given: Any, rows: Shape | None) -> list[list[int]]:
-    """Documents by row; one list where the rows stand in one."""
+def _lists(name: str, values: Any, rows: Shape | None) -> list[list[int]]:
+    """Returns a list for each row with the lengths of its documents, without zeros at the end. A single list holds for
+    all rows.
+
+    name: the name of the lengths, for the error.
+    rows: [batch, row] of the batch's tokens, or None.
+    """
     import numpy as np
 
-    nested = isinstance(given, (list, tuple)) and any(np.ndim(_host(each)) > 0 for each in given)
-    lines = [np.asarray(_host(each)) for each in given] if nested else np.asarray(_host(given))
+    nested = isinstance(values, (list, tuple)) and any(np.ndim(_host(each)) > 0 for each in values)
+    lines = [np.asarray(_host(each)) for each in values] if nested else np.asarray(_host(values))
     if not nested and np.ndim(lines) == 1 and rows is not None and rows[0] > 1:
         if len(lines) != rows[0]:
             raise Error(name, f"must have a list for each of {rows[0]} rows, got {len(lines)} lengths")
@@ -249,7 +301,7 @@ def _lists(name: str, given: Any, rows: Shape | None) -> list[list[int]]:
             raise Error(name, "must be lengths of documents as whole numbers")
         there = line > 0
         if (~there[:-1] & there[1:]).any():
-            raise Error(name, f"must be above 0 before what fills the list, in row {place}")
+            raise Error(name, f"must be above 0, except the zeros that fill the end of row {place}")
         found.append([int(each) for each in line[there]])
     return found
 
@@ -259,7 +311,7 @@ def _host(value: Any) -> Any:
 
 
 def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
-    """The document of each slot."""
+    """Returns the documents of a batch in which each slot has a document id."""
     import numpy as np
 
     name = next((name for name in IDS if batch.get(name) is not None), None)
@@ -283,17 +335,18 @@ def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
 
 
 def _counts_from_zero(ids: Any) -> bool:
-    """True where 0 is a document: -1 is padding then, or a row begins with it, or there is nothing else."""
+    """True if id 0 is a document, not padding. This holds if there is an id below 0 (which is then padding), if a row
+    begins with 0 and has other ids, or if all ids are 0."""
     return bool((ids < 0).any() or (ids == 0).all() or ((ids[:, 0] == 0) & (ids > 0).any(axis=1)).any())
 
 
 def mask_ids(key: str, value: Any) -> Any:
-    """A mask [batch, row] of whole numbers: 0 for padding, 1 or the id of a document."""
+    """Returns a mask [batch, row] of whole numbers: 0 is padding, 1 or more the id of a document."""
     import numpy as np
 
     shape = shape_of(value)
     if len(shape) != 2:
-        raise Error(key, f"must be [batch, row] to be read, got shape {list(shape)}: give a function as arguments=")
+        raise Error(key, f"must be [batch, row] to be read, got shape {list(shape)}: pass a function as arguments=")
     mask = np.asarray(value)
     if mask.dtype.kind not in "biuf" or not (mask >= 0).all() or not (mask == np.floor(mask)).all():
         raise Error(key, "must have 0 and 1, or ids of documents, as whole numbers from 0")
@@ -301,9 +354,9 @@ def mask_ids(key: str, value: Any) -> Any:
 
 
 def of_mask_and_positions(batch: Mapping[str, Any]) -> Arguments | None:
-    """Documents that the mask numbers, or whose positions begin again; None where no row is packed."""
-    given = batch.get("attention_mask")
-    mask = None if given is None or len(shape_of(given)) != 2 else mask_ids("attention_mask", given)
+    """Returns the documents by a mask of document ids, or by positions that begin again. None if no row is packed."""
+    attention_mask = batch.get("attention_mask")
+    mask = None if attention_mask is None or len(shape_of(attention_mask)) != 2 else mask_ids("attention_mask", attention_mask)
     if mask is not None and (mask > 1).any():
         return documents_of("attention_mask", mask)
     name = next((name for name in POSITIONS if batch.get(name) is not None), None)
@@ -329,7 +382,7 @@ def _of_positions(batch: Mapping[str, Any], name: str, mask: Any | None) -> Argu
     if seen not in (shape, (1, *shape[1:])):
         raise Error(name, f"must be of {list(shape)} tokens, got shape {list(positions.shape)}")
     real = np.ones(shape, dtype=bool) if mask is None or mask.shape != shape else mask.astype(bool)
-    if several and len(positions) == 3:  # a patch may be at 0 in some, the first token alone in all
+    if several and len(positions) == 3:  # a patch may have 0 on some axes, only a first token on all
         starts = (positions == 0).all(axis=0)
     else:
         places = np.broadcast_to(positions[0] if several else positions, shape)
@@ -349,7 +402,13 @@ def _of_positions(batch: Mapping[str, Any], name: str, mask: Any | None) -> Argu
 
 
 def _beginnings(name: str, places: Any, real: Any) -> Any:
-    """Beginnings of documents: at the lowest position of the batch, be it 0 or what its table begins with."""
+    """Returns an array of bool, [batch, row]: where a document begins. That is where the position is the lowest of the
+    batch: 0, or another number at which a model's position table starts.
+
+    name: the name of the positions, for the error.
+    places: positions, [batch, row].
+    real: which slots have a real token, [batch, row].
+    """
     import numpy as np
 
     if not real.any():
@@ -360,14 +419,14 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
     falls[:, 1:] = (places[:, 1:] < places[:, :-1]) & real[:, 1:] & real[:, :-1]
     if lowest < 0 or (falls & ~starts).any():
         row = int(np.argmax((falls & ~starts).any(axis=1)))
-        again = f"must begin again where a document does, at {max(lowest, 0)}"
-        raise Error(name, f"{again}: they fall to another in row {row}")
+        again = f"must begin again at {max(lowest, 0)} where a document begins"
+        raise Error(name, f"{again}, but decrease to another number in row {row}")
     return starts
 
 
 def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
-    """The boundaries of documents, each a run of one id, and of the slots that they fill with the padding after them.
-    Documents that are not real have slots alone."""
+    """Returns the boundaries of documents, each a run of one id, and of their slots with the padding after them.
+    Documents that are padding have slots only."""
     import numpy as np
 
     starts = ids > 0
@@ -375,7 +434,7 @@ def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
     for row, begins in enumerate(starts):
         documents = ids[row][begins]
         if len(np.unique(documents)) != len(documents):
-            raise Error(name, f"the tokens of a document must stand together, they do not in row {row}")
+            raise Error(name, f"the tokens of each document must be contiguous, but are not in row {row}")
     first = starts & (np.cumsum(starts, axis=1) == 1)
     slots = starts & ~first
     slots[:, 0] = True

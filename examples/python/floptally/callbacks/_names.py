@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names under which trainers hand over a batch, and those that look like packing and are none of them."""
+"""The names that trainers use in batches, and names that look like packing but are unknown."""
 
 from __future__ import annotations
 
@@ -7,47 +7,54 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: Rows of tokens: [batch, row] of ids, [batch, row, width] of embeddings, or one row alone, [row].
+from .. import Error
+
+#: Names of rows of tokens: ids [batch, row], embeddings [batch, row, width], or a single row [row].
 ROWS = ("input_ids", "inputs_embeds", "tokens", "inputs")
-#: The rows of a decoder that has an encoder beside it.
+#: Names of a decoder's rows in an encoder-decoder.
 DECODER_ROWS = ("decoder_input_ids", "decoder_inputs_embeds")
 
-#: Boundaries 0, L1, L1 + L2, … of a packed row. The first that is there is read.
+#: Names of boundaries 0, L1, L1 + L2, … of a packed sequence. The first one in the batch is read.
 BOUNDARIES = (
     "cu_seq_lens_q", "cu_seqlens_q", "cu_seqlens", "cu_seq_lens", "cu_seqlens_cpu", "cu_seq_lens_k", "cu_seqlens_k",
     "cu_seqlens_kv", "sequence_boundaries", "linear_attn_cu_seq_lens_q",
 )  # fmt: skip
-#: Names beside boundaries: the slots, the real ones alone, how many are real, padding at the end.
+#: Names that may come with boundaries: slots, real sequences only, how many are real, padding at the end.
 BESIDE_BOUNDARIES = (
     *(f"{name}_padded" for name in BOUNDARIES), *(f"{name}_argmin" for name in BOUNDARIES), "cu_seq_lens_q_real",
     "cu_seqlens_real", "cu_seqlens_unpadded", "cu_seqlens_unpadded_argmin", "num_real_seqs", "tail_padding_length",
     "right_padding_length",
 )  # fmt: skip
-#: Lengths of documents: a list for each row, [batch, documents] with 0 or less where there is none, or [documents].
+#: Names of document lengths: a list for each row, [batch, documents] filled up with 0 or less, or [documents].
 LENGTHS = (
     "seq_lens", "seq_lengths", "seqlens", "sequence_lengths", "sub_seq_lengths", "packed_sample_seqlens", "doc_lens",
     "input_lengths", "total_lengths",
 )  # fmt: skip
-#: The slots of the documents of LENGTHS.
+#: Names of the slots for LENGTHS.
 BESIDE_LENGTHS = tuple(f"{name}_padded" for name in LENGTHS)
-#: The document of each slot, [batch, row], by what marks padding: 0, -1, or either.
+#: Names of the document id of each slot, [batch, row], by the id that marks padding: 0, -1, or either.
 IDS_FROM_ONE = ("inputs_segmentation", "input_segment_ids", "decoder_segment_ids")
 IDS_FROM_ZERO = ("seq_idx", "sequence_id", "sequence_ids")
 IDS_OF_EITHER = ("segment_ids", "document_ids", "document_id", "doc_ids")
 IDS = (*IDS_FROM_ONE, *IDS_FROM_ZERO, *IDS_OF_EITHER)
-#: The place of each slot in its document, where it begins again with a document.
+#: Names of positions that begin again with each document.
 POSITIONS = (
     "text_position_ids", "position_ids", "positions", "input_pos", "inputs_position", "input_positions",
     "mrope_positions",
 )  # fmt: skip
-#: Records that hold such names as their entries.
+#: Names of records that contain such names.
 RECORDS = ("packed_seq_params", "packing_params")
+
+#: The number of real tokens of each row, [batch], as XLM and FlauBERT take it.
+ROW_LENGTHS = "lengths"
+#: Masks of which libraries disagree whether 1 marks a token or padding.
+UNCLEAR_MASKS = ("padding_mask", "key_padding_mask", "src_key_padding_mask", "text_padding_mask")
 
 GRIDS = ("image_grid_thw", "video_grid_thw")
 SOUND = ("input_features", "feature_attention_mask")
-#: All that is read of a batch; of ROWS as a rule the shape.
+#: All names that are read. Of ROWS usually only the shape is read.
 BATCH_KEYS = (
-    *BOUNDARIES, *BESIDE_BOUNDARIES, *LENGTHS, *BESIDE_LENGTHS, *IDS, *POSITIONS, "attention_mask", *ROWS,
+    *BOUNDARIES, *BESIDE_BOUNDARIES, *LENGTHS, *BESIDE_LENGTHS, *IDS, *POSITIONS, "attention_mask", ROW_LENGTHS, *ROWS,
     "decoder_attention_mask", *DECODER_ROWS, "labels", *GRIDS, *SOUND, "pixel_values",
 )  # fmt: skip
 
@@ -55,7 +62,7 @@ _LIKE_PACKING = re.compile(
     r"cu_?seq|seq(uence)?s?_?(len|id|idx|ind|start|bound|offset)|segment|document|boundar|restart|block_mask"
     r"|sample_(len|id|ind)|(^|_)(docs?|pack|packs|packed|packing|offsets?|positions?|pos|starts|ends)(_|$)"
 )
-_KNOWN_OTHERWISE = re.compile(  # answers, places in a cache, biases, what belongs to an image, a decoder or an entity
+_KNOWN_OTHERWISE = re.compile(  # answers, cache positions, biases, names about images, decoders or entities
     r"^(start_positions|end_positions|cache_position|offset_mapping|bool_masked_pos|max_.*|num_.*|n_.*)$"
     r"|^(image|images|pixel|video|audio|visual|vision|decoder|entity|targets|cross|relative|masked)_"
     r"|position_(bias|embedding)|pos_(bias|embed)|_embeds$|_mask_positions$"
@@ -63,8 +70,12 @@ _KNOWN_OTHERWISE = re.compile(  # answers, places in a cache, biases, what belon
 
 
 def expanded(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """A batch whose records of RECORDS are their entries, a jagged tensor of ids its boundaries, and choices rows."""
+    """Returns a batch in which RECORDS are replaced by their fields, and jagged tensors of ids by their boundaries.
+    Multiple-choice inputs [batch, choices, row] become rows [batch · choices, row]."""
     found = {str(key): value for key, value in batch.items()}
+    for name in (*ROWS, *DECODER_ROWS, *IDS, *POSITIONS, "attention_mask", "decoder_attention_mask", "labels"):
+        if isinstance(found.get(name), (list, tuple)):
+            _require_rows(name, found[name])
     for record in RECORDS:
         if found.get(record) is None:
             continue
@@ -77,6 +88,9 @@ def expanded(batch: Mapping[str, Any]) -> dict[str, Any]:
             found.setdefault("cu_seqlens", rows.offsets())
     found = {name: value for name, value in found.items() if not getattr(value, "is_nested", False)}
     ids: Any = found.get("input_ids")
+    mask: Any = found.get("attention_mask")
+    if len(_shape(ids)) == 1 and len(_shape(mask)) == 1:  # one example that no collator has joined
+        found["attention_mask"] = mask[None] if hasattr(mask, "shape") else [mask]
     if len(getattr(ids, "shape", ())) == 3:  # choices of one question: [batch, choices, row]
         for name in ("input_ids", "attention_mask", "position_ids"):
             if getattr(found.get(name), "shape", None) == ids.shape:
@@ -84,8 +98,31 @@ def expanded(batch: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _shape(value: Any) -> tuple[int, ...]:
+    """Returns the shape of a tensor or an array, (n,) of a list of n numbers, and () of anything else."""
+    if isinstance(value, (list, tuple)):
+        return (len(value),) if value and all(isinstance(one, int) for one in value) else ()
+    return tuple(getattr(value, "shape", ()))
+
+
+def _require_rows(name: str, rows: Any) -> None:
+    """Raises an Error for lists of different lengths."""
+    import numpy as np
+
+    try:
+        np.shape(rows)
+    except ValueError:
+        sizes = ", ".join(str(len(row)) if hasattr(row, "__len__") else "1" for row in rows[:8])
+        raise Error(
+            name,
+            f"must be rows of one length, got rows of {sizes}: pad them in a collator and pass attention_mask, or pass a "
+            "function as arguments= that returns {'lengths': […]}",
+        ) from None
+
+
 def _entries(record: Any) -> Iterator[tuple[str, Any]]:
-    """The entries of a mapping, or the attributes of an object that have a name of a batch."""
+    """Returns pairs (name, value): the entries of a mapping, or those attributes of an object that have names which
+    occur in batches."""
     if isinstance(record, Mapping):
         yield from ((str(name), value) for name, value in record.items())
     else:
@@ -93,9 +130,9 @@ def _entries(record: Any) -> Iterator[tuple[str, Any]]:
 
 
 def like_packing(batch: Mapping[str, Any]) -> str | None:
-    """The first name that looks like the boundaries of documents, has values that could be them, and is not read."""
+    """Returns the first unread name that looks like boundaries of documents and has values that could be boundaries."""
     for name, value in batch.items():
-        if name in BATCH_KEYS or name in RECORDS or value is None or isinstance(value, (bool, int, float, str)):
+        if name in BATCH_KEYS or name in RECORDS or name in UNCLEAR_MASKS or value is None or isinstance(value, (bool, int, float, str)):
             continue
         if isinstance(value, Unread):
             return name
@@ -108,11 +145,11 @@ def like_packing(batch: Mapping[str, Any]) -> str | None:
 
 
 class Unread:
-    """A value that looks like packing, in the place of one that is not copied from a GPU."""
+    """Stands for a value in a batch that looks like packing and was not copied from a GPU."""
 
 
 def _could_say(value: Any) -> bool:
-    """Whole numbers in a list, or an object of which nobody knows."""
+    """True if a value could be boundaries of documents: whole numbers, or an object of unknown type."""
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         texts = isinstance(value, (list, tuple)) and value and all(isinstance(each, (str, float)) for each in value)

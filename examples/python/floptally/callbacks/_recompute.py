@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers that a model computes again in its backward, as its modules say it, beside the plan of a meter."""
+"""Finds the layers that a model recomputes in its backward, and compares them with the meter's plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import Error, Plan
 
-#: Flags of modules that run all of their layers by a checkpoint: of transformers, timm and open_clip, Swin.
+#: Module flags that checkpoint all layers: transformers, timm and open_clip, Swin.
 _FLAGS = ("gradient_checkpointing", "grad_checkpointing", "activation_checkpointing", "use_checkpoint")
 _WRAPPED = "_checkpoint_wrapped_module"
 _IN_THE_WAY = (f".{_WRAPPED}", "._fsdp_wrapped_module", "._orig_mod")
@@ -17,33 +17,35 @@ _IN_THE_WAY = (f".{_WRAPPED}", "._fsdp_wrapped_module", "._orig_mod")
 
 @dataclass(frozen=True)
 class Recomputed:
-    """Layers that a model computes again in its backward, as its modules say it.
+    """The layers that a model recomputes in its backward (activation checkpointing), as its modules say.
 
-    stacks: for each list of layers whether each is. whole: a flag says it of all layers at once. parts: names of what
-    is computed again beside whole layers. selective: layers keep some of their values, by a function. known: something
-    says it, or says that nothing is.
+    stacks: for each list of layers in the model, whether each layer recomputes.
+    whole: True if one flag of the model makes all layers recompute.
+    parts: names of recomputed modules that are not whole layers.
+    selective: True if layers keep some of their values, chosen by a function.
+    known: True if the model says what is recomputed, or that nothing is recomputed.
     """
 
     known: bool = False
     stacks: tuple[tuple[bool, ...], ...] = ()
-    alike: bool = True  #: the layers of each stack have weights of the same shapes
+    alike: bool = True  #: True if all layers of each stack have weights of the same shapes
     whole: bool = False
     parts: tuple[str, ...] = ()
     selective: bool = False
 
     @property
     def layers(self) -> int:
-        """Layers that are computed again."""
+        """Returns the number of layers that recompute."""
         return sum(sum(stack) for stack in self.stacks)
 
     @property
     def all_layers(self) -> int:
-        """Layers that say whether they are."""
+        """Returns the number of layers that say whether they recompute."""
         return sum(map(len, self.stacks))
 
     @property
     def nothing(self) -> bool:
-        """True where neither a layer nor a part of one is computed again."""
+        """True if no layer recomputes, not even in part."""
         return not (self.whole or self.parts or self.layers)
 
     def __str__(self) -> str:
@@ -56,11 +58,11 @@ class Recomputed:
             pieces.append(f"{'all ' if self.layers == self.all_layers else ''}{self.layers}"
                           f"{'' if self.layers == self.all_layers else f' of {self.all_layers}'} layers")  # fmt: skip
         pieces += self.parts
-        kept = " but for what a function keeps" if self.selective else ""
-        return f"the model recomputes {' and '.join(pieces)}{kept}"
+        exception = " but for what a function keeps" if self.selective else ""
+        return f"the model recomputes {' and '.join(pieces)}{exception}"
 
     def agrees_with(self, plan: Plan) -> bool | None:
-        """True where a plan recomputes the same; None where the model says less than the plan."""
+        """True if a plan recomputes the same as the model. None if the model does not say enough to compare."""
         planned = plan.recompute != "none" or bool(plan.recompute_components)
         if not self.known:
             return None
@@ -75,13 +77,18 @@ class Recomputed:
         return all(self._as_every(stack, plan.recompute_every) for stack in self.stacks)
 
     def _as_every(self, stack: tuple[bool, ...], every: int) -> bool:
-        """The plan's are the n-th, 2n-th, …; a trainer's may be the first of n: as much, where layers are alike."""
+        """True if a list of layers recomputes as many layers as a plan with recompute_every=`every`, and the same ones
+        unless all layers are alike. The plan recomputes layers n, 2n, …; a trainer may recompute the first of every
+        n.
+
+        stack: for each layer, whether the model recomputes it.
+        """
         planned = tuple((place + 1) % every == 0 for place in range(len(stack)))
         return stack == planned or (self.alike and sum(stack) == sum(planned))
 
 
 def recomputed(model: Any) -> Recomputed:
-    """Reads what a PyTorch model computes again: flags of gradient checkpointing, and checkpoint wrappers."""
+    """Reads what a PyTorch model recomputes, by gradient checkpointing flags and checkpoint wrappers."""
     modules = {_path(name): module for name, module in _outermost_first(model)}
     wrapped = {_path(name): module for name, module in model.named_modules() if hasattr(module, _WRAPPED)}
     layers = [name for name, module in modules.items() if _is_layer(module)]
@@ -115,17 +122,18 @@ def recomputed(model: Any) -> Recomputed:
 
 
 def require_recompute(plan: Plan, model: Any) -> str:
-    """Error where a plan recomputes other layers than the model does; else what to say of it in a report."""
+    """Raises an Error if a plan does not recompute the same layers as the model. Otherwise returns a note for the
+    report."""
     seen = recomputed(model)
     agrees = seen.agrees_with(plan)
     planned = _words(plan)
     if agrees is False:
-        raise Error("plan", f"recomputes {planned}, and {seen}: give the meter {_mend(seen)}, or trust_plan=True")
+        raise Error("plan", f"recomputes {planned}, and {seen}: pass the meter {_mend(seen)}, or trust_plan=True")
     return str(seen) if agrees else f"{seen}; counted is {planned}, as the plan says"
 
 
 def _mend(seen: Recomputed) -> str:
-    """The plan to give in place of another."""
+    """Returns words for an error: the plan to pass, such that it recomputes what the model recomputes."""
     if seen.nothing:
         return "a plan without recompute"
     if seen.parts or seen.selective:
@@ -144,7 +152,7 @@ def _words(plan: Plan) -> str:
 
 
 def _outermost_first(model: Any) -> Iterator[tuple[str, Any]]:
-    """The modules of a model by name, but for wrappers, whose name their inner module has."""
+    """Returns pairs (name, module) for all modules of a model that are no wrappers, outer modules first."""
     for name, module in model.named_modules():
         if not hasattr(module, _WRAPPED) and not hasattr(module, "_fsdp_wrapped_module"):
             yield name, module
@@ -162,7 +170,7 @@ def _in_list(path: str) -> bool:
 
 
 def _is_layer(module: Any) -> bool:
-    """A layer of transformers that has a flag of its own."""
+    """True for a layer of transformers that has its own gradient checkpointing flag."""
     return any(base.__name__ == "GradientCheckpointingLayer" for base in type(module).__mro__)
 
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of what floptally counts, with matplotlib (``pip install 'floptally[plot]'``).
+"""Draws what floptally counts, with matplotlib (``pip install 'floptally[plot]'``).
 
-Every function returns a ``matplotlib.figure.Figure``. ``ax`` draws into axes of yours; ``path`` saves: a PNG or an SVG
-as it ends, both where it ends in neither, the same bytes each time. Colours are apart for every kind of colour vision.
-Bad input is a `floptally.Error` (a ValueError) that begins with the name of the argument.
+Every function returns a ``matplotlib.figure.Figure``. ``ax`` draws into your own axes. ``path`` saves the figure as
+PNG or SVG by its ending, or as both without an ending; the same data give the same bytes. Colours can be told apart
+with any kind of colour vision. Bad input raises a `floptally.Error` (a ValueError) that begins with the name of the
+argument.
 """
 
 from ..kernel_times import KernelTimes, read_kernel_times
 from .comparisons import comparison
 from .kernels import kernel_heatmap
+from .published import published_gaps, published_mfu
 from .rooflines import roofline
 from .runs import comparison_bars, utilization_over_time
 from .steps import component_bars, convention_spread, convention_totals
@@ -22,6 +24,8 @@ __all__ = [
     "convention_spread",
     "convention_totals",
     "kernel_heatmap",
+    "published_gaps",
+    "published_mfu",
     "read_kernel_times",
     "roofline",
     "utilization_over_time",

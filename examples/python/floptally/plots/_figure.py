@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all pictures: matplotlib, imported when used, one look, files with the same bytes every time."""
+"""What all pictures share: importing matplotlib late, one style, and reproducible files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GREY, PALE, INK, FAINT = "#9A9A9A", "#E8E8E8", "#222222", "#5F5F5F"
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of what is not data, and the one that data stand out in."""
+    """Colours of a picture: background, text and lines, and the accent for data."""
 
     paper: str = "white"
     ink: str = INK
@@ -70,11 +70,12 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y", "R", "Q")
 
 @contextmanager
 def look(theme: Theme = THEMES["light"]) -> Iterator[None]:
-    """matplotlib's parameters of our pictures, for a while; ImportError says what to install."""
+    """Returns a context manager that sets matplotlib's parameters for floptally's pictures. ImportError says what to
+    install."""
     try:
         import matplotlib
     except ImportError as problem:
-        raise ImportError("matplotlib: is not installed, which pictures need: pip install 'floptally[plot]'") from problem
+        raise ImportError("matplotlib: is not installed, but pictures need it: pip install 'floptally[plot]'") from problem
     with matplotlib.rc_context(_LOOK | _colours(theme)):
         yield
 
@@ -91,7 +92,8 @@ def _colours(theme: Theme) -> dict[str, Any]:
 
 
 def canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of that size in inches with one pair of axes, or the caller's. No state of pyplot is touched."""
+    """Returns a figure of that size in inches with one pair of axes, or the caller's axes. Does not touch pyplot's
+    state."""
     if ax is not None:
         return _figure_of(ax), ax
     figure = blank(width, height)
@@ -109,16 +111,16 @@ def _figure_of(ax: Axes) -> Figure:
 
     figure = ax.get_figure(root=True)
     if not isinstance(figure, Figure):
-        raise Error("ax", "must stand in a figure, got axes without one")
+        raise Error("ax", "must belong to a figure, got axes without one")
     return figure
 
 
 def caption(
     figure: Figure, ax: Axes | None, parts: Sequence[str], *, color: str = FAINT, size: float = 8, columns: int = 0
 ) -> Text:
-    """Faint words at the lower edge: what the numbers are and where they are from. `ax` are the caller's axes.
+    """Writes pale text at the lower edge: what the numbers are and where they are from. `ax`: the caller's axes.
 
-    columns: where the line is broken; 0 is one line.
+    columns: the number of characters after which a line is broken; 0 never breaks it.
     """
     text = " · ".join(part for part in parts if part)
     text = "\n".join(textwrap.wrap(text, columns, break_on_hyphens=False)) if columns else text
@@ -129,15 +131,16 @@ def caption(
 
 
 def bar_label(ax: Axes, x: float, y: float, text: str, theme: Theme, bold: bool = False) -> Annotation:
-    """The value of a bar beside its end, readable over a grid line."""
+    """Writes the value of a bar next to its end, readable over a grid line."""
     return ax.annotate(text, (x, y), (5, 0), textcoords="offset points", va="center_baseline", fontsize=8.5, zorder=4,
                        fontweight="bold" if bold else "normal",
                        bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 0.8})  # fmt: skip
 
 
 def first_bar_labels(ax: Axes, theme: Theme, bars: Sequence[tuple[float, float, float, str]]) -> None:
-    """The values of the first bar of each row, (y, its end, the end of all that stands after it, text): inside at its end
-    where something stands after it and there is room, else after all, in the colour of the bar."""
+    """Writes the value of the first bar of each row, given as (y, its end, the end of all bars after it, text). The
+    value stands inside the bar if another bar follows and there is room. Otherwise it stands after all bars, in the
+    bar's colour."""
     labels = [bar_label(ax, end, y, text, theme) for y, end, _, text in bars]
     _figure_of(ax).draw_without_rendering()
     for label, (y, end, last, _) in zip(labels, bars, strict=True):
@@ -153,7 +156,7 @@ def first_bar_labels(ax: Axes, theme: Theme, bars: Sequence[tuple[float, float, 
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Bars lie one below another, the first at the top."""
+    """Names rows of bars from top to bottom."""
     ax.set_yticks(range(len(names)), list(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -161,9 +164,9 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 
 
 def save(figure: Figure, path: PathLike | None) -> None:
-    """Writes `path`: a PNG or an SVG as it ends, both beside each other where it ends in neither.
+    """Writes `path` as PNG or SVG by its ending, or both without an ending.
 
-    The same picture has the same bytes: no date, no program and no random id is written.
+    The same picture gives the same bytes: no date, no program name, no random id.
     """
     if path is None:
         return
@@ -179,7 +182,7 @@ def save(figure: Figure, path: PathLike | None) -> None:
 
 
 def unit_of(largest: int | float) -> tuple[float, str]:
-    """The number to divide FLOPs by so that the largest has 1 to 3 digits before the point, and the prefix of the unit."""
+    """Returns a divisor for FLOPs that gives the largest 1 to 3 digits before the point, and the prefix of the unit."""
     power = 0
     while largest >= 1000 ** (power + 1) and power + 1 < len(_PREFIXES):
         power += 1
@@ -187,7 +190,7 @@ def unit_of(largest: int | float) -> tuple[float, str]:
 
 
 def short(value: int | float, unit: str = "") -> str:
-    """Three digits and a prefix: 66561389887488 is "66.6 T"."""
+    """Formats three digits and a prefix: 66561389887488 is "66.6 T"."""
     scale, prefix = unit_of(abs(value))
     return f"{three_digits(value / scale)} {prefix}{unit}".rstrip()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a comparison: what is between each convention and exact, term by term."""
+"""Draws a comparison: the difference between each convention and exact, term by term."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def comparison(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """A bar for each convention, least first: to the right what it counts more than exact, to the left what it leaves
-    out, in per cent of exact and by its terms. A number from a dashboard, or a log's mean, is a dashed line.
+    """Draws a bar for each convention, smallest total first. To the right is what the convention counts more than the
+    exact count, to the left what it leaves out, by term and in per cent of the exact count. A dashed line is the number
+    from a dashboard, or a log's mean.
 
     made: a Comparison (`cost.compare(...)`), or its JSON as a dict.
     about: the batch, for the caption.
@@ -40,7 +41,7 @@ def comparison(
         raise Error("made", 'must be a Comparison or its to_dict(), got a dict without "conventions"')
     exact = int(report["exact"])
     if exact <= 0:
-        raise Error("made", f"must have FLOPs by exact above 0, got {exact}")
+        raise Error("made", f"must have more than 0 FLOPs by the convention exact, got {exact}")
     lines = sorted(report["conventions"], key=lambda line: (int(line["total"]), line["name"]))
     sizes: dict[str, int] = {}
     for line in lines:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heatmap of an attention kernel: batch x sequence length x phase, from measured times."""
+"""Draws a heatmap of measured attention kernel times: batch x sequence length x phase."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    #: Where a text stands, and what it may say, the longest first.
+    #: Where a text stands, and its possible forms, longest first.
     _Cell = tuple[Axes, Text, list[str]]
 
 _MISSING = "missing"
@@ -32,14 +32,15 @@ def kernel_heatmap(
     ax: Sequence[Axes] | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """A panel for each measured phase (fwd, bwd, e2e), a cell for each batch size and sequence length.
+    """Draws a panel for each measured phase (fwd, bwd, e2e) with a cell for each batch size and sequence length.
 
-    results: a results JSON (`floptally.kernel_times` says what is in it): its path, its content, or read already.
-    show: TFLOPS (or GFLOPS, as they are) and MFU are of the useful FLOPs that floptally counts for the file's config.
+    results: a results JSON (see `floptally.kernel_times`): its path, its content, or a KernelTimes.
+    show: what cells show. TFLOPS (or GFLOPS if small) and MFU are of the useful FLOPs that floptally counts for the
+        file's config.
     theme: "light" or "dark".
-    ax: as many axes as there are phases, in the order fwd, bwd, e2e.
-    A cell that was not measured is hatched, with the reason that the file gives, or a dash where it has no room and then
-    stands below; never a number.
+    ax: one pair of axes for each phase, in the order fwd, bwd, e2e.
+    A cell without a measurement is hatched and has the reason from the file. If there is no room, the cell has a dash
+    and the reason stands below. Such a cell never has a number.
     """
     colours = theme_named(theme)
     times = read_kernel_times(results)
@@ -49,7 +50,7 @@ def kernel_heatmap(
     grids = {phase: _grid(times, show, phase) for phase in times.phases}
     values = [value for grid in grids.values() for row in grid for value in row if value is not None]
     if not values:
-        raise Error("times", "have no measured cell to show")
+        raise Error("times", "must have at least one measured cell to show")
     if show == "tflops":  # a CPU has gigaflops
         scale, prefix = unit_of(1e12 * max(values))
         units[show] = f"{prefix}FLOPS"
@@ -65,7 +66,7 @@ def kernel_heatmap(
 
         rows, columns = len(times.batch_sizes), len(times.sequence_lengths)
         if ax is None:
-            panel = max(2.0, 0.35 + 0.58 * columns)  # 2 inches have room for the name of the axis
+            panel = max(2.0, 0.35 + 0.58 * columns)  # 2 inches fit the name of the axis
             figure = blank(max(5.5, 1.6 + len(grids) * panel), 1.75 + 0.4 * rows)
             panels = list(figure.subplots(1, len(grids), squeeze=False)[0])
         else:
@@ -95,14 +96,15 @@ def kernel_heatmap(
         reasons = dict.fromkeys(forms[0] for _, _, forms in cells if len(forms) > 1 and forms[0] != _MISSING)
         about = [times.device, counted, peak]
         mark = caption(figure, None if ax is None else panels[0], [*about, missing], color=colours.faint)
-        if not _fit(figure, cells):  # a reason has no room in its cell
+        if not _fit(figure, cells):  # a reason does not fit its cell
             mark.set_text(" · ".join(part for part in [*about, f"{missing}: {', '.join(reasons)}"] if part))
         save(figure, path)
     return figure
 
 
 def _fit(figure: Figure, cells: Sequence[_Cell]) -> bool:
-    """Gives each cell the first of its forms that has room there, in the largest letters; False where some has not."""
+    """Writes into each cell the first of its texts that has room there, in the largest font that has room. Returns
+    False if some cell does not show its first text."""
     figure.draw_without_rendering()
     all_fit = True
     for axes, text, forms in cells:
@@ -146,9 +148,9 @@ def _panel(
         value = grid[y][x]
         if value is None:
             axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor=colours.grey))
-            said = reason or _MISSING
-            forms = [said, *("\n".join(textwrap.wrap(said, most, break_long_words=False)) for most in (12, 8, 6)), "–"]
-            text = axes.text(x, y, said, ha="center", va="center", fontsize=7, color=colours.faint, linespacing=0.95,
+            words = reason or _MISSING
+            forms = [words, *("\n".join(textwrap.wrap(words, most, break_long_words=False)) for most in (12, 8, 6)), "–"]
+            text = axes.text(x, y, words, ha="center", va="center", fontsize=7, color=colours.faint, linespacing=0.95,
                              bbox={"facecolor": colours.paper, "edgecolor": "none", "pad": 1.2})  # fmt: skip
         else:
             dark = norm(value) < 0.55

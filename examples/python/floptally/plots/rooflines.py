@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a roofline: components by FLOPs for each byte, under what memory and units allow."""
+"""Draws a roofline: components by FLOPs per byte, under the limits of memory and compute units."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ def roofline(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Components by arithmetic intensity, at the most TFLOP/s that they can have.
+    """Draws components by arithmetic intensity, at the highest TFLOP/s that they can reach.
 
     made: a Bytes, or its JSON as a dict.
-    peak_tflops, memory_tbps: of one device. Left of their quotient a component waits for memory.
+    peak_tflops, memory_tbps: compute peak and memory bandwidth of one device. Components with fewer FLOPs per byte than
+        their quotient are memory-bound.
     about: what ran, for the caption.
-    width: in inches.
+    width: width of the figure in inches.
 
-    A component without FLOPs (a look-up, a norm) has no point: the caption names it.
+    A component without FLOPs (a look-up, a norm) has no point; the caption names it.
     """
     if not 3 <= width <= 40:
         raise Error("width", f"must be from 3 to 40 inches, got {width}")
@@ -45,15 +46,15 @@ def roofline(
     colours = theme_named(theme)
     report = made if isinstance(made, Mapping) else made.to_dict()
     components = report.get("components")
-    if not isinstance(components, list) or not all("intensity" in one for one in components):
+    if not isinstance(components, list) or not all("intensity" in component for component in components):
         raise Error("made", 'must be a Bytes or its to_dict(), got a dict without its "components"')
     points = sorted(
-        ((float(one["intensity"]), one["name"], int(one["flops"])) for one in components if int(one["flops"]) != 0),
+        ((float(component["intensity"]), component["name"], int(component["flops"])) for component in components if int(component["flops"]) != 0),
         reverse=True,
     )
     if not points:
-        raise Error("made", "has no component with FLOPs")
-    without = [one["name"] for one in components if int(one["flops"]) == 0]
+        raise Error("made", "must have a component with FLOPs, got none")
+    without = [component["name"] for component in components if int(component["flops"]) == 0]
     ridge = peak_tflops / memory_tbps
     whole = sum(flops for _, _, flops in points)
 

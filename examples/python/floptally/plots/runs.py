@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of training runs: utilization over time, and runs side by side."""
+"""Draws training runs: utilization over time, and runs side by side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ComparedRun(Protocol):
-    """A row of `floptally.hstu_report.compare`."""
+    """One run of a comparison, such as a row of `floptally.hstu_report.compare`."""
 
     @property
     def name(self) -> str:
@@ -31,22 +31,22 @@ class ComparedRun(Protocol):
 
     @property
     def tflops_per_gpu(self) -> float:
-        """TFLOPS of one GPU, all FLOPs over all time."""
+        """TFLOPS of one GPU: all FLOPs over all time."""
         ...
 
     @property
     def best_tflops_per_gpu(self) -> float:
-        """TFLOPS of one GPU in the best step."""
+        """TFLOPS of one GPU in the fastest step."""
         ...
 
     @property
     def mfu_pct(self) -> float:
-        """The MFU in per cent."""
+        """MFU in per cent."""
         ...
 
     @property
     def speed_up(self) -> float:
-        """Times as fast as the first run."""
+        """TFLOPS of one GPU divided by that of the first run."""
         ...
 
 
@@ -59,11 +59,11 @@ def utilization_over_time(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """MFU, padded MFU and HFU, in % of the peak, over the steps of a run.
+    """Draws MFU, padded MFU and HFU, in % of the peak, over the steps of a run.
 
-    records: what was logged, one dict each: a meter's `scalars()` under any prefix with "step" beside them (a
-        Trainer's `log_history` is such a list), or a meter's JSON lines, as dicts or as the path of their file, of
-        which `span` is shown. A record without MFU (an evaluation) is passed over; without a step it is numbered.
+    records: a dict for each logged line: a meter's `scalars()` with any prefix and "step" (such as a Trainer's
+        `log_history`), or a meter's JSON lines, as dicts or as the path of their file. `span` selects what to show
+        of JSON lines. Records without MFU (evaluation) are skipped; records without a step are numbered.
     theme: "light" or "dark".
     """
     colours = theme_named(theme)
@@ -83,7 +83,7 @@ def utilization_over_time(
         for name, values in series.items():
             values.append(float(rates.get(name, math.nan)))
     if not xs:
-        raise Error("records", "have no mfu_pct: log a meter's scalars(), or its JSON lines")
+        raise Error("records", "must have mfu_pct: log a meter's scalars(), or its JSON lines")
 
     with look(colours):
         figure, axes = canvas(ax, 7.6, 3.9)
@@ -105,8 +105,8 @@ def utilization_over_time(
         axes.grid(axis="y")
         axes.margins(x=0.02)
         axes.set_title(title or "Utilization")
-        said = f"{span} rates, convention {convention}" if convention else ""
-        caption(figure, ax, [said, "MFU: real work, padded MFU: every slot, HFU: all that was executed"],
+        caption_text = f"{span} rates, convention {convention}" if convention else ""
+        caption(figure, ax, [caption_text, "MFU: real work, padded MFU: every slot, HFU: all that was executed"],
                 color=colours.faint)  # fmt: skip
         save(figure, path)
     return figure
@@ -121,9 +121,10 @@ def comparison_bars(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Training runs side by side: average TFLOPS of one GPU, a tick at the best step, MFU and speed-up in words.
+    """Draws training runs side by side: average TFLOPS of one GPU, a tick at the fastest step, MFU and speed-up as
+    text.
 
-    rows: of `floptally.hstu_report.compare`; TFLOPS and MFU are of all useful FLOPs over all time.
+    rows: from `floptally.hstu_report.compare`. TFLOPS and MFU are of all useful FLOPs over all time.
     theme: "light" or "dark".
     """
     colours = theme_named(theme)
@@ -158,7 +159,10 @@ def comparison_bars(
 
 
 def _label_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Names the lines at their right ends, moved apart where they would overlap."""
+    """Writes the name of each line at its right end. Names that would overlap are moved upwards.
+
+    ends: for each line (last value, name, colour).
+    """
     low, high = axes.get_ylim()
     gap = 0.065 * (high - low)
     place = -math.inf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of one step: its components, and what every convention says of it."""
+"""Draws one step: its components, or its FLOPs by every convention."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class HasDict(Protocol):
-    """A Breakdown: its report, as `python -m floptally flops --format json` writes it."""
+    """A Breakdown, or another object whose to_dict() is what `python -m floptally flops --format json` writes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON as a dict: counts are decimal strings."""
+        """Returns the JSON as a dict. Counts are decimal strings."""
         ...
 
 
@@ -36,12 +36,12 @@ def component_bars(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """FLOPs of a step, a bar for each component, in forward order.
+    """Draws the FLOPs of a step, a bar for each component, in forward order.
 
     step: a Breakdown, or its JSON as a dict.
-    by: "view" stacks useful FLOPs, what padding adds, and what only the implementation adds (recompute, fused
-        backward); "phase" stacks forward, backward and recompute of one `view`. Title, figures and shares are of the
-        useful FLOPs, or of that view.
+    by: "view" stacks useful FLOPs, what padding adds, and what only the implementation adds (recomputation, fused
+        backward). "phase" stacks forward, backward and recompute of one `view`. Title, numbers and shares are those of
+        the useful FLOPs, or with "phase" those of `view`.
     theme: "light" or "dark".
     """
     colours = theme_named(theme)
@@ -69,10 +69,10 @@ def component_bars(
         raise Error("by", f'must be "view" or "phase", got "{by}"')
     parts = [part for part in parts if any(part[2])] or parts[:1]
     totals = [sum(column) for column in zip(*(values for _, _, values in parts), strict=True)]
-    said, figures = ("useful", useful) if by == "view" else (view, totals)
+    shown_view, figures = ("useful", useful) if by == "view" else (view, totals)
     whole = sum(figures)
     if sum(totals) == 0:
-        raise Error("step", "has no FLOPs to show")
+        raise Error("step", "must have FLOPs to show, got none")
 
     with look(colours):
         figure, axes = canvas(ax, 7.6, 1.7 + 0.34 * len(names))
@@ -91,10 +91,10 @@ def component_bars(
         name_rows(axes, names)
         axes.set_xlim(0, 1.2 * max(totals) / scale)
         axes.set_xlabel(f"{prefix}FLOP of the step")
-        axes.set_title(title or f"{report.get('model_type', 'model')}: {short(whole, 'FLOP')} {said}", pad=26)
+        axes.set_title(title or f"{report.get('model_type', 'model')}: {short(whole, 'FLOP')} {shown_view}", pad=26)
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=3, borderpad=0.2, columnspacing=1.4,
                     handlelength=1.1, handleheight=0.9)  # fmt: skip
-        shown = f"figures: {said} FLOPs"
+        shown = f"figures: {shown_view} FLOPs"
         convention = f"convention {report.get('convention', '?')}"
         caption(figure, ax, [shown, convention, _batch_of(report), _version(report)], color=colours.faint)
         first_bar_labels(axes, colours, [
@@ -116,9 +116,9 @@ def convention_spread(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """The FLOPs of one step by every convention, least first, as multiples of `reference`.
+    """Draws the FLOPs of one step by every convention, smallest first, as multiples of `reference`.
 
-    totals: useful FLOPs under each convention, as `convention_totals(config, lengths=…)` counts them.
+    totals: useful FLOPs by convention, as `convention_totals(config, lengths=…)` returns them.
     about: the batch, for the caption.
     theme: "light" or "dark".
     """
@@ -138,8 +138,8 @@ def convention_spread(
             color = (colours.first if name == reference else colours.grey if abs(off) < 0.1
                      else colours.second if off > 0 else ORANGE)  # fmt: skip
             axes.barh(row, totals[name] / scale, color=color, height=0.7)
-            said = "" if name == reference else "   same" if off == 0 else f"   {_signed(off)} %"
-            bar_label(axes, totals[name] / scale, row, f"{short(totals[name])}{said}", colours, bold=name == reference)
+            text = "" if name == reference else "   same" if off == 0 else f"   {_signed(off)} %"
+            bar_label(axes, totals[name] / scale, row, f"{short(totals[name])}{text}", colours, bold=name == reference)
         axes.axvline(base / scale, color=colours.first, linewidth=1, linestyle=":")
         name_rows(axes, names)
         axes.get_yticklabels()[names.index(reference)].set_fontweight("bold")
@@ -153,13 +153,13 @@ def convention_spread(
 
 
 def _signed(percent: float) -> str:
-    """Two digits that are not 0, with a sign: +8.1, −0.0031."""
+    """Formats a percentage with its sign and at least two significant digits: +8.1, −0.0031."""
     digits = max(1, 1 - math.floor(math.log10(abs(percent))))
     return f"{'−' if percent < 0 else '+'}{abs(percent):.{digits}f}"
 
 
 def convention_totals(config: Any, **batch: Any) -> dict[str, int]:
-    """Useful FLOPs of a step under every convention: the batch is given as to `floptally.flops`."""
+    """Returns the useful FLOPs of a step by every convention. Pass the batch as to `floptally.flops`."""
     model = cost(config)
     return {how.name: model.flops(convention=how.name, **batch).total for how in conventions()}
 
@@ -173,7 +173,7 @@ def _field(report: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _components(counted: Mapping[str, Any], view: str, phase: str) -> tuple[list[str], list[int]]:
     components = _field(counted, view)["components"]
-    return [one["name"] for one in components], [int(one[phase]) for one in components]
+    return [component["name"] for component in components], [int(component[phase]) for component in components]
 
 
 def _batch_of(report: Mapping[str, Any]) -> str:

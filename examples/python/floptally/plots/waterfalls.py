@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a waterfall: from the peak down to the MFU, a bar for each cause."""
+"""Draws a waterfall: from the peak down to the MFU, a bar for each cause."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ def waterfall(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Where the MFU went: bars that step down from the peak, each with its points of it.
+    """Draws where the MFU went: bars that step down from the peak, each labelled with its points.
 
     made: a Waterfall, or its JSON as a dict.
-    about: what ran, for the caption, which names the three largest causes; their bars' names are bold.
-    width: in inches; 3.5 is a column of a paper. Heights follow from the lines.
+    about: what ran, for the caption. The caption also names the three largest causes; their names are bold.
+    width: width of the figure in inches; 3.5 is a column of a paper. The height follows from the number of lines.
 
-    A line of 0.00 and one that is not known has no bar: the caption names the latter, which are part of the last.
+    Lines of 0.00 and unknown lines have no bar. The caption names the unknown lines, whose time is part of the last
+    line.
     """
     if not 3 <= width <= 40:
         raise Error("width", f"must be from 3 to 40 inches, got {width}")
@@ -95,7 +96,7 @@ def _lines(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _points(line: Mapping[str, Any]) -> str:
-    """As the table has them, without a sign."""
+    """Formats a line's share of the peak in per cent, with two decimals. A loss has no sign, a gain has "-"."""
     return f"{100 * float(line['share_of_peak']):.2f}"
 
 
@@ -107,5 +108,5 @@ def _signed(line: Mapping[str, Any]) -> str:
 
 
 def _wrapped(name: str) -> str:
-    """A name of the caller's in two lines at most."""
+    """Returns a name broken into at most two lines of 26 characters. A longer name ends with "…"."""
     return "\n".join(textwrap.wrap(name, 26, max_lines=2, placeholder=" …")) or "(no name)"

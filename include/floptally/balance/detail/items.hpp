@@ -10,22 +10,23 @@
 
 #include <floptally/integer/checked.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
 inline constexpr std::uint64_t no_capacity = std::numeric_limits<std::uint64_t>::max();
 
-/// The items that are assigned to ranks: samples, or tied samples as one. The costliest comes first, of equal ones the
-/// earliest. Integers and this order alone decide, so that every rank and every compiler decides alike.
+/// The items that are assigned to ranks: single samples, or samples that must stay together as one item. The costliest
+/// item comes first, of equal items the earliest. Only integers and this order decide, so that every rank and every
+/// compiler decides alike.
 ///
-/// `Load` can hold twice the sum of all costs.
+/// `Load` must hold twice the sum of all costs.
 template <class Load>
 struct balance_items {
     std::uint32_t ranks = 1;
-    std::size_t loads = 1;               ///< costs of one item
-    std::vector<Load> costs{};           ///< item by item, the loads of an item side by side
-    std::vector<std::uint64_t> sizes{};  ///< each item's part of the capacity of a rank
+    std::size_t loads = 1;               ///< number of costs of one item
+    std::vector<Load> costs{};           ///< the costs of item 0, then those of item 1, …
+    std::vector<std::uint64_t> sizes{};  ///< how much of a rank's capacity each item takes
     std::uint64_t capacity = no_capacity;
-    std::vector<std::uint32_t> numbers{};  ///< the number of each item in the order of samples
+    std::vector<std::uint32_t> numbers{};  ///< index of each item in the order of samples
 
     [[nodiscard]] std::size_t count() const { return sizes.size(); }
     [[nodiscard]] std::span<const Load> costs_of(std::size_t item) const {
@@ -33,13 +34,14 @@ struct balance_items {
     }
     [[nodiscard]] bool is_limited() const { return capacity != no_capacity; }
 
-    /// True where every item has the size 1 and all ranks must be full, so that an item leaves a rank only for another.
+    /// Returns whether every item has size 1 and all ranks must be full. Then an item can leave a rank only in exchange
+    /// for another.
     [[nodiscard]] bool has_equal_counts() const {
         return is_limited() && count() == uint128{ranks} * capacity &&
                std::all_of(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size == 1; });
     }
 
-    /// The loads of every rank, those of a rank side by side.
+    /// Returns the loads of every rank: those of rank 0, then those of rank 1, …
     [[nodiscard]] std::vector<Load> loads_of(std::span<const std::uint32_t> rank_of) const {
         std::vector<Load> sums(ranks * loads);
         for (std::size_t item = 0; loads == 1 && item < count(); ++item) {
@@ -53,7 +55,7 @@ struct balance_items {
         return sums;
     }
 
-    /// The largest load of any rank, which a balance makes small.
+    /// Returns the peak: the largest load of any rank. The search makes it small.
     [[nodiscard]] Load peak_of(std::span<const std::uint32_t> rank_of) const {
         const std::vector<Load> sums = loads_of(rank_of);
         return *std::max_element(sums.begin(), sums.end());
@@ -73,8 +75,9 @@ struct balance_items {
         return true;
     }
 
-    /// A bound below which no peak can be: the mean, rounded up; the costliest item; with equal counts (and one load)
-    /// the average of the ranks that hold the costliest items, filled up with the cheapest ones.
+    /// Returns a lower bound of the peak (the largest load). It is the largest of these bounds: the mean, rounded up;
+    /// the costliest item; with equal counts (and one load) the average of the ranks that hold the costliest items,
+    /// filled up with the cheapest items.
     [[nodiscard]] Load lower_bound() const {
         Load bound = 0;
         for (std::size_t load = 0; load < loads; ++load) {
@@ -90,18 +93,20 @@ struct balance_items {
     }
 
   private:
-    /// The j costliest items are on at most j ranks, and these are filled up with other items, which cost at least as
-    /// much as the cheapest ones: some rank has Σ ÷ j or more, for every j. If they are on fewer than j ranks, a rank
-    /// of the costliest filling items is missing for each, and the average stays as large unless such a rank costs more
-    /// than it. Then so do the ranks beyond the j, whose items cost no less, and the mean of all ranks is larger still.
+    /// Returns the bound for equal counts. For every j, the j costliest items are on at most j ranks. Other items fill
+    /// these ranks up, and they cost at least as much as the cheapest ones. Some rank therefore has Σ ÷ j or more.
+    ///
+    /// The j items may be on fewer than j ranks. For each rank fewer, one rank of the costliest filling items drops out
+    /// of the average. The average stays as large unless such a rank costs more than the average. In that case the
+    /// ranks beyond the j cost more too, because their items cost no less, and the mean of all ranks is larger still.
     [[nodiscard]] Load bound_of_filled_ranks() const {
-        const std::size_t each = count() / ranks;
-        std::size_t cheapest = count();  // the items from here on fill up ranks
+        const std::size_t items_per_rank = count() / ranks;
+        std::size_t cheapest = count();  // items from this index on fill up ranks
         Load sum = 0;
         Load bound = 0;
         for (std::size_t j = 1; j <= ranks; ++j) {
             sum += costs[j - 1];
-            for (const std::size_t last = cheapest - (each - 1); cheapest > last; --cheapest) {
+            for (const std::size_t last = cheapest - (items_per_rank - 1); cheapest > last; --cheapest) {
                 sum += costs[cheapest - 1];
             }
             bound = std::max(bound, static_cast<Load>((sum + j - 1) / j));

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
-#include <floptally/balance/detail/descending.hpp>
 #include <floptally/balance/detail/items.hpp>
 #include <floptally/balance/detail/seeds.hpp>
 #include <floptally/integer/checked.hpp>
@@ -21,22 +23,75 @@
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// Items in the order in which they are assigned, and the place of each in it.
+/// Sorts integers by their bits from bit `first` on, by a stable radix sort of bytes. With many integers it is faster
+/// than a sort by comparisons, because a processor cannot predict the results of comparisons.
+inline void sort_by_bytes(std::vector<std::uint64_t>& integers, int first, int bits) {
+    std::vector<std::uint64_t> sorted(integers.size());
+    for (int shift = first; shift < bits; shift += 8) {
+        std::array<std::uint32_t, 256> positions{};
+        for (const std::uint64_t integer : integers) {
+            ++positions[integer >> shift & 255];
+        }
+        std::uint32_t before = 0;
+        for (std::uint32_t& position : positions) {
+            before += std::exchange(position, before);
+        }
+        for (const std::uint64_t integer : integers) {
+            sorted[positions[integer >> shift & 255]++] = integer;
+        }
+        integers.swap(sorted);
+    }
+}
+
+/// Returns the indices of `keys`, the index of the largest key first. Among equal keys the lowest index comes first.
+template <class Key>
+[[nodiscard]] std::vector<std::uint32_t> descending(const std::vector<Key>& keys) {
+    std::vector<std::uint32_t> order(keys.size());
+    if constexpr (std::is_same_v<Key, std::uint64_t>) {
+        const std::uint64_t largest = keys.empty() ? 0 : *std::max_element(keys.begin(), keys.end());
+        const auto index_bits = static_cast<int>(std::bit_width(keys.size()));
+        const int bits = index_bits + static_cast<int>(std::bit_width(largest));
+        if (bits <= 64) {  // a key and its index fit into one integer of 64 bits
+            std::vector<std::uint64_t> integers(keys.size());
+            for (std::size_t i = 0; i < keys.size(); ++i) {
+                integers[i] = (largest - keys[i]) << index_bits | i;
+            }
+            constexpr std::size_t many = 256;
+            if (integers.size() < many) {
+                std::sort(integers.begin(), integers.end());
+            } else {
+                sort_by_bytes(integers, index_bits, bits);
+            }
+            for (std::size_t i = 0; i < order.size(); ++i) {
+                order[i] = static_cast<std::uint32_t>(integers[i] & ((std::uint64_t{1} << index_bits) - 1));
+            }
+            return order;
+        }
+    }
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return keys[a] != keys[b] ? keys[a] > keys[b] : a < b; });
+    return order;
+}
+
+/// Items in the order in which a search assigns them, and the position of each item in that order.
 template <class Load>
 struct ordered_items {
     balance_items<Load> items{};
-    std::vector<std::uint32_t> place_of{};
+    std::vector<std::uint32_t> position_of{};
 };
 
-/// Samples made ready for a search: tied samples are one item, and the costs of items are numbers that fit the search.
+/// Samples prepared for a search: samples that must stay together are one item, and costs are numbers that fit the
+/// search.
 ///
-/// A single load stays exact; a power of two that divides every cost is taken out. Several loads are each scaled to the
-/// sum 2^44, so that the largest max ÷ mean is the largest max; each item loses less than 2^-44 of the sum.
+/// A single load stays exact: only a power of two that divides every cost is taken out. With several loads each is
+/// scaled to the sum 2^44, so that the load with the largest max also has the largest max ÷ mean. Each item loses less
+/// than 2^-44 of the sum.
 class sample_items {
   public:
-    std::vector<std::uint32_t> item_of{};  ///< the item of each sample; items are in the order of their first samples
+    std::vector<std::uint32_t> item_of{};  ///< item of each sample; items are in the order of their first samples
     std::vector<std::uint64_t> sizes{};    ///< the size of each item
     std::uint64_t capacity;
 
@@ -61,7 +116,7 @@ class sample_items {
         scale();
     }
 
-    /// True where 64 bits hold twice the sum of all costs.
+    /// Returns whether 64 bits hold twice the sum of all costs.
     [[nodiscard]] bool fits_64_bits() const { return sum_ < (uint128{1} << 62); }
 
     template <class Load>
@@ -78,7 +133,7 @@ class sample_items {
         result.items.sizes.reserve(sizes.size());
         for (std::size_t i = 0; i < keys.size(); ++i) {
             const std::uint32_t item = result.items.numbers[i];
-            result.place_of[item] = static_cast<std::uint32_t>(i);
+            result.position_of[item] = static_cast<std::uint32_t>(i);
             result.items.sizes.push_back(sizes[item]);
             for (std::size_t load = 0; load < loads_; ++load) {
                 result.items.costs.push_back(static_cast<Load>(costs_[item * loads_ + load]));
@@ -87,20 +142,21 @@ class sample_items {
         return result;
     }
 
-    /// The ranks of items where samples are assigned in their order; nothing where that would split an item.
+    /// Returns the rank of each item where samples are assigned in their order, or nothing where that would split an
+    /// item.
     template <class Load>
     [[nodiscard]] rank_list contiguous(std::uint32_t ranks, const ordered_items<Load>& ordered) const {
         const std::vector<std::uint32_t> rank_of = contiguous_ranks(item_of.size(), ranks);
         constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-        std::vector<std::uint32_t> of_items(sizes.size(), none);
+        std::vector<std::uint32_t> item_ranks(sizes.size(), none);
         for (std::size_t sample = 0; sample < item_of.size(); ++sample) {
-            std::uint32_t& rank = of_items[ordered.place_of[item_of[sample]]];
+            std::uint32_t& rank = item_ranks[ordered.position_of[item_of[sample]]];
             if (rank != none && rank != rank_of[sample]) {
                 return std::nullopt;
             }
             rank = rank_of[sample];
         }
-        return of_items;
+        return item_ranks;
     }
 
   private:
@@ -140,7 +196,8 @@ class sample_items {
         for (const uint128 cost : costs_) {
             bits |= cost;
         }
-        const int shift = std::countr_zero(static_cast<std::uint64_t>(bits));  // at most 64
+        // The costs are divided by the largest power of two that divides them all.
+        const int shift = std::countr_zero(static_cast<std::uint64_t>(bits));
         for (uint128& cost : costs_) {
             cost >>= shift;
         }
@@ -152,7 +209,7 @@ class sample_items {
             for (std::size_t i = load; i < costs_.size(); i += loads_) {
                 sum += flops{costs_[i]};
             }
-            // A cost times 2^44 fits where the sum is below 2^84.
+            // Costs are multiplied by 2^44. The products fit 128 bits if the sum of costs is below 2^84.
             int shift = 0;
             while ((sum.value() >> shift) >> 84 != 0) {
                 ++shift;
@@ -165,8 +222,8 @@ class sample_items {
     }
 
     std::size_t loads_;
-    std::vector<uint128> costs_{};  ///< item by item, the loads of an item side by side
-    uint128 sum_ = 0;               ///< of `costs_`
+    std::vector<uint128> costs_{};  ///< the loads of item 0, then those of item 1, …
+    uint128 sum_ = 0;               ///< sum of `costs_`
 };
 
 }  // namespace floptally::detail

@@ -12,12 +12,13 @@
 
 #include <floptally/balance/detail/items.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The rank of each item; nothing where a search found no room for an item.
+/// The rank of each item; nothing where a search found no rank with room for an item.
 using rank_list = std::optional<std::vector<std::uint32_t>>;
 
-/// The rank with room where an item leaves the smallest peak; of equal ranks the first. `ranks` where none has room.
+/// Returns the rank for an item. Among the ranks with room it is the one whose largest load stays smallest with the
+/// item; of equal ranks the first. Returns `ranks` where no rank has room.
 template <class Load>
 [[nodiscard]] std::uint32_t lightest_rank(const balance_items<Load>& items, std::size_t item,
                                           const std::vector<Load>& sums, const std::vector<std::uint64_t>& room) {
@@ -31,9 +32,9 @@ template <class Load>
         Load peak = 0;
         Load sum = 0;
         for (std::size_t load = 0; load < items.loads; ++load) {
-            const Load own = sums[rank * items.loads + load];
-            peak = std::max<Load>(peak, own + items.costs_of(item)[load]);
-            sum += own;
+            const Load rank_load = sums[rank * items.loads + load];
+            peak = std::max<Load>(peak, rank_load + items.costs_of(item)[load]);
+            sum += rank_load;
         }
         if (best == items.ranks || peak < best_peak || (peak == best_peak && sum < best_sum)) {
             best = rank;
@@ -44,7 +45,8 @@ template <class Load>
     return best;
 }
 
-/// Longest first (LPT): each item, the costliest first, to the rank with the least load that has room for it.
+/// Returns the longest-first assignment (LPT). Each item, the costliest first, goes to the rank with the least load
+/// among those that have room.
 template <class Load>
 [[nodiscard]] rank_list longest_first(const balance_items<Load>& items) {
     std::vector<std::uint32_t> rank_of(items.count());
@@ -65,7 +67,7 @@ template <class Load>
         return rank_of;
     }
     constexpr std::uint32_t few = 16;
-    if (items.ranks <= few) {  // looking at each costs less than a heap, whose branches a processor cannot predict
+    if (items.ranks <= few) {  // for few ranks, trying each costs less than the mispredicted branches of a heap
         std::array<Load, few> sums{};
         for (std::size_t item = 0; item < items.count(); ++item) {
             std::uint32_t lightest = 0;
@@ -78,7 +80,7 @@ template <class Load>
         }
         return rank_of;
     }
-    // A heap of ranks does it for many, the lightest on top, of equal ranks the first. A full rank leaves it.
+    // For many ranks a heap finds the rank with the least load, of equal ranks the first. A full rank leaves the heap.
     std::vector<std::pair<Load, std::uint32_t>> open(items.ranks);
     for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
         open[rank].second = rank;
@@ -107,10 +109,10 @@ template <class Load>
     return rank_of;
 }
 
-/// An assignment that was made without the capacity, made to fit: items without room beside costlier ones move to ranks
-/// with room.
+/// Changes an assignment that ignores the capacity so that it fits. On each rank the costlier items stay; items without
+/// room after these move to ranks with room.
 template <class Load>
-[[nodiscard]] rank_list made_to_fit(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of) {
+[[nodiscard]] rank_list fit_to_capacity(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of) {
     std::vector<std::uint64_t> room(items.ranks, items.capacity);
     std::vector<Load> sums(items.ranks * items.loads);
     std::vector<std::size_t> left_over;

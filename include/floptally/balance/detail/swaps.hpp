@@ -11,9 +11,9 @@
 
 #include <floptally/balance/detail/items.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// Up to two items of one rank, which may be exchanged for up to two of another.
+/// A bundle of up to two items of one rank. An exchange swaps it for a bundle of another rank.
 template <class Load>
 struct item_bundle {
     static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
@@ -23,26 +23,26 @@ struct item_bundle {
     std::uint32_t second = none;
 };
 
-/// An assignment that is improved by exchanges between the rank with the largest load and another, the lightest first:
-/// a move, a swap of one item for one, and where neither helps, of up to two for up to two. Each lowers the larger peak
-/// of the two ranks, so that the largest load never grows. It ends where nothing helps the heaviest rank, where the
-/// largest load is small enough, or where `budget` bundles (pairs of bundles, where items have several loads or sizes)
-/// were looked at.
+/// Improves an assignment by exchanges between the rank with the largest load and another rank, the lightest first. An
+/// exchange is a move or a swap of one item for one. Where neither helps, it swaps up to two items for up to two. Each
+/// exchange lowers the larger load of the two ranks, so that the largest load never grows. The search ends where
+/// nothing helps the heaviest rank, where the largest load is small enough, or where `budget` bundles were tried (pairs
+/// of bundles, where items have several loads or sizes).
 template <class Load>
 class balance_swaps {
   public:
-    /// The most items of a rank with which pairs are tried: in larger ranks single items are fine enough, and pairs
-    /// would be thousands.
+    /// The most items of a rank for which pairs of items are tried. In larger ranks single items are fine enough, and
+    /// there would be thousands of pairs.
     static constexpr std::size_t most_items_for_pairs = 64;
-    /// The cost of making and sorting a pair, in looks at a bundle.
+    /// The cost of making and sorting a pair of items, counted in bundles of the budget.
     static constexpr std::uint64_t sorting = 8;
 
-    /// Exchanges end at the peak `enough`.
-    balance_swaps(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, Load enough,
+    /// Exchanges end when the largest load is at most `target`.
+    balance_swaps(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, Load target,
                   std::uint64_t budget)
         : items_(items),
           rank_of_(std::move(rank_of)),
-          enough_(enough),
+          target_(target),
           budget_(budget),
           equal_counts_(items.has_equal_counts()),
           by_cost_(items.loads == 1 && (!items.is_limited() || equal_counts_)),
@@ -71,7 +71,7 @@ class balance_swaps {
     }
 
     void run() {
-        while (peak() > enough_ && (improve(1) || improve(2))) {
+        while (peak() > target_ && (improve(1) || improve(2))) {
         }
     }
 
@@ -99,13 +99,14 @@ class balance_swaps {
         return [this](std::uint32_t a, std::uint32_t b) { return std::pair(peak(a), a) < std::pair(peak(b), b); };
     }
 
-    [[nodiscard]] bool spend(std::uint64_t looked_at) {
-        const bool enough = budget_ >= looked_at;
-        budget_ -= enough ? looked_at : budget_;
+    [[nodiscard]] bool spend(std::uint64_t tried) {
+        const bool enough = budget_ >= tried;
+        budget_ -= enough ? tried : budget_;
         return enough;
     }
 
-    /// Makes one exchange of bundles of at most `most` items that helps the heaviest rank; false where there is none.
+    /// Makes one exchange that lowers the load of the heaviest rank, with bundles of at most `most` items. Returns
+    /// false where no exchange helps.
     bool improve(std::size_t most) {
         const std::uint32_t heavy = order_.back();
         for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
@@ -128,7 +129,8 @@ class balance_swaps {
         return false;
     }
 
-    /// Fills `pairs_` of a rank: every two items, and unless counts are equal also single items and none.
+    /// Fills `pairs_` of a rank with every pair of its items. Unless counts are equal, it adds single items and the
+    /// empty bundle.
     bool find_pairs(std::uint32_t rank) {
         const std::vector<bundle>& singles = singles_[rank];
         std::vector<bundle>& pairs = pairs_[rank];
@@ -155,7 +157,8 @@ class balance_swaps {
         return !pairs.empty();
     }
 
-    /// Sorts bundles by descending cost, stably. They are made in ordered runs, so that an insertion sort moves little.
+    /// Sorts bundles by descending cost, stably. They come in ordered runs, so that an insertion sort moves few of
+    /// them.
     static void sort_few(std::vector<bundle>& bundles) {
         for (std::size_t i = 1; i < bundles.size(); ++i) {
             const bundle moved = bundles[i];
@@ -167,18 +170,19 @@ class balance_swaps {
         }
     }
 
-    /// The best exchange of one load: its difference is the closest to half the `gap` between the two ranks. Both
-    /// lists come by descending cost, so that after a difference that is too large comes the next bundle of the heavy
-    /// rank, and after one that is too small the next of the light rank: each that is passed over is further off.
+    /// Returns the best exchange for one load: its difference of costs is the closest to half the `gap` between the two
+    /// ranks. Both lists come by descending cost. After a difference that is too large the search takes the next bundle
+    /// of the heavy rank, after one that is too small the next of the light rank. Each bundle that it passes over is
+    /// further off.
     [[nodiscard]] static std::optional<exchange> closest(const std::vector<bundle>& from_heavy,
                                                          const std::vector<bundle>& from_light, Load gap) {
         const bundle* a = from_heavy.data();
         const bundle* b = from_light.data();
         const bundle* const end_of_a = a + from_heavy.size();
         const bundle* const end_of_b = b + from_light.size();
-        const bundle* given = a;
-        const bundle* taken = b;
-        Load least = gap;  // twice the distance of no exchange from half the gap
+        const bundle* best_from_heavy = a;
+        const bundle* best_from_light = b;
+        Load least = gap;  // smallest distance from half the gap so far, doubled; at first that of no exchange
         while (a != end_of_a && b != end_of_b) {
             const Load give = 2 * a->cost;
             const Load want = 2 * b->cost + gap;
@@ -186,15 +190,15 @@ class balance_swaps {
             const Load off = too_large ? give - want : want - give;
             const bool closer = off < least;
             least = closer ? off : least;
-            given = closer ? a : given;
-            taken = closer ? b : taken;
+            best_from_heavy = closer ? a : best_from_heavy;
+            best_from_light = closer ? b : best_from_light;
             a += too_large ? 1 : 0;
             b += too_large ? 0 : 1;
         }
-        return least < gap ? std::optional(exchange{*given, *taken}) : std::nullopt;
+        return least < gap ? std::optional(exchange{*best_from_heavy, *best_from_light}) : std::nullopt;
     }
 
-    /// The best exchange of several loads, or with sizes, among all pairs of bundles.
+    /// Returns the best exchange among all pairs of bundles, for items with several loads or with sizes.
     [[nodiscard]] std::optional<exchange> best_of_all(std::uint32_t heavy, const std::vector<bundle>& from_heavy,
                                                       std::uint32_t light,
                                                       const std::vector<bundle>& from_light) const {
@@ -202,9 +206,10 @@ class balance_swaps {
         Load least = peak(heavy);
         for (const bundle& a : from_heavy) {
             for (const bundle& b : from_light) {
-                const std::uint64_t given = size_of(a);
-                const std::uint64_t taken = size_of(b);
-                if (items_.is_limited() && (given > room_[light] + taken || taken > room_[heavy] + given)) {
+                const std::uint64_t heavy_size = size_of(a);
+                const std::uint64_t light_size = size_of(b);
+                if (items_.is_limited() &&
+                    (heavy_size > room_[light] + light_size || light_size > room_[heavy] + heavy_size)) {
                     continue;
                 }
                 Load after = 0;
@@ -268,16 +273,17 @@ class balance_swaps {
 
     const balance_items<Load>& items_;
     std::vector<std::uint32_t> rank_of_;
-    Load enough_;
+    Load target_;
     std::uint64_t budget_;
     bool equal_counts_;
-    bool by_cost_;  ///< one cost alone decides
+    bool by_cost_;  ///< true: one load, and no capacity or equal counts; `closest` then finds the best exchange
     std::vector<std::vector<bundle>>
-        singles_;  ///< of each rank, in the order of items; an empty bundle last, unless counts are equal
-    std::vector<std::vector<bundle>> pairs_;  ///< of each rank; empty until needed
+        singles_;  ///< for each rank its single items, in their order; then an empty bundle, unless counts are equal
+    std::vector<std::vector<bundle>> pairs_;  ///< for each rank its pairs of items; empty until needed
     std::vector<Load> sums_;
-    std::vector<std::uint64_t> room_;   ///< may wrap between the two halves of an exchange, and without a capacity
-    std::vector<std::uint32_t> order_;  ///< ranks by their peaks
+    /// Free capacity of each rank; may wrap between the two halves of an exchange, and without a capacity.
+    std::vector<std::uint64_t> room_;
+    std::vector<std::uint32_t> order_;  ///< ranks by ascending load
 };
 
 }  // namespace floptally::detail

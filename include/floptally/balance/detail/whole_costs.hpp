@@ -15,9 +15,9 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// A type of costs: FLOPs, tokens, patches as integers, or seconds as a `double`.
+/// A type of costs: an integer number of FLOPs, tokens or patches, or seconds as a `double`.
 template <class T>
 concept balance_cost = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, uint128> ||
                        std::same_as<T, flops> || std::same_as<T, float> || std::same_as<T, double>;
@@ -31,14 +31,14 @@ concept cost_range = requires(const Range& range) {
 }
 &&balance_cost<cost_of_range<Range>>;
 
-/// Costs as integers, in units of 2^exponent of the caller's unit.
+/// Costs as integers. One integer step is 2^exponent of the caller's unit.
 struct whole_costs {
     std::vector<uint128> values{};
     int exponent = 0;
 };
 
-/// The exponent of the unit in which costs become integers: 0 where they are integers already, else that in which the
-/// largest has the 53 bits of a `double`. Fractions of a unit are cut off.
+/// Returns the exponent e of the unit 2^e in which costs become integers. It is 0 where they are integers already.
+/// Otherwise the largest cost has the 53 bits of a `double`, and fractions of a unit are cut off.
 template <std::floating_point Float>
 [[nodiscard]] int unit_exponent(std::span<const Float> costs) {
     double largest = 0;
@@ -82,10 +82,10 @@ template <balance_cost Cost>
     return whole;
 }
 
-/// The number of samples with `loads` costs each.
+/// Returns the number of samples where `costs` numbers are given, `loads` for each sample.
 [[nodiscard]] inline std::size_t samples_of(std::size_t costs, std::size_t loads) {
     if (loads == 0 || costs % loads != 0) {
-        refuse("costs", {"must be ", loads, " for each sample, got ", costs});
+        refuse("costs", {"must have ", loads, " for each sample, got ", costs});
     }
     return costs / loads;
 }

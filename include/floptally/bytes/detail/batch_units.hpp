@@ -9,46 +9,47 @@
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/integer/flops.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/statistic.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// How many units of a row's statistic a batch has, padded slots included, or one of `ranks` that share them equally.
+/// Counts, with padding, how often a batch runs an entry: its tokens, pairs, or other units of the entry's statistic.
+/// With `ranks` it returns the share of one rank, rounded up.
 class batch_units {
   public:
     explicit batch_units(const tally& batch, std::uint64_t ranks = 1) : batch_(batch), ranks_(ranks) {
         require_positive(ranks, "token_ranks");
     }
 
-    [[nodiscard]] std::uint64_t of(const cost& part, const cost_row& row) const {
-        const rule* const over = has_rule(row.what) ? &part.masks()[row.mask] : nullptr;
-        for (const known& entry : known_) {
-            if (entry.what == row.what && entry.in == row.in && (over == nullptr || entry.over == *over)) {
-                return entry.units;
+    [[nodiscard]] std::uint64_t of(const cost& part, const cost_entry& entry) const {
+        const statistic* const over = has_statistic(entry.what) ? &part.masks()[entry.mask] : nullptr;
+        for (const known& unit : known_) {
+            if (unit.what == entry.what && unit.in == entry.in && (over == nullptr || unit.over == *over)) {
+                return unit.units;
             }
         }
         cost single;
-        single.add_row("units", {}, cost_row{.what = row.what, .in = row.in, .useful = 1, .padded = 1},
-                       over == nullptr ? rule{} : *over);
+        single.add_entry("units", {}, cost_entry{.what = entry.what, .in = entry.in, .useful = 1, .padded = 1},
+                         over == nullptr ? statistic{} : *over);
         const std::uint64_t all = flop_counter(single, conventions::exact, {.counted = counted_passes::forward})
                                       .evaluate(batch_)
                                       .total(view::padded)
                                       .low();
         const std::uint64_t units = all / ranks_ + (all % ranks_ != 0 ? 1 : 0);
-        known_.push_back({row.what, row.in, over == nullptr ? rule{} : *over, units});
+        known_.push_back({entry.what, entry.in, over == nullptr ? statistic{} : *over, units});
         return units;
     }
 
   private:
     struct known {
-        statistic what;
+        accumulator what;
         modality in;
-        rule over;
+        statistic over;
         std::uint64_t units;
     };
     const tally& batch_;

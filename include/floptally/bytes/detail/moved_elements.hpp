@@ -8,119 +8,125 @@
 
 #include <floptally/bytes/detail/batch_units.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
-#include <floptally/descriptors/dealing.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
+#include <floptally/descriptors/sharding.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/statistic.hpp>
 
 /// @file
-/// The elements that the products of one part read and write for a batch, from what its rows say: the widths of their
-/// matrices and which values they read and make.
+/// Counts the elements that the products of one part read and write for a batch, from what its entries say: the widths
+/// of their matrices, and the values that they read and write.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// A number of elements, where the rows say it.
+/// A number of elements; empty if the entries of a part do not determine it.
 using elements = std::optional<std::uint64_t>;
 
+/// Returns the sum of two numbers of elements; empty if one of them is unknown.
 [[nodiscard]] inline elements sum_of(const elements& a, const elements& b) {
     return a && b ? elements(checked(*a, "bytes") + *b) : elements();
 }
 
-/// The elements that the rows of one part move.
+/// Counts the elements that the entries of one part move.
 class moved_elements {
   public:
     moved_elements(const cost& part, const batch_units& units) : part_(part), units_(units) {}
 
-    [[nodiscard]] static bool is_matrix(const cost_row& row) {
-        return meaning_of(row.kind).operands == term_operands::matrix;
+    [[nodiscard]] static bool is_matrix(const cost_entry& entry) {
+        return meaning_of(entry.kind).operands == term_operands::matrix;
     }
-    [[nodiscard]] static bool is_state(const cost_row& row) {
-        return row.kind == term::state || row.kind == term::delta_rule || row.kind == term::scan;
+    [[nodiscard]] static bool is_state(const cost_entry& entry) {
+        return entry.kind == term::state || entry.kind == term::delta_rule || entry.kind == term::scan;
     }
-    [[nodiscard]] static bool is_core(const cost_row& row) {
-        return row.kind == term::scores || row.kind == term::values;
+    [[nodiscard]] static bool is_core(const cost_entry& entry) {
+        return entry.kind == term::scores || entry.kind == term::values;
     }
 
-    /// The activations that a row reads: the operand of a matrix, or both operands of a product of activations.
-    [[nodiscard]] elements read(const cost_row& row) const {
-        if (is_matrix(row) && row.per_rank.in != 0) {
-            return times(row.per_rank.in / 2, row);
+    /// Returns the number of activations that an entry reads: the input of a matrix, or both inputs of a product of
+    /// activations.
+    [[nodiscard]] elements read(const cost_entry& entry) const {
+        if (is_matrix(entry) && entry.per_rank.in != 0) {
+            return times(entry.per_rank.in / 2, entry);
         }
-        const auto from = static_cast<value::set>(row.flow.reads | row.flow.also_reads);
+        const auto from = static_cast<value::set>(entry.flow.reads | entry.flow.also_reads);
         return from == 0 ? elements() : value_elements(from);
     }
 
-    /// The activations that a row writes.
-    [[nodiscard]] elements written(const cost_row& row) const {
-        if (is_matrix(row) && row.per_rank.in != 0) {
-            return times(row.per_rank.padded_out / 2, row);
+    /// Returns the number of activations that an entry writes.
+    [[nodiscard]] elements written(const cost_entry& entry) const {
+        if (is_matrix(entry) && entry.per_rank.in != 0) {
+            return times(entry.per_rank.padded_out / 2, entry);
         }
-        return row.flow.writes == 0 ? elements() : width_of_unsaid(row);
+        return entry.flow.writes == 0 ? elements() : written_without_width(entry);
     }
 
-    /// The values of a component's attention core, all of whose rows are one kernel.
+    /// The values that a component's attention core reads and writes. All entries of the core are one kernel.
     struct core {
         value::set q = 0;
         value::set k = 0;
         value::set v = 0;
         value::set writes = 0;
-        std::uint64_t scores = 0;    ///< of the rows over pairs: query heads times width, of keys
-        std::uint64_t values = 0;    ///< likewise of values
-        const rule* over = nullptr;  ///< the mask of those pairs, where they are of the text
+        std::uint64_t scores = 0;         ///< query heads times the width of keys
+        std::uint64_t values = 0;         ///< query heads times the width of values
+        const statistic* over = nullptr;  ///< the mask of the core's pairs; null unless the pairs are of the text
     };
     [[nodiscard]] core core_of(std::uint32_t component) const {
-        core all;
-        for (const cost_row& row : part_.rows()) {
-            if (row.component == component && row.kind == term::scores) {
-                all.q |= row.flow.reads;
-                all.k |= row.flow.also_reads;
-                all.v |= row.flow.fused_with;
-                if (row.what == statistic::pairs) {
-                    all.scores = row.padded / 2;
-                    all.over = row.in == modality::text ? &part_.masks()[row.mask] : nullptr;
+        core kernel;
+        for (const cost_entry& entry : part_.entries()) {
+            if (entry.component == component && entry.kind == term::scores) {
+                kernel.q |= entry.flow.reads;
+                kernel.k |= entry.flow.also_reads;
+                kernel.v |= entry.flow.fused_with;
+                if (entry.what == accumulator::pairs) {
+                    kernel.scores = entry.padded / 2;
+                    kernel.over = entry.in == modality::text ? &part_.masks()[entry.mask] : nullptr;
                 }
             }
-            if (row.component == component && row.kind == term::values) {
-                all.v |= row.flow.also_reads;
-                all.writes |= row.flow.writes;
-                all.values = row.what == statistic::pairs ? row.padded / 2 : all.values;
+            if (entry.component == component && entry.kind == term::values) {
+                kernel.v |= entry.flow.also_reads;
+                kernel.writes |= entry.flow.writes;
+                kernel.values = entry.what == accumulator::pairs ? entry.padded / 2 : kernel.values;
             }
         }
-        all.v = static_cast<value::set>(all.v & ~(all.q & ~all.k));  // a kernel that is fused with its queries
-        return all;
+        // `fused_with` names the values (V), but may also contain queries. Queries are removed unless they are also
+        // keys.
+        kernel.v = static_cast<value::set>(kernel.v & ~(kernel.q & ~kernel.k));
+        return kernel;
     }
 
-    /// Queries, keys and values that a core reads, each once.
+    /// Returns the number of elements of queries, keys and values that a core reads, each once.
     [[nodiscard]] elements core_operands(const core& kernel) const {
         const auto keys = static_cast<value::set>(kernel.k | kernel.v);
         const auto only_q = static_cast<value::set>(kernel.q & ~keys);
-        if (kernel.q == 0 || keys == 0) {  // nothing is said: as many heads of keys as of queries
+        if (kernel.q == 0 || keys == 0) {  // unknown values: take as many key heads as query heads, an upper bound
             is_bound_ = true;
             return sum_of(of_text(kernel.scores, kernel, false), core_keys(kernel));
         }
-        const cost_row* const queries = made_in_steps(kernel.q) ? maker(kernel.q) : nullptr;
-        const elements asked = queries != nullptr ? of_each_unit(kernel.scores, *queries)
-                               : only_q == 0      ? elements(0)
-                                                  : value_elements(only_q);
-        return sum_of(asked, core_keys(kernel));
+        const cost_entry* const queries = made_in_steps(kernel.q) ? maker(kernel.q) : nullptr;
+        const elements query_elements = queries != nullptr ? of_each_unit(kernel.scores, *queries)
+                                        : only_q == 0      ? elements(0)
+                                                           : value_elements(only_q);
+        return sum_of(query_elements, core_keys(kernel));
     }
 
-    /// The keys and values among them, where one value is not queries too.
+    /// Returns the number of elements of keys and values that a core reads. If a value also has the queries, all its
+    /// elements count.
     [[nodiscard]] elements core_keys(const core& kernel) const {
         const auto keys = static_cast<value::set>(kernel.k | kernel.v);
         if (kernel.q == 0 || keys == 0) {
             return of_text(checked(kernel.scores, "bytes") + kernel.values, kernel, true);
         }
-        const cost_row* const expanded = maker_of_last_step(keys);
+        const cost_entry* const expanded = maker_of_last_step(keys);
         return expanded != nullptr ? of_each_unit(checked(kernel.scores, "bytes") + kernel.values, *expanded)
                                    : value_elements(keys);
     }
 
-    /// The result of a core: as wide as its heads for each query, else as its reader says.
+    /// Returns the number of elements of a core's result: the width of its heads for each query. If that width is
+    /// unknown, it is the width that the result's reader has.
     [[nodiscard]] elements core_result(const core& kernel) const {
-        const cost_row* const queries = kernel.values == 0 ? nullptr : maker(kernel.q);
+        const cost_entry* const queries = kernel.values == 0 ? nullptr : maker(kernel.q);
         if (queries != nullptr) {
             return of_each_unit(kernel.values, *queries);
         }
@@ -128,31 +134,33 @@ class moved_elements {
         return read ? read : of_text(kernel.values, kernel, false);
     }
 
-    /// Elements that are kept of each key of the past: of keys and values that are expanded from a latent the latent
-    /// alone. As many heads as queries have where the part does not say what makes its keys.
-    [[nodiscard]] std::uint64_t cached_per_key(const cost_row& scores) const {
-        const bool is_indexer = scores.kind == term::index_scores;  // which keeps keys of its own, and no values
+    /// Returns the number of elements that the cache keeps for each past key. If keys and values are expanded from a
+    /// latent (MLA), it keeps only the latent. If the part does not say what makes its keys, this is an upper bound
+    /// with as many key heads as query heads.
+    [[nodiscard]] std::uint64_t cached_per_key(const cost_entry& scores) const {
+        const bool is_indexer = scores.kind == term::index_scores;  // an indexer caches its own keys and no values
         const core kernel = is_indexer ? core{.q = scores.flow.reads} : core_of(scores.component);
         value::set keys = scores.flow.also_reads;
-        for (const cost_row& row : part_.rows()) {
-            const bool beside = row.kind == term::values && row.component == scores.component && !is_indexer;
-            keys |= beside && row.what == scores.what && row.mask == scores.mask ? row.flow.also_reads : value::set{0};
+        for (const cost_entry& entry : part_.entries()) {
+            const bool is_of_values = entry.kind == term::values && entry.component == scores.component && !is_indexer;
+            keys |= is_of_values && entry.what == scores.what && entry.mask == scores.mask ? entry.flow.also_reads
+                                                                                           : value::set{0};
         }
         const std::uint64_t all_heads = checked(kernel.scores, "bytes") + kernel.values;
         std::uint64_t sum = 0;
-        std::uint64_t latent = 0;  // which an earlier layer made
-        for (const cost_row& row : part_.rows()) {
-            if (!is_matrix(row) || (row.flow.writes & keys) == 0 || row.what == statistic::count) {
+        std::uint64_t latent = 0;  // elements of a latent that an earlier layer made
+        for (const cost_entry& entry : part_.entries()) {
+            if (!is_matrix(entry) || (entry.flow.writes & keys) == 0 || entry.what == accumulator::count) {
                 continue;
             }
-            const std::uint64_t out = row.per_rank.padded_out / 2;
-            if ((row.flow.reads & keys) != 0) {
-                latent = row.per_rank.in / 2;
-            } else if ((row.flow.writes & kernel.q) == 0) {
+            const std::uint64_t out = entry.per_rank.padded_out / 2;
+            if ((entry.flow.reads & keys) != 0) {
+                latent = entry.per_rank.in / 2;
+            } else if ((entry.flow.writes & kernel.q) == 0) {
                 sum = checked(sum, "bytes") + out;
-            } else if (row.dealt.by == tensor_split::fused_qkv) {
-                const std::uint64_t kv = 2 * row.dealt.inner;
-                sum = checked(sum, "bytes") + out / (row.dealt.units + kv) * kv;
+            } else if (entry.sharding.by == sharding_kind::fused_qkv) {
+                const std::uint64_t kv = 2 * entry.sharding.inner;
+                sum = checked(sum, "bytes") + out / (entry.sharding.units + kv) * kv;
             } else {
                 return all_heads;
             }
@@ -161,118 +169,121 @@ class moved_elements {
         return sum != 0 ? sum : latent != 0 ? latent : all_heads;
     }
 
-    /// True where a number since the last call is a bound: there may be less.
+    /// Returns true if a number that was returned since the last call is an upper bound.
     [[nodiscard]] bool took_bound() const { return std::exchange(is_bound_, false); }
 
   private:
-    /// So many elements for each query, or key, of a core over the text.
+    /// Returns `width` elements for each query of a core over the text. With `of_keys` it returns them for each key.
     [[nodiscard]] elements of_text(std::uint64_t width, const core& kernel, bool of_keys) const {
         if (kernel.over == nullptr || width == 0) {
             return {};
         }
         const bool other_side = kernel.over->is_of_other_side() || (of_keys && kernel.over->reads_other_side());
-        return times(width, cost_row{.what = other_side ? statistic::keys : statistic::tokens});
+        return times(width, cost_entry{.what = other_side ? accumulator::keys : accumulator::tokens});
     }
 
-    [[nodiscard]] elements times(std::uint64_t width, const cost_row& row) const {
-        return checked(width, "bytes") * units_.of(part_, row);
+    [[nodiscard]] elements times(std::uint64_t width, const cost_entry& entry) const {
+        return checked(width, "bytes") * units_.of(part_, entry);
     }
 
-    /// So many elements for each unit that a matrix is applied to. Tokens in front of a sequence are rows of their own
-    /// with the same weight, as many times as wide as there are such tokens.
-    [[nodiscard]] elements of_each_unit(std::uint64_t width, const cost_row& matrix) const {
+    /// Returns `width` elements for each token, or other unit, to which a matrix is applied. Prefix tokens have an
+    /// entry of their own with the same weight. The width of that entry is multiplied by the number of prefix tokens.
+    [[nodiscard]] elements of_each_unit(std::uint64_t width, const cost_entry& matrix) const {
         checked units(0, "bytes");
-        for (const cost_row& row : part_.rows()) {
-            if (row.component == matrix.component && row.weight == matrix.weight && row.kind == matrix.kind &&
-                row.flow == matrix.flow) {
-                const std::uint64_t times = matrix.per_rank.out == 0 ? 1 : row.per_rank.out / matrix.per_rank.out;
-                units += checked(times, "bytes") * units_.of(part_, row);
+        for (const cost_entry& entry : part_.entries()) {
+            if (entry.component == matrix.component && entry.weight == matrix.weight && entry.kind == matrix.kind &&
+                entry.flow == matrix.flow) {
+                const std::uint64_t times = matrix.per_rank.out == 0 ? 1 : entry.per_rank.out / matrix.per_rank.out;
+                units += checked(times, "bytes") * units_.of(part_, entry);
             }
         }
         return width * units;
     }
 
-    /// A value as what makes it writes it; what enters the part, as a matrix reads it.
+    /// Returns the number of elements of values. It comes from the entries that make them, or from a matrix that reads
+    /// them if they enter the part.
     [[nodiscard]] elements value_elements(value::set values) const {
         elements sum = 0;
         value::set found = 0;
-        for (const cost_row& row : part_.rows()) {
-            if ((row.flow.writes & values) != 0 && (is_matrix(row) || is_state(row))) {
-                found |= row.flow.writes;
-                sum = sum_of(sum, written(row));
+        for (const cost_entry& entry : part_.entries()) {
+            if ((entry.flow.writes & values) != 0 && (is_matrix(entry) || is_state(entry))) {
+                found |= entry.flow.writes;
+                sum = sum_of(sum, written(entry));
             }
         }
-        for (const value::set given : {value::stream, value::context, value::time}) {
-            if ((values & given) != 0 && (found & given) == 0) {
-                found |= given;
-                sum = sum_of(sum, read_from(given));
+        for (const value::set input : {value::stream, value::context, value::time}) {
+            if ((values & input) != 0 && (found & input) == 0) {
+                found |= input;
+                sum = sum_of(sum, read_from(input));
             }
         }
         return (values & ~found) == 0 ? sum : core_written(static_cast<value::set>(values & ~found), sum);
     }
 
-    /// The result of a core, for values that no matrix and no state makes.
+    /// Returns `before` plus the result of an attention core, for values that no matrix and no state makes.
     [[nodiscard]] elements core_written(value::set values, const elements& before) const {
-        for (const cost_row& row : part_.rows()) {
-            if (row.kind == term::values && (row.flow.writes & values) == values) {
-                const core kernel = core_of(row.component);
-                const cost_row* const queries = maker(kernel.q);
+        for (const cost_entry& entry : part_.entries()) {
+            if (entry.kind == term::values && (entry.flow.writes & values) == values) {
+                const core kernel = core_of(entry.component);
+                const cost_entry* const queries = maker(kernel.q);
                 return queries == nullptr ? elements() : sum_of(before, of_each_unit(kernel.values, *queries));
             }
         }
         return {};
     }
 
-    /// The result of a row that does not say its sides: what the next one reads, as wide as a core's queries, or at
-    /// most as much as it reads itself, as a convolution over channels does.
-    [[nodiscard]] elements width_of_unsaid(const cost_row& row) const {
-        if (const elements read = read_from(row.flow.writes)) {
+    /// Returns the number of elements that an entry without known widths writes: what the next entry reads, or the
+    /// width of the queries of an attention core. If neither is known, as for a convolution over channels, it returns
+    /// the number of elements that the entry reads. That is an upper bound.
+    [[nodiscard]] elements written_without_width(const cost_entry& entry) const {
+        if (const elements read = read_from(entry.flow.writes)) {
             return read;
         }
-        for (const cost_row& scores : part_.rows()) {
-            if (scores.kind == term::scores && (scores.flow.reads & row.flow.writes) != 0) {
-                return times(core_of(scores.component).scores, row);
+        for (const cost_entry& scores : part_.entries()) {
+            if (scores.kind == term::scores && (scores.flow.reads & entry.flow.writes) != 0) {
+                return times(core_of(scores.component).scores, entry);
             }
         }
-        if (row.flow.reads == 0 || (row.flow.reads & row.flow.writes) != 0 || depth_ > 8) {
+        if (entry.flow.reads == 0 || (entry.flow.reads & entry.flow.writes) != 0 || depth_ > 8) {
             return {};
         }
         is_bound_ = true;
         ++depth_;
-        const elements read = value_elements(static_cast<value::set>(row.flow.reads | row.flow.also_reads));
+        const elements read = value_elements(static_cast<value::set>(entry.flow.reads | entry.flow.also_reads));
         --depth_;
         return read;
     }
 
-    /// A value as the first matrix that says its sides reads it.
+    /// Returns the number of elements of a value, as the first matrix with known widths reads it.
     [[nodiscard]] elements read_from(value::set values) const {
-        const cost_row* reader = nullptr;
+        const cost_entry* reader = nullptr;
         elements sum;
-        for (const cost_row& row : part_.rows()) {
-            const bool reads = is_matrix(row) && row.per_rank.in != 0 && (row.flow.reads & values) != 0;
-            if (reads && (reader == nullptr || (row.component == reader->component && row.weight == reader->weight))) {
-                // A second row of the same weight is the same matrix over other units.
-                sum = checked(sum.value_or(0), "bytes") + *times(row.per_rank.in / 2, row);
-                reader = &row;
+        for (const cost_entry& entry : part_.entries()) {
+            const bool reads = is_matrix(entry) && entry.per_rank.in != 0 && (entry.flow.reads & values) != 0;
+            if (reads &&
+                (reader == nullptr || (entry.component == reader->component && entry.weight == reader->weight))) {
+                // A second entry of the same weight is the same matrix, applied to other tokens.
+                sum = checked(sum.value_or(0), "bytes") + *times(entry.per_rank.in / 2, entry);
+                reader = &entry;
             }
         }
         return sum;
     }
 
-    [[nodiscard]] const cost_row* maker(value::set values) const {
-        for (const cost_row& row : part_.rows()) {
-            if (is_matrix(row) && (row.flow.writes & values) != 0) {
-                return &row;
+    [[nodiscard]] const cost_entry* maker(value::set values) const {
+        for (const cost_entry& entry : part_.entries()) {
+            if (is_matrix(entry) && (entry.flow.writes & values) != 0) {
+                return &entry;
             }
         }
         return nullptr;
     }
-    /// True where one of these values is made of another of them: keys that are expanded from a latent.
+    /// Returns true if one of these values is made from another of them, such as keys that are expanded from a latent.
     [[nodiscard]] bool made_in_steps(value::set values) const { return maker_of_last_step(values) != nullptr; }
-    [[nodiscard]] const cost_row* maker_of_last_step(value::set values) const {
-        for (const cost_row& row : part_.rows()) {
-            if (is_matrix(row) && (row.flow.writes & values) != 0 && (row.flow.reads & values) != 0) {
-                return &row;
+    [[nodiscard]] const cost_entry* maker_of_last_step(value::set values) const {
+        for (const cost_entry& entry : part_.entries()) {
+            if (is_matrix(entry) && (entry.flow.writes & values) != 0 && (entry.flow.reads & values) != 0) {
+                return &entry;
             }
         }
         return nullptr;

@@ -6,81 +6,83 @@
 
 #include <floptally/bytes/detail/moved_elements.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
-#include <floptally/descriptors/dealing.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
+#include <floptally/descriptors/sharding.hpp>
 #include <floptally/descriptors/term.hpp>
 
 /// @file
-/// Which values of a part tensor parallel ranks have whole, and which in shares.
+/// Tells which values of a part each tensor parallel rank has whole, and which are sharded.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The values of a part that ranks of tensor parallelism have each a share of, and which of its matrices begin or end
-/// such a share: a matrix over a whole value makes shares (columns), one over shares makes summands (rows).
+/// The values of a part that are sharded over tensor parallel ranks, and the matrices that begin or end a shard. A
+/// matrix over a whole value makes shards (split by columns). A matrix over shards makes summands (split by rows).
 class tensor_flow {
   public:
     explicit tensor_flow(const cost& part) {
         for (bool grew = true; grew;) {
-            const value::set before = shared_;
-            for (const cost_row& row : part.rows()) {
-                const bool is_matrix = moved_elements::is_matrix(row);
-                const bool reads = ((row.flow.reads | row.flow.also_reads) & shared_) != 0;
-                const bool ends = is_matrix && (reads || row.dealt.by == tensor_split::rows);
-                if (is_split(row) && !ends) {
-                    shared_ = static_cast<value::set>(shared_ | row.flow.writes);
+            const value::set before = sharded_;
+            for (const cost_entry& entry : part.entries()) {
+                const bool is_matrix = moved_elements::is_matrix(entry);
+                const bool reads = ((entry.flow.reads | entry.flow.also_reads) & sharded_) != 0;
+                const bool ends = is_matrix && (reads || entry.sharding.by == sharding_kind::rows);
+                if (is_split(entry) && !ends) {
+                    sharded_ = static_cast<value::set>(sharded_ | entry.flow.writes);
                 }
             }
-            grew = shared_ != before;
+            grew = sharded_ != before;
         }
-        shared_ = static_cast<value::set>(shared_ & ~value::carried);
+        sharded_ = static_cast<value::set>(sharded_ & ~value::carried);
     }
 
-    [[nodiscard]] static bool is_split(const cost_row& row) {
-        switch (row.dealt.by) {
-            case tensor_split::columns:
-            case tensor_split::rows:
-            case tensor_split::heads:
-            case tensor_split::kv_heads:
-            case tensor_split::fused_qkv:
-            case tensor_split::vocabulary:
-            case tensor_split::even:
-            case tensor_split::experts:
+    [[nodiscard]] static bool is_split(const cost_entry& entry) {
+        switch (entry.sharding.by) {
+            case sharding_kind::columns:
+            case sharding_kind::rows:
+            case sharding_kind::heads:
+            case sharding_kind::kv_heads:
+            case sharding_kind::fused_qkv:
+            case sharding_kind::vocabulary:
+            case sharding_kind::even:
+            case sharding_kind::experts:
                 return true;
             default:
                 return false;
         }
     }
-    /// True for a matrix whose result is a summand of each rank.
-    [[nodiscard]] bool makes_summands(const cost_row& row) const {
-        return moved_elements::is_matrix(row) && is_split(row) &&
-               (row.dealt.by == tensor_split::rows || (row.flow.reads & shared_) != 0);
+    /// Returns true for a matrix whose result on each rank is a summand of the whole result.
+    [[nodiscard]] bool makes_summands(const cost_entry& entry) const {
+        return moved_elements::is_matrix(entry) && is_split(entry) &&
+               (entry.sharding.by == sharding_kind::rows || (entry.flow.reads & sharded_) != 0);
     }
-    /// True where each rank has a share of one of these values.
-    [[nodiscard]] bool is_shared(value::set values) const { return (values & shared_) != 0; }
-    /// The whole values that a split row reads: every rank needs them, and has a summand of their gradient.
-    [[nodiscard]] value::set needed_whole(const cost_row& row) const {
-        const auto read = static_cast<value::set>(row.flow.reads | row.flow.also_reads);
-        return is_split(row) && !makes_summands(row) ? static_cast<value::set>(read & ~shared_) : value::set{0};
+    /// Returns true if one of these values is sharded over the ranks.
+    [[nodiscard]] bool is_sharded(value::set values) const { return (values & sharded_) != 0; }
+    /// Returns the unsharded values that a split entry reads. Every rank needs them whole and has a summand of their
+    /// gradient.
+    [[nodiscard]] value::set needed_whole(const cost_entry& entry) const {
+        const auto read = static_cast<value::set>(entry.flow.reads | entry.flow.also_reads);
+        return is_split(entry) && !makes_summands(entry) ? static_cast<value::set>(read & ~sharded_) : value::set{0};
     }
 
   private:
-    value::set shared_ = 0;
+    value::set sharded_ = 0;
 };
 
-/// Ranks of tensor parallelism that share the keys of a core: as many as key and value heads, where these are fewer.
-/// `in_cache`: where heads are expanded from a latent it is the latent, which every rank has whole.
-[[nodiscard]] inline std::uint64_t shares_of_keys(const cost& part, const cost_row& core, std::uint64_t tp,
+/// Returns the number of tensor parallel ranks over which the keys of an attention core are sharded: at most the number
+/// of key and value heads. With `in_cache` it returns 1 for heads that are expanded from a latent, since every rank
+/// caches the whole latent.
+[[nodiscard]] inline std::uint64_t shares_of_keys(const cost& part, const cost_entry& core, std::uint64_t tp,
                                                   bool in_cache = false) {
-    for (const cost_row& row : part.rows()) {
-        const bool makes = (row.flow.writes & (core.flow.also_reads | core.flow.fused_with)) != 0;
-        if (makes && in_cache && row.dealt.by == tensor_split::replicated) {
+    for (const cost_entry& entry : part.entries()) {
+        const bool makes = (entry.flow.writes & (core.flow.also_reads | core.flow.fused_with)) != 0;
+        if (makes && in_cache && entry.sharding.by == sharding_kind::replicated) {
             return 1;
         }
-        if (makes && row.dealt.by == tensor_split::kv_heads && row.dealt.units != 0) {
-            return std::min(tp, row.dealt.units);
+        if (makes && entry.sharding.by == sharding_kind::kv_heads && entry.sharding.units != 0) {
+            return std::min(tp, entry.sharding.units);
         }
-        if (makes && row.dealt.by == tensor_split::fused_qkv && row.dealt.inner != 0) {
-            return std::min(tp, row.dealt.inner);
+        if (makes && entry.sharding.by == sharding_kind::fused_qkv && entry.sharding.inner != 0) {
+            return std::min(tp, entry.sharding.inner);
         }
     }
     return tp;

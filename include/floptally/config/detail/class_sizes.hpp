@@ -10,34 +10,34 @@
 #include <floptally/config/detail/key_words.hpp>
 #include <floptally/config/detail/scope.hpp>
 #include <floptally/config/detail/value.hpp>
+#include <floptally/descriptors/model_config.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/fields.hpp>
-#include <floptally/page_language/page.hpp>
+#include <floptally/spec_language/fields.hpp>
+#include <floptally/spec_language/spec.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Names of the sizes that a config leaves to its class, whose default may be another model's.
+/// Adds notes about sizes that a config omits. The default of the model class then counts, but it may be the size of
+/// another model of this class.
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// Adds the keys of `.a // .b`; adds none where the expression is anything else.
-inline void keys_of(const page& where, std::size_t index, vector<std::string_view>& keys) {
+/// Adds the keys of an expression `.a // .b` to `keys`. Adds no key for any other expression.
+inline void keys_of(const spec& where, std::size_t index, vector<std::string_view>& keys) {
     const expression& e = where.expressions[index];
-    if (e.what == op::key) {
+    if (e.operation == op::key) {
         keys.push_back(e.text);
-    } else if (e.what == op::or_absent) {
+    } else if (e.operation == op::or_absent) {
         keys_of(where, where.operands[e.first], keys);
         keys_of(where, where.operands[e.first + 1], keys);
     }
 }
 
-inline constexpr std::string_view class_sizes_note = "config does not say all sizes";
-
-/// The sizes, patterns and lists of layers that were counted and that a config does not give, as one note.
+/// Collects sizes and layer lists that the config omits and that were counted by their defaults, for one note.
 class class_sizes {
   public:
-    /// Adds those of a model. One that the config around it gives, which that one's page reads, is given: it is
-    /// compared there.
+    /// Adds the omitted sizes of one model. A key counts as present if the outer config has it and the outer spec reads
+    /// it.
     void add(scope& in, const scope* outer) {
         for (const char* const name : {"h", "layers", "heads", "f", "v"}) {
             if (!in.was_asked(name)) {
@@ -54,8 +54,9 @@ class class_sizes {
                 fields_.push_back(in.config().field(key));
             }
         }
-        for (std::size_t k = 0; k < in.of().asked.size(); ++k) {  // which grows while defaults are evaluated
-            const asked_key known = in.of().asked[k];
+        for (std::size_t k = 0; k < in.model_spec().asked.size();
+             ++k) {  // by index, since evaluating a default may append to `asked`
+            const asked_key known = in.model_spec().asked[k];
             if (known.by_default && is_silent_default(in, outer, known.key) && says_layers(in, known.key)) {
                 add(in.config().field(known.key), in.shown(in.otherwise(known.key)));
             }
@@ -75,14 +76,14 @@ class class_sizes {
             append(text_, {text_.empty() ? "" : ", ", field, " ", size});
         }
     }
-    /// True where a key counts by its default and nothing says that it may.
+    /// Returns true if a key is absent and its spec does not mark it as `unsaid` (often omitted).
     [[nodiscard]] static bool is_silent_default(const scope& in, const scope* outer, std::string_view key) {
         bool unread = false;
-        const page_key* rule = in.find_key(key, &unread);
-        return !unread && (rule == nullptr || !rule->unsaid) && in.config().find(key) == nullptr &&
+        const spec_key* declared = in.find_key(key, &unread);
+        return !unread && (declared == nullptr || !declared->unsaid) && in.config().find(key) == nullptr &&
                (outer == nullptr || outer->find_key(key) == nullptr || !outer->config().has_value(key));
     }
-    /// True where the default of a key is a size, a list, or the kinds of the layers as a text.
+    /// Returns true if the default of a key is a size, a list, or a text with the kinds of the layers.
     [[nodiscard]] static bool says_layers(scope& in, std::string_view key) {
         const value worth = in.otherwise(key);
         return worth.type == value::kind::number ? !is_usual_size(key, worth.number)
@@ -94,7 +95,7 @@ class class_sizes {
     std::string text_;
 };
 
-/// Notes the sizes of a model and of the encoder beside it that its config leaves to the class.
+/// Adds a note with the sizes that the config omits for a model and for its encoder side.
 inline void note_class_sizes(scope& in, const scope* outer, scope* encoder, std::vector<std::string>& notes) {
     class_sizes sizes;
     sizes.add(in, outer);
@@ -104,4 +105,4 @@ inline void note_class_sizes(scope& in, const scope* outer, scope* encoder, std:
     sizes.note(notes);
 }
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

@@ -8,18 +8,20 @@
 #include <vector>
 
 #include <floptally/config/detail/scope.hpp>
+#include <floptally/descriptors/model_config.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/expression_parser.hpp>
-#include <floptally/page_language/lexer.hpp>
-#include <floptally/page_language/page.hpp>
+#include <floptally/spec_language/expression_parser.hpp>
+#include <floptally/spec_language/lexer.hpp>
+#include <floptally/spec_language/spec.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Classes of an implementation: a page's prefix and the rest of a name, as `architectures` spells it.
+/// Classes of a model type. A class name in `architectures` ("LlamaForCausalLM") consists of the prefix of the spec
+/// ("Llama") and a suffix ("ForCausalLM").
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// A text in lower case without `_`: files that are older than their class in transformers spell it "MPTForCausalLM".
+/// Returns a text in lower case without `_`. Old files spell a class in another case ("MPTForCausalLM").
 [[nodiscard]] inline std::string plain_letters(std::string_view text) {
     std::string plain;
     for (const char c : text) {
@@ -30,57 +32,94 @@ namespace floptally::detail::pages {
     return plain;
 }
 
-/// The classes of a page, or of the nearest base that has some. Throws where none has.
-[[nodiscard]] inline const vector<std::string_view>& classes_of(const page& read) {
-    const page* p = &read;
+/// Returns the class suffixes that a spec declares. If it declares none, returns those of its nearest base that does.
+/// Throws if no base does.
+[[nodiscard]] inline const vector<std::string_view>& classes_of(const spec& read) {
+    const spec* p = &read;
     while (p->classes.empty() && p->base != nullptr) {
         p = p->base;
     }
     if (p->classes.empty()) {
-        page_error(read.name, read.line, {"has no class, and its base has none"});
+        spec_error(read.name, read.line,
+                   {"has no class, and no base has one; add a line such as `class ForCausalLM: head out v, words`"});
     }
     return p->classes;
 }
 
-/// The prefix of a page's classes, or that of the nearest base that has one.
-[[nodiscard]] inline std::string_view prefix_of(const page& read) {
-    const page* p = &read;
+/// Returns the spec, or else its nearest base, that declares a class prefix.
+[[nodiscard]] inline const spec& with_prefix(const spec& read) {
+    const spec* p = &read;
     while (p->prefix.empty() && p->base != nullptr) {
         p = p->base;
     }
-    return p->prefix;
+    return *p;
 }
 
-/// The class of a page that a name is, without its prefix; empty: none. "NV" before a class is the same class on
-/// kernels of Transformer Engine, as BioNeMo's recipes spell it.
-[[nodiscard]] inline std::string_view class_called(const page& read, std::string_view name) {
+/// Returns the class prefix that a spec or its nearest base declares first.
+[[nodiscard]] inline std::string_view prefix_of(const spec& read) { return with_prefix(read).prefix; }
+
+/// Returns true if `suffix` is a class that trainers make of every model with an lm_head: a reward model, a tagger.
+/// Such a class has a block in `base.decoder` or `base.composite`, and a spec need not name it.
+[[nodiscard]] inline bool is_made_of(const spec& read, std::string_view suffix) {
+    const vector<std::string_view>& classes = classes_of(read);
+    for (const spec* p = &read; p != nullptr; p = p->base) {
+        for (const block& known : p->blocks) {
+            if (known.is_class && known.name == suffix) {
+                const std::string_view source = p->name == "base.decoder"     ? "ForCausalLM"
+                                                : p->name == "base.composite" ? "ForConditionalGeneration"
+                                                                              : "";
+                return std::find(classes.begin(), classes.end(), source) != classes.end();
+            }
+        }
+    }
+    return false;
+}
+
+/// Returns the suffix of the class name `name`, or an empty text if the spec has no such class. "NV" before a class
+/// name means the same class on Transformer Engine kernels (BioNeMo's recipes).
+[[nodiscard]] inline std::string_view class_called(const spec& read, std::string_view name) {
     const std::string spelled = plain_letters(name);
+    const auto is_class = [&spelled](std::string_view prefix, std::string_view word) {
+        const std::string full = text_of({prefix, word});
+        return spelled == plain_letters(full) || spelled == plain_letters(text_of({"NV", full}));
+    };
+    const spec& named = with_prefix(read);
+    const auto is_called = [&](std::string_view word) {
+        return is_class(named.prefix, word) ||
+               std::any_of(named.other_prefixes.begin(), named.other_prefixes.end(),
+                           [&](std::string_view prefix) { return is_class(prefix, word); });
+    };
     for (const std::string_view word : classes_of(read)) {
-        const std::string full = text_of({prefix_of(read), word});
-        if (spelled == plain_letters(full) || spelled == plain_letters(text_of({"NV", full}))) {
+        if (is_called(word)) {
+            return word;
+        }
+    }
+    for (const char* const word : {"ForSequenceClassification", "ForTokenClassification"}) {
+        if (is_called(word) && is_made_of(read, word)) {
             return word;
         }
     }
     return {};
 }
 
-/// The class that `architectures` names; where it names none, the first of the page, which is noted.
+/// Returns the suffix of the class that `architectures` names. If it names none, returns the first class of
+/// the spec and adds a note.
 [[nodiscard]] inline std::string_view find_class(const scope& in, std::vector<std::string>& notes) {
-    const vector<std::string_view>& classes = classes_of(in.of());
-    const std::string_view prefix = prefix_of(in.of());
+    const vector<std::string_view>& classes = classes_of(in.model_spec());
+    const std::string_view prefix = prefix_of(in.model_spec());
     const config_node* named = in.config().find("architectures");
     if (named != nullptr && named->type != config_node::kind::null && named->type != config_node::kind::list) {
         refuse(in.config().field("architectures"), {"must be a list, got ", in.config().shown(*named)});
     }
     if (named == nullptr && in.config().find("_class_name") != nullptr) {
-        return classes.front();  // a file of diffusers: its class is its type
+        return classes.front();  // a config of diffusers names its type by `_class_name` and has no class
     }
     if (named == nullptr || named->count == 0) {
-        notes.push_back(text_of({"config names no architectures: counted with the head of ", prefix, classes.front()}));
+        notes.push_back(text_of({head_note, ": counted with the head of ", prefix, classes.front()}));
         return classes.front();
     }
     const config_node& name = in.config().tree().child(*named, 0);
-    const std::string_view found = name.type == config_node::kind::text ? class_called(in.of(), name.text) : "";
+    const std::string_view found = name.type == config_node::kind::text ? class_called(in.model_spec(), name.text) : "";
     if (!found.empty()) {
         return found;
     }
@@ -89,11 +128,11 @@ namespace floptally::detail::pages {
         append_item(known, text_of({prefix, word}));
     }
     refuse(indexed(in.config().field("architectures"), 0),
-           {"unknown class ", in.config().shown(name), " for model_type ", in.of().type(), "; known: ", known});
+           {"unknown class ", in.config().shown(name), " for model_type ", in.model_spec().type(), "; known: ", known});
 }
 
-/// The text of a note or of an error with each expression in braces, "{h}" or "{text.h}", replaced by its value.
-[[nodiscard]] inline std::string filled_in(scope& in, const page& where, unsigned line, std::string_view text) {
+/// Returns the text of a note or error with the value of each expression in braces ("{h}", "{text.h}") filled in.
+[[nodiscard]] inline std::string filled_in(scope& in, const spec& where, unsigned line, std::string_view text) {
     std::string out;
     while (!text.empty()) {
         const std::size_t open = text.find('{');
@@ -103,29 +142,29 @@ namespace floptally::detail::pages {
         }
         const std::size_t close = text.find('}', open);
         if (close == std::string_view::npos) {
-            page_error(where.name, line, {"a { without its }"});
+            spec_error(where.name, line, {"has a { without its }; close it"});
         }
-        page said;
+        spec parsed;
         lexer from(where.name, text.substr(open + 1, close - open - 1), line);
-        const std::size_t index = expression_parser(said, from).read();
-        const value item = in.evaluate(said, index);
+        const std::size_t index = expression_parser(parsed, from).read();
+        const value item = in.evaluate(parsed, index);
         append(out, {item.type == value::kind::text ? std::string(item.text) : in.shown(item)});
         text.remove_prefix(close + 1);
     }
     return out;
 }
 
-/// The checker of the conditions of a page and its bases, the oldest first: the notes that a count adds and the configs
-/// that it refuses. A `require` that looks at `i` must hold in every layer.
+/// Checks the `note` and `require` lines of a spec and its bases, the first base first. Adds notes and throws for
+/// configs that a `require` forbids. A `require` that reads the layer index `i` must hold in every layer.
 class condition_checker {
   public:
     condition_checker(scope& in, std::vector<std::string>& notes) : in_(in), notes_(notes) {}
 
-    void check(const page& read) {
+    void check(const spec& read) {
         if (read.base != nullptr) {
             check(*read.base);
         }
-        for (const page_condition& condition : read.conditions) {
+        for (const spec_condition& condition : read.conditions) {
             in_.varies = false;
             in_.layer = 0;
             check(read, condition);
@@ -138,10 +177,10 @@ class condition_checker {
     }
 
   private:
-    void check(const page& where, const page_condition& condition) {
+    void check(const spec& where, const spec_condition& condition) {
         const value holds = in_.evaluate(where, condition.holds);
         if (!holds.is_whole() && !holds.is_none()) {
-            page_error(where.name, condition.line, {"expected yes or no, got ", in_.shown(holds)});
+            spec_error(where.name, condition.line, {"expected yes or no, got ", in_.shown(holds)});
         }
         if (condition.is_note && holds.on()) {
             notes_.push_back(filled_in(in_, where, condition.line, condition.text));
@@ -151,33 +190,34 @@ class condition_checker {
         }
     }
 
-    /// Throws for a `require` that does not hold. The error names the key as the config spells it, the element of the
-    /// layer where it is a list, and the given value; for a key that is absent, the default that breaks it.
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse_broken(const page& where, const page_condition& condition) {
+    /// Throws for a `require` that does not hold. The error shows the key as the config spells it and its value, or its
+    /// default if the key is absent. For a list it adds the index of the layer.
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse_broken(const spec& where, const spec_condition& condition) {
         const bool in_layer = in_.varies;
         const std::string_view key = spelled(condition.key);
         std::string field = in_.config().field(key);
-        std::string what = filled_in(in_, where, condition.line, condition.text);
+        std::string problem = filled_in(in_, where, condition.line, condition.text);
         constexpr std::string_view unsupported = "is not supported";
-        if (what == unsupported || what.starts_with("is not supported;")) {
-            what.insert(unsupported.size(), text_of({" for model_type ", in_.of().type()}));
+        if (problem == unsupported || problem.starts_with("is not supported;")) {
+            problem.insert(unsupported.size(), text_of({" for model_type ", in_.model_spec().type()}));
         }
-        const config_node* given = in_.config().find(key);
-        if (given != nullptr && in_layer && given->type == config_node::kind::list &&
-            given->count == in_.number("layers")) {
-            given = &in_.config().tree().child(*given, static_cast<std::size_t>(in_.layer));
-            field = indexed(field, static_cast<std::size_t>(in_.layer));
+        const config_node* node = in_.config().find(key);
+        if (node != nullptr && in_layer && node->type == config_node::kind::list &&
+            node->count == in_.number("layers")) {
+            node = &in_.config().tree().child(*node, in_.layer);
+            field = indexed(field, in_.layer);
         }
-        if (given == nullptr && what.starts_with("is missing")) {
-            refuse(field, {what});
+        if (node == nullptr && problem.starts_with("is missing")) {
+            refuse(field, {problem});
         }
         refuse(field,
-               {what, given != nullptr ? ", got " : "", given != nullptr ? in_.config().shown(*given) : in_.got(key)});
+               {problem, node != nullptr ? ", got " : "", node != nullptr ? in_.config().shown(*node) : in_.got(key)});
     }
 
-    /// The spelling of a key in the config, where a page reads `.num_attention_heads // .n_head`.
+    /// Returns the spelling of a key that the config uses, if the spec reads alternatives: `.num_attention_heads //
+    /// .n_head`.
     [[nodiscard]] std::string_view spelled(std::string_view key) const {
-        for (const page* p = &in_.of(); p != nullptr && in_.config().find(key) == nullptr; p = p->base) {
+        for (const spec* p = &in_.model_spec(); p != nullptr && in_.config().find(key) == nullptr; p = p->base) {
             for (const expression& node : p->expressions) {
                 vector<std::string_view> names;
                 names_of(*p, node, names);
@@ -193,11 +233,11 @@ class condition_checker {
         }
         return key;
     }
-    static void names_of(const page& read, const expression& operand, vector<std::string_view>& names) {
-        if (operand.what == op::key) {
+    static void names_of(const spec& read, const expression& operand, vector<std::string_view>& names) {
+        if (operand.operation == op::key) {
             names.push_back(operand.text);
         }
-        for (std::size_t k = 0; operand.what == op::or_absent && k < operand.count; ++k) {
+        for (std::size_t k = 0; operand.operation == op::or_absent && k < operand.count; ++k) {
             names_of(read, read.expressions[read.operands[operand.first + k]], names);
         }
     }
@@ -206,4 +246,4 @@ class condition_checker {
     std::vector<std::string>& notes_;
 };
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/config/detail/inner_page.hpp>
+#include <floptally/config/detail/inner_spec.hpp>
 #include <floptally/config/detail/model_reader.hpp>
 #include <floptally/config/detail/tower_inputs.hpp>
 #include <floptally/descriptors/cost.hpp>
@@ -17,14 +17,14 @@
 #include <floptally/lists/vector.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// Reads the config of a model with models inside: its text as a model of its own, then each tower, or the other side
-/// of the text, and its projector.
+/// Reads the config of a model that contains other models. Reads the text model first. Then reads each tower or the
+/// text's encoder side, with its projector.
 class composite_reader {
   public:
-    composite_reader(library& pages, const page& read, const fields& config, const read_options& options)
-        : pages_(pages), scope_(read, config), options_(options) {
+    composite_reader(library& specs, const spec& read, const fields& config, const read_options& options)
+        : specs_(specs), scope_(read, config), options_(options) {
         empty_.nodes.push_back({});
         empty_.nodes.front().type = config_node::kind::object;
     }
@@ -34,20 +34,21 @@ class composite_reader {
     [[nodiscard]] model_config read() {
         model_config sum;
         scope_.check_keys();
-        if (const class_inside alone = class_of_inner(pages_, scope_.of(), scope_.config()); alone.model != nullptr) {
-            const config_inside found = find_inside(pages_, *alone.model, scope_.config());
+        if (const class_inside alone = class_of_inner(specs_, scope_.model_spec(), scope_.config());
+            alone.model != nullptr) {
+            const config_inside found = find_inside(specs_, *alone.model, scope_.config());
             const as_part itself{.suffix = alone.suffix, .is_side = true};
             const fields inside = fields_inside(*alone.model, found, scope_.config(), empty_);
-            return model_reader(pages_, *alone.read, inside, options_, &itself).read();
+            return model_reader(specs_, *alone.read, inside, options_, &itself).read();
         }
         const std::string_view suffix = find_class(scope_, sum.notes);
-        for (const inner_model* model : inner_of(scope_.of())) {
+        for (const inner_model* model : inner_of(scope_.model_spec())) {
             open(*model);
         }
         for (const owner<slot>& inner : slots_) {
-            inner->reader->check();  // what is wrong inside is named before what does not fit together
+            inner->reader->check();  // an error inside one model is reported before an error of their combination
         }
-        condition_checker(scope_, sum.notes).check(scope_.of());
+        condition_checker(scope_, sum.notes).check(scope_.model_spec());
         const outer_class outer = read_class(suffix, sum.notes);
         model_config language;
         std::vector<model_part> towers;
@@ -56,7 +57,7 @@ class composite_reader {
             if (inside.model->name != "text") {
                 continue;
             }
-            const bool two_sides = !outer.two_sided.empty() && !inside.reader->encoder_page().empty();
+            const bool two_sides = !outer.two_sided.empty() && !inside.reader->encoder_spec().empty();
             inside.part = {.suffix = two_sides ? outer.two_sided : outer.text,
                            .tied = scope_.on("tied"),
                            .pooled = outer.pooled,
@@ -74,10 +75,11 @@ class composite_reader {
                 is_first = false;
             }
         }
-        sum.model_type = scope_.of().type();
+        sum.model_type = scope_.model_spec().type();
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        // A gradient comes from the embedding and from the towers, which stand after it.
+        // Parts are listed in the order of execution: the text's embedding, the towers, the rest of the text. Gradients
+        // may start at the embedding or at a tower.
         for (const bool embedded : {true, false}) {
             for (model_part& part : language.parts) {
                 if ((part.role == part_role::input) == embedded) {
@@ -95,12 +97,14 @@ class composite_reader {
     }
 
   private:
-    /// A class of the whole model, and the class of its text.
+    /// The statements of the spec about one class of the whole model.
     struct outer_class {
-        std::string_view text{};       ///< class of the text; empty: it has no text
-        std::string_view two_sided{};  ///< where the text is an encoder and a decoder
-        bool pooled = false;           ///< it reads the pooled output of its parts
-        scope::found_block after{};    ///< follows `after`, or replaces the first projector: a classifier of images
+        std::string_view text{};       ///< class of the text model; empty: the class has no text model
+        std::string_view two_sided{};  ///< class of the text model if that is an encoder-decoder
+        bool pooled = false;           ///< true if the class reads the pooled output of its inner models
+        /// For an image classifier: the block of the class. It runs after the block `after`, or instead of the first
+        /// projector.
+        scope::found_block after{};
     };
     struct slot {
         const inner_model* model;
@@ -109,54 +113,57 @@ class composite_reader {
     };
 
     [[nodiscard]] outer_class read_class(std::string_view suffix, std::vector<std::string>& notes) {
-        outer_class made;
+        outer_class outer;
         const scope::found_block found = scope_.find_block(suffix);
         if (found.entry == nullptr) {
-            page_error(scope_.of().name, scope_.of().line, {"has no class ", suffix});
+            spec_error(scope_.model_spec().name, scope_.model_spec().line,
+                       {"has no class ", suffix, "; add a line `class ", suffix, ": text …`"});
         }
         for (const part_line& line : found.entry->lines) {
             if (line.part == "note") {
                 notes.push_back(filled_in(scope_, *found.where, line.line, line.rest));
             } else if (line.part != "text") {
-                made.after = found;
+                outer.after = found;
             } else {
                 lexer from(found.where->name, line.rest, line.line);
-                const std::string_view text = from.required_word("the class of the text");
-                made.text = text == "none" ? std::string_view{} : text;
-                made.pooled = from.take("pooled");
+                const std::string_view text = from.expect_name("the class of the text");
+                outer.text = text == "none" ? std::string_view{} : text;
+                outer.pooled = from.take("pooled");
                 if (from.take("or")) {
-                    made.two_sided = from.required_word("the class of an encoder-decoder");
+                    outer.two_sided = from.expect_name("the class of an encoder-decoder");
                 }
                 if (!from.at_end()) {
                     from.fail({"expected pooled, \"or CLASS\" or the end of the line before ", from.next()});
                 }
             }
         }
-        return made;
+        return outer;
     }
 
-    /// Finds the config of a model inside and the page that reads it.
-    void open(const inner_model& is) {
-        const config_inside found = find_inside(pages_, is, scope_.config());
-        if (is.optional && found.own == nullptr) {
+    /// Opens an inner model: finds its config and its spec.
+    void open(const inner_model& inner) {
+        const config_inside found = find_inside(specs_, inner, scope_.config());
+        if (inner.optional && found.own == nullptr) {
             return;
         }
-        const fields inside = fields_inside(is, found, scope_.config(), empty_);
-        slot& made = *slots_.push_back(owner(new slot{.model = &is}));
-        made.part.suffix = is.suffix;
-        made.reader = owner(new model_reader(pages_, pages_.find(found.type, &scope_.of(), is.line), inside,
-                                             is.name == "text" ? options_ : read_options{}, &made.part));
-        const bool is_tower = made.reader->names().find_block("stem").entry != nullptr;
-        if (is.name == "encoder" && (is_tower || !made.reader->encoder_page().empty())) {
+        const fields inside = fields_inside(inner, found, scope_.config(), empty_);
+        slot& opened = *slots_.push_back(owner(new slot{.model = &inner}));
+        opened.part.suffix = inner.suffix;
+        opened.reader = owner(new model_reader(specs_, specs_.find(found.type, &scope_.model_spec(), inner.line),
+                                               inside, inner.name == "text" ? options_ : read_options{}, &opened.part));
+        const bool is_tower = opened.reader->names().find_block("stem").entry != nullptr;
+        if (inner.name == "encoder" && (is_tower || !opened.reader->encoder_spec().empty())) {
             refuse(inside.field("model_type"),
-                   {"must be a model of one text, neither of images or sound nor an encoder-decoder, got \"",
+                   {"must be the type of a text model, not of images, of sound or of an encoder-decoder, got \"",
                     found.type, "\""});
         }
-        if (is.name != "encoder" && is.name != "text" && !is_tower) {
+        if (inner.name != "encoder" && inner.name != "text" && !is_tower) {
             refuse(inside.field("model_type"),
-                   {"must be the type of a tower, which reads images or sound, got \"", found.type, "\""});
+                   {"must be the type of a model of images or sound, got \"", found.type, "\""});
         }
-        scope_.inner.push_back({is.name, &made.reader->names()});
+        scope_.inner.push_back({inner.name, &opened.reader->names()});
+        // The labels of this model may stand in a class of the whole model.
+        opened.reader->names().inner.push_back({"whole", &scope_});
     }
 
     void add_tower(slot& model, const outer_class& outer, bool is_first, model_config& sum,
@@ -164,10 +171,10 @@ class composite_reader {
         const std::string own(model.model->name);
         model.part.layers_used = scope_.number_or(own + "_layers", ~std::uint64_t{0});
         model.part.pooled = outer.pooled;
-        const model_config made = model.reader->read();
+        const model_config tower = model.reader->read();
         const modality in = stands_in(model.reader->names());
         const std::string prefix = std::string(name_of(in)) + ".";
-        for (const model_part& part : made.parts) {
+        for (const model_part& part : tower.parts) {
             const bool pixels = in == modality::vision;
             const char* const name = part.name == "stem"     ? (pixels ? "patch_embedding" : "stem")
                                      : part.name == "merger" ? "merger"
@@ -185,28 +192,29 @@ class composite_reader {
         if (is_followed) {
             cost following = block_cost(scope_, "after");
             following += outer.after.entry != nullptr ? block_lines(outer.after) : cost{};
-            add(in_tower({}, following.in(in).renamed(
-                                 [&prefix](const component_name& row) { return component_name(prefix, row.view()); })),
+            add(in_tower({}, following.in(in).renamed([&prefix](const component_name& name) {
+                    return component_name(prefix, name.view());
+                })),
                 sum, parts);
         }
         add({.name = "image_attention",
              .role = part_role::anywhere,
              .cost = in_each_text_layer(own + "_in_text").in(in)},
             sum, parts);
-        sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
-        for (tower_input input : made.towers) {
+        sum.notes.insert(sum.notes.end(), tower.notes.begin(), tower.notes.end());
+        for (tower_input input : tower.towers) {
             placeholders(own, input);
             input.meets_text = !outer.text.empty();
             if (!outer.two_sided.empty() && has_two_sides()) {
-                input.per_frame = 0;  // what the tower makes stands before the encoder, among its keys
+                input.per_frame = 0;  // the tower's output goes to the encoder, so the text has no placeholder tokens
             }
             sum.towers.push_back(input);
         }
     }
-    /// Adds a model of texts as the other side of the text, which attends what it makes: its tokens are keys.
+    /// Adds a text model as the encoder side of the main text model, which attends to its output.
     void add_encoder(slot& model, model_config& sum, std::vector<model_part>& parts) {
-        const model_config made = model.reader->read();
-        for (model_part part : made.parts) {
+        const model_config encoder = model.reader->read();
+        for (model_part part : encoder.parts) {
             part.cost = part.cost.on_encoder();
             if (part.role == part_role::layer) {
                 part.name = "encoder";
@@ -216,18 +224,18 @@ class composite_reader {
         }
         add({.name = "encoder", .role = part_role::encoder, .cost = block_cost(scope_, "encoder_projector")}, sum,
             parts);
-        sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
+        sum.notes.insert(sum.notes.end(), encoder.notes.begin(), encoder.notes.end());
     }
     [[nodiscard]] bool has_two_sides() const {
         for (const owner<slot>& model : slots_) {
-            if (model->model->name == "text" && !model->reader->encoder_page().empty()) {
+            if (model->model->name == "text" && !model->reader->encoder_spec().empty()) {
                 return true;
             }
         }
         return false;
     }
-    /// The cost that each image adds to the text's own layers: a block once for each layer, in which `text.sees` is
-    /// that layer's mask.
+    /// Returns the cost that each image adds to every layer of the text model. The spec has a block for it. The block
+    /// reads the mask of the current text layer as `text.sees`.
     [[nodiscard]] cost in_each_text_layer(const std::string& name) {
         cost sum;
         for (const owner<slot>& inner : slots_) {
@@ -244,7 +252,7 @@ class composite_reader {
         }
         return sum;
     }
-    /// Sets the units of a tower's output that tokens of the text stand for, where the page names them.
+    /// Sets how many placeholder tokens in the text stand for a tower's output, if the spec says it.
     void placeholders(const std::string& own, tower_input& input) {
         if (scope_.has(own + "_units")) {
             input.units = scope_.mask_named(own + "_units");
@@ -254,7 +262,7 @@ class composite_reader {
         input.per_frame = scope_.number_or(own + "_per_frame", input.per_frame);
         input.per_token = scope_.number_or(own + "_per_token", input.per_token);
     }
-    /// The cost of the parts of a class, in place of a projector.
+    /// Returns the cost of all lines in the block of a class.
     [[nodiscard]] cost block_lines(const scope::found_block& found) {
         block parts{.name = found.entry->name, .is_class = found.entry->is_class, .line = found.entry->line};
         for (const part_line& line : found.entry->lines) {
@@ -263,37 +271,37 @@ class composite_reader {
             }
         }
         block_reader reader(scope_, {found.where, &parts}, mla_core::expanded);
-        const std::size_t made = reader.read();
-        return made == block_reader::nothing ? cost{} : reader.made(made);
+        const std::size_t variant = reader.read();
+        return variant == block_reader::nothing ? cost{} : reader.part(variant);
     }
 
-    /// Adds a part to the model; a cost without rows is no part.
+    /// Adds a part to the model. Skips a part whose cost has no entries.
     static void add(const model_part& part, model_config& sum, std::vector<model_part>& parts) {
-        if (!part.cost.rows().empty()) {
+        if (!part.cost.entries().empty()) {
             sum.cost += part.repeat * part.cost;
             parts.push_back(part);
         }
     }
-    /// A part of a tower on its own, made from one on the way to the text.
-    [[nodiscard]] static model_part in_tower(model_part part, const cost& what) {
-        part.cost = what;
+    /// Returns a part of the whole model as a part that belongs to a tower.
+    [[nodiscard]] static model_part in_tower(model_part part, const cost& cost_of_part) {
+        part.cost = cost_of_part;
         part.name = name_of(part.in());
         part.role = part_role::tower;
         return part;
     }
-    /// A cost whose rows have one name; a row that multiplies no matrix keeps its own name after the tower's:
-    /// "vision.norm".
+    /// Returns a cost whose entries are all named `prefix` and `name`. An elementwise entry keeps its own name after
+    /// the prefix: "vision.norm".
     [[nodiscard]] static cost named(const cost& part, const std::string& prefix, std::string_view name) {
         return part.renamed([&](const component_name& own) {
             return component_name(prefix, own.is_elementwise() ? own.view() : name);
         });
     }
 
-    library& pages_;
+    library& specs_;
     scope scope_;
     read_options options_;
     config_tree empty_;
     vector<owner<slot>> slots_;
 };
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

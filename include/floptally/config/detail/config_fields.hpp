@@ -12,28 +12,27 @@
 #include <string_view>
 #include <utility>
 
-#include <floptally/page_language/config_tree.hpp>
-#include <floptally/page_language/fields.hpp>
+#include <floptally/spec_language/config_tree.hpp>
+#include <floptally/spec_language/fields.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-using pages::config_node;
+using specs::config_node;
 
-/// Bounds against absurd values, far beyond every published model. Within them no product of a cost overflows unnoticed
-/// (products are checked as well).
+/// Bounds for sizes in a config, far above every published model. Within these bounds no product in a cost overflows
+/// unnoticed (products are also checked).
 inline constexpr std::uint64_t max_dimension = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t max_layers = 10'000;
 inline constexpr std::uint64_t max_vocabulary = std::uint64_t{1} << 28;
 
-/// The marker, in place of a default, of a key that must be given.
+/// Passed instead of a default: the key must be present.
 inline constexpr std::uint64_t required = ~std::uint64_t{0};
 
-/// The keys of one JSON object, read strictly: a wrong type, sign or size is an error that names the key.
+/// The keys of one JSON object. Throws an error that names the key if a value has a wrong type, sign or size.
 ///
-/// A field may have several names; the first that is present is read, as the implementation resolves its aliases. An
-/// empty name is skipped.
-class config_fields : public pages::fields {
+/// A field may have several names; the first name that is present is read. Empty names are skipped.
+class config_fields : public specs::fields {
   public:
     class names {
       public:
@@ -52,13 +51,14 @@ class config_fields : public pages::fields {
     using fields::fields;
 
     [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
-    /// The name under which the config gives a field; the first of its names where it is absent.
+    /// Returns the name by which the config spells a field, or the field's first name if it is absent.
     [[nodiscard]] std::string_view spelling(names known) const {
-        const auto given =
+        const auto found =
             std::find_if(known.begin(), known.end(), [&](std::string_view n) { return !n.empty() && contains(n); });
-        return given == known.end() ? *known.begin() : *given;
+        return found == known.end() ? *known.begin() : *found;
     }
-    /// An integer from `least` to `most`; where it is absent, `otherwise`, or an error if that is `required`.
+    /// Returns an integer from `least` to `most`. If the field is absent, returns `otherwise`; throws if `otherwise` is
+    /// `required`.
     [[nodiscard]] std::uint64_t integer(names known, std::uint64_t otherwise, std::uint64_t least,
                                         std::uint64_t most) const {
         const std::string_view name = spelling(known);
@@ -71,7 +71,7 @@ class config_fields : public pages::fields {
         return otherwise;
     }
 
-    /// A size that is a factor of products: at least 1.
+    /// Returns a size from 1 to 2^24.
     [[nodiscard]] std::uint64_t dimension(names known, std::uint64_t otherwise = required) const {
         return integer(known, otherwise, 1, max_dimension);
     }
@@ -101,7 +101,7 @@ class config_fields : public pages::fields {
         return value->text;
     }
 
-    /// The elements of an array, or null where it is absent or null.
+    /// Returns the node of a list, or null if the key is absent or its value is null.
     [[nodiscard]] const config_node* array(std::string_view name) const {
         const config_node* value = find(name);
         if (value == nullptr || value->type == config_node::kind::null) {
@@ -113,17 +113,17 @@ class config_fields : public pages::fields {
         return value;
     }
 
-    /// Throws on a key that is not known: a misspelt one would change the count silently.
+    /// Throws for an unknown key: a misspelt key would change the count silently.
     void allow_only(std::span<const std::string_view> known) const {
         for (std::size_t i = 0; i < object().count; ++i) {
             const std::string& key = tree().child(object(), i).key;
-            bool found = false;
+            bool is_known = false;
             std::string listed;
             for (const std::string_view name : known) {
-                found = found || name == key;
+                is_known = is_known || name == key;
                 append_item(listed, name);
             }
-            if (!found) {
+            if (!is_known) {
                 refuse(field(key), {"unknown key; known: ", listed});
             }
         }

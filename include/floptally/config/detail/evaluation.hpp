@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -13,33 +14,33 @@
 #include <floptally/config/detail/scope.hpp>
 #include <floptally/config/detail/value.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/nearest.hpp>
-#include <floptally/page_language/page.hpp>
+#include <floptally/spec_language/nearest.hpp>
+#include <floptally/spec_language/spec.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// The evaluation of one expression of a page.
+/// Evaluates the expressions of a spec.
 class evaluation {
   public:
-    evaluation(scope& in, const page& where) : in_(in), where_(where) {}
+    evaluation(scope& in, const spec& where) : in_(in), where_(where) {}
 
-    [[nodiscard]] value of(std::size_t index) {
+    [[nodiscard]] value evaluate(std::size_t index) {
         const expression& e = where_.expressions[index];
         if (in_.depth_ > 400) {
-            fail(e, {"an expression nested too deep, with the names that it asks for"});
+            fail(e, {"has an expression nested more than 400 deep, names that it uses included; use fewer names"});
         }
         in_.spend(1 + e.count);
         ++in_.depth_;
-        const value found = of(e, index);
-        in_.spend(found.size());  // of a list or a text: what is made of it looks at each element
+        const value result = evaluate(e, index);
+        in_.spend(result.size());  // counts evaluation steps for each element, since a caller may read all of them
         --in_.depth_;
-        return found;
+        return result;
     }
 
   private:
-    [[nodiscard]] value of(const expression& e, std::size_t index) {
-        switch (e.what) {
+    [[nodiscard]] value evaluate(const expression& e, std::size_t index) {
+        switch (e.operation) {
             case op::number:
                 return number_value(e.number);
             case op::real:
@@ -54,7 +55,7 @@ class evaluation {
                 return in_.list_of(operands(e));
             case op::key:
             case op::or_absent:
-                return given(e, index);
+                return first_present(e, index);
             case op::name:
                 return name(e);
             case op::member:
@@ -79,9 +80,10 @@ class evaluation {
             }
             case op::equal:
             case op::differs: {
-                const value a = in_.as_written(operand(e, 0));  // first: which key an error names may not vary
+                // The left operand is read before the right one, so that errors always name the same key.
+                const value a = in_.as_written(operand(e, 0));
                 const value b = in_.as_written(operand(e, 1));
-                return flag_value(same_value(a, b) == (e.what == op::equal));
+                return flag_value(same_value(a, b) == (e.operation == op::equal));
             }
             case op::less:
             case op::at_most:
@@ -98,7 +100,7 @@ class evaluation {
         }
     }
 
-    [[nodiscard]] value operand(const expression& e, std::size_t at) { return of(where_.operands[e.first + at]); }
+    [[nodiscard]] value operand(const expression& e, std::size_t at) { return evaluate(where_.operands[e.first + at]); }
     [[nodiscard]] vector<value> operands(const expression& e) {
         vector<value> all;
         for (std::size_t i = 0; i < e.count; ++i) {
@@ -106,18 +108,18 @@ class evaluation {
         }
         return all;
     }
-    /// The first key that stands alone as an operand and is null, for an error to name.
+    /// Returns the first argument that is a key whose value is null, for errors.
     [[nodiscard]] std::string_view key_of_null(const expression& e, const vector<value>& arguments) const {
         for (std::size_t i = 0; i < e.count; ++i) {
             const expression& node = where_.expressions[where_.operands[e.first + i]];
-            if (node.what == op::key && arguments[i].is_none()) {
+            if (node.operation == op::key && arguments[i].is_none()) {
                 return node.text;
             }
         }
         return {};
     }
-    [[noreturn, gnu::cold, gnu::noinline]] void fail(const expression& e, std::initializer_list<piece> what) const {
-        page_error(where_.name, e.line, what);
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(const expression& e, std::initializer_list<piece> problem) const {
+        spec_error(where_.name, e.line, problem);
     }
 
     [[nodiscard]] bool truth(const expression& e, std::size_t at) {
@@ -141,38 +143,39 @@ class evaluation {
         if (e.text == "causal" || e.text == "both") {
             return mask_value_of(e.text == "both" ? mask::bidirectional() : mask::causal());
         }
-        const auto names = names_in(&in_.of(), &page::definitions, &definition::name);
+        const auto names = names_in(&in_.model_spec(), &spec::definitions, &definition::name);
         fail(e, {"unknown name \"", e.text, "\"", nearest_hint(e.text, names)});
     }
     [[nodiscard]] value member(const expression& e) {
         const std::string_view wanted = where_.expressions[where_.operands[e.first]].text;
         for (const scope::inner_scope& model : in_.inner) {
             if (model.name == e.text) {
-                return model.of->find_definition(wanted).entry == nullptr ? value{} : model.of->named(wanted);
+                return model.names->find_definition(wanted).entry == nullptr ? value{} : model.names->named(wanted);
             }
         }
-        return {};  // an optional model that is not there
+        return {};  // an optional inner model that the config does not have
     }
 
-    /// The value of `.a // .b // value`: that of the first key that is given; else the value, else the default that a
-    /// page declares.
-    [[nodiscard]] value given(const expression& e, std::size_t index) {
+    /// Evaluates `.a // .b // value`. Returns the value of the first key that the config has. If it has none of the
+    /// keys, returns `value`, or without `value` the default of a key.
+    [[nodiscard]] value first_present(const expression& e, std::size_t index) {
         vector<std::string_view> keys;
         const std::size_t otherwise = chain(index, keys);
-        const page_key* declared = nullptr;
-        for (const page* p = &in_.of(); p != nullptr && declared == nullptr; p = p->base) {
+        const spec_key* declared = nullptr;
+        for (const spec* p = &in_.model_spec(); p != nullptr && declared == nullptr; p = p->base) {
             for (std::size_t k = 0; k < keys.size() && declared == nullptr; ++k) {
                 declared = p->find_key(keys[k]);
             }
         }
         if (declared == nullptr && otherwise == no_expression) {
-            const auto known = names_in(&in_.of(), &page::keys, &page_key::key);
-            fail(e, {"the page declares no key \"", keys.front(), "\"", nearest_hint(keys.front(), known)});
+            const auto known = names_in(&in_.model_spec(), &spec::keys, &spec_key::key);
+            fail(e, {"reads the undeclared key \"", keys.front(), "\"", nearest_hint(keys.front(), known),
+                     "; declare a new key by `with`"});
         }
         for (const std::string_view key : keys) {
-            in_.of().note_asked(key, false);
+            in_.model_spec().note_asked(key, false);
             bool unread = false;
-            const page_key* own = in_.find_key(key, &unread);
+            const spec_key* own = in_.find_key(key, &unread);
             const config_node* value = unread ? nullptr : in_.config().find(key);
             if (value == nullptr) {
                 continue;
@@ -183,34 +186,35 @@ class evaluation {
             return value_of(*value);
         }
         if (declared == nullptr) {
-            return of(otherwise);
+            return evaluate(otherwise);
         }
         if (declared->required) {
             in_.config().missing(*declared, keys.front());
         }
-        in_.of().note_asked(declared->key, true);
+        in_.model_spec().note_asked(declared->key, true);
         return in_.otherwise(declared->key);
     }
-    /// Collects the keys of a chain from the left, up to an operand that is not a key.
+    /// Collects the keys at the beginning of a chain `.a // .b // value`. Returns the index of the first operand that
+    /// is not a key.
     [[nodiscard]] std::size_t chain(std::size_t index, vector<std::string_view>& keys) const {
         const expression& e = where_.expressions[index];
-        if (e.what == op::key) {
+        if (e.operation == op::key) {
             keys.push_back(e.text);
             return no_expression;
         }
-        if (e.what != op::or_absent) {
+        if (e.operation != op::or_absent) {
             return index;
         }
         const std::size_t left = chain(where_.operands[e.first], keys);
         return left != no_expression ? left : chain(where_.operands[e.first + 1], keys);
     }
 
-    /// An element of a list, a letter of a text, or a number that stands for all. Where the index is `i`, a list of the
-    /// config must have one element for each layer.
+    /// Evaluates `list[i]`: an element of a list or a letter of a text. A number stands for a list that repeats it. If
+    /// the index is the layer index `i`, a list of the config must have one element for each layer.
     [[nodiscard]] value element(const expression& e) {
         const value list = operand(e, 0);
         const expression& index = where_.expressions[where_.operands[e.first + 1]];
-        const value at = of(where_.operands[e.first + 1]);
+        const value at = evaluate(where_.operands[e.first + 1]);
         if (list.is_none() || list.type == value::kind::number) {
             return list;
         }
@@ -218,15 +222,15 @@ class evaluation {
             fail(e, {"expected a list and a number, got ", in_.shown(list), "[", in_.shown(at), "]"});
         }
         const std::size_t size = list.size();
-        const std::string field = list.given != nullptr ? in_.config().field(list.given->key) : std::string();
-        if (index.what == op::name && index.text == "i" && list.given != nullptr && size != in_.number("layers")) {
-            refuse(field, {"must name the ", in_.number("layers"), " layers, got ", size});
+        const std::string field = list.node != nullptr ? in_.config().field(list.node->key) : std::string();
+        if (index.operation == op::name && index.text == "i" && list.node != nullptr && size != in_.number("layers")) {
+            refuse(field, {"must have one element for each of the ", in_.number("layers"), " layers, got ", size});
         }
         if (at.number < 0 || static_cast<std::uint64_t>(at.number) >= size) {
-            if (list.given == nullptr) {
-                fail(e, {"no element ", at.number, " of ", size});
+            if (list.node == nullptr) {
+                fail(e, {"has no element ", at.number, " in a list of ", size, "; indices start at 0"});
             }
-            refuse(field, {"must have an element ", at.number, ", got ", size});
+            refuse(field, {"must have an element ", at.number, " (counted from 0), got ", size, " elements"});
         }
         const auto which = static_cast<std::size_t>(at.number);
         if (list.type == value::kind::text) {
@@ -235,26 +239,36 @@ class evaluation {
         return in_.item_of(list, which);
     }
 
-    // ---- signs ----
+    // ---- operators ----
 
-    [[nodiscard]] value counted(const expression& e, std::size_t at) {
+    [[nodiscard]] value number_operand(const expression& e, std::size_t at) {
         const value item = operand(e, at);
         if (!item.is_whole() && item.type != value::kind::real) {
-            const expression& what = where_.expressions[where_.operands[e.first + at]];
-            if (what.what == op::key && !item.is_none()) {
-                refuse(in_.config().field(what.text), {"must be a number, got ", in_.shown(item)});
+            const expression& node = where_.expressions[where_.operands[e.first + at]];
+            if (node.operation == op::key && !item.is_none()) {
+                refuse(in_.config().field(node.text), {"must be a number, got ", in_.shown(item)});
             }
             fail(e, {"expected a number, got ", in_.shown(item)});
+        }
+        if (item.type == value::kind::real && !std::isfinite(item.real)) {
+            const expression& node = where_.expressions[where_.operands[e.first + at]];
+            if (node.operation == op::key) {
+                refuse(in_.config().field(node.text), {"must be a finite number, got ", in_.shown(item)});
+            }
+            fail(e, {"expected a finite number, got ", in_.shown(item)});
         }
         return item;
     }
     [[nodiscard]] bool compared(const expression& e) {
-        const value a = counted(e, 0);
-        const value b = counted(e, 1);
+        const value a = number_operand(e, 0);
+        const value b = number_operand(e, 1);
         const bool reals = a.type == value::kind::real || b.type == value::kind::real;
         const bool less = reals ? a.as_real() < b.as_real() : a.number < b.number;
         const bool more = reals ? a.as_real() > b.as_real() : a.number > b.number;
-        return e.what == op::less ? less : e.what == op::more ? more : e.what == op::at_most ? !more : !less;
+        return e.operation == op::less      ? less
+               : e.operation == op::more    ? more
+               : e.operation == op::at_most ? !more
+                                            : !less;
     }
     [[nodiscard]] bool has(const expression& e) {
         const value list = operand(e, 0);
@@ -275,26 +289,65 @@ class evaluation {
     [[nodiscard]] bool has_part(const expression& e) {
         const value text = operand(e, 0);
         const value part = operand(e, 1);
-        return e.what == op::begins ? text.text.starts_with(part.text) : text.text.ends_with(part.text);
+        return e.operation == op::begins ? text.text.starts_with(part.text) : text.text.ends_with(part.text);
     }
 
     [[nodiscard]] value arithmetic(const expression& e) {
-        if (e.what == op::negate) {
-            const value a = counted(e, 0);
+        if (e.operation == op::negate) {
+            const value a = number_operand(e, 0);
             return a.type == value::kind::real ? real_value(-a.real) : number_value(-a.number);
         }
-        const value a = counted(e, 0);
-        const value b = counted(e, 1);
+        const value a = number_operand(e, 0);
+        const value b = number_operand(e, 1);
         std::string problem;
-        const value made = computed(e.what, a, b, problem);
+        const value result = computed(e.operation, a, b, problem);
         if (!problem.empty()) {
             fail(e, {problem});
         }
-        return made;
+        return result;
     }
 
     scope& in_;
-    const page& where_;
+    const spec& where_;
 };
 
-}  // namespace floptally::detail::pages
+// Values of the names that a spec defines. Each name is evaluated at its first use. A value that reads the layer index
+// `i` is evaluated once for each layer.
+
+inline value scope::evaluate(const spec& where, std::size_t index) { return evaluation(*this, where).evaluate(index); }
+
+inline value scope::named(std::string_view name) {
+    spend(memory_.size() / 16);  // counts evaluation steps for the linear search below
+    memory* known = nullptr;
+    for (const owner<memory>& remembered : memory_) {
+        if (remembered->name == name) {
+            known = remembered.get();
+        }
+    }
+    if (known != nullptr && known->known && (!known->varies || known->layer == layer)) {
+        varies = varies || known->varies;
+        return known->worth;
+    }
+    const found_definition found = find_definition(name);
+    if (found.entry == nullptr) {
+        spec_error(spec_.name, spec_.line, {"does not define \"", name, "\"; add a line `", name, " = …`"});
+    }
+    if (known == nullptr) {
+        known = memory_.push_back(owner(new memory{.name = found.entry->name, .worth = {}})).get();
+    }
+    if (known->active) {
+        spec_error(found.where->name, found.entry->line, {"\"", name, "\" is defined by itself; remove the cycle"});
+    }
+    const bool outer = varies;
+    varies = false;
+    known->active = true;
+    known->worth = evaluate(*found.where, found.entry->value);
+    known->active = false;
+    known->known = true;
+    known->varies = varies;
+    known->layer = layer;
+    varies = varies || outer;
+    return known->worth;
+}
+
+}  // namespace floptally::detail::specs

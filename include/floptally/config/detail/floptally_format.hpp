@@ -20,59 +20,62 @@
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/descriptors/part_list.hpp>
 #include <floptally/descriptors/transformer.hpp>
-#include <floptally/page_language/page.hpp>
-#include <floptally/page_language/page_library.hpp>
+#include <floptally/spec_language/spec.hpp>
+#include <floptally/spec_language/spec_library.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The pages that the parts of floptally's own format are based on. `mask` is a word, an object with one key, or the
-/// text of a rule; a part without that key is causal.
-inline constexpr char own_pages[] = R"page(
-page floptally
+/// The base specs of the parts in floptally's own config format. `mask` is a name, an object with one key, or the text
+/// of a statistic. A part without `mask` is causal.
+inline constexpr char own_specs[] = R"spec(
+spec floptally
 with hidden_size number
 h = .hidden_size
 
-page floptally.part
+spec floptally.part
 with type text
 h = model.h
 sees = written_mask()
 
-page floptally.heads : floptally.part
+spec floptally.heads : floptally.part
 kv            = .num_kv_heads ?? .num_heads
 width_of_head = .head_dim ?? h / .num_heads
 require .num_heads % kv == 0: .num_kv_heads must divide num_heads ({.num_heads})
 require given(.head_dim) or h % .num_heads == 0: .head_dim is missing, and num_heads ({.num_heads}) does not divide hidden_size ({h})
 
-page floptally.named : floptally.part
+spec floptally.named : floptally.part
 with component text
 named = .component
 require size(.component) > 0 and size(.component) < 40: .component must have 1 to 39 characters
-)page";
-static_assert(component_name::capacity == 39, "the page above says how long a component's name may be");
+)spec";
+static_assert(component_name::capacity == 39,
+              "update the 40 and 39 of spec floptally.named: they are the capacity of component_name");
 
-/// Those pages and a page for each part: its keys, as the table of parts declares them, and the line whose words they
-/// are. A word that the lines of a part define has the value of that definition.
-[[nodiscard]] inline std::string pages_of_parts() {
-    std::string text = own_pages;
-    for (const pages::part_kind& kind : pages::part_kinds) {
+/// Returns `own_specs` and a spec for each part of `part_kinds`. Such a spec declares the keys of the part and has one
+/// line that passes them as arguments. If the part's extra lines define an argument, the line passes that definition
+/// instead.
+[[nodiscard]] inline std::string specs_of_parts() {
+    std::string text = own_specs;
+    for (const specs::part_kind& kind : specs::part_kinds) {
         if (kind.own.empty()) {
             continue;
         }
         const bool has_base = kind.own.find(':') != std::string_view::npos;
-        append(text, {"\npage floptally.", kind.own, has_base ? "" : " : floptally.part", "\n"});
+        append(text, {"\nspec floptally.", kind.own, has_base ? "" : " : floptally.part", "\n"});
         const bool is_named = kind.own.ends_with("floptally.named");
         std::string line = is_named ? " named named" : "";
-        for (std::size_t k = 0; k < kind.words; ++k) {
-            const pages::part_word& word = kind.word(k);
-            const std::string_view key(word.key);
+        for (std::size_t k = 0; k < kind.count; ++k) {
+            const specs::part_argument& argument = kind.argument(k);
+            const std::string_view key(argument.key);
             if (!key.empty()) {
                 append(text, {"with ", key, "\n"});
             }
-            const bool is_defined = kind.lines.find(text_of({word.word, " = "})) != std::string_view::npos;
+            const bool is_defined = kind.lines.find(text_of({argument.name, " = "})) != std::string_view::npos;
             if (is_defined || !key.empty()) {
-                append(line, {line.empty() ? " " : ", ", word.word, word.is_inverse && !is_defined ? " not " : " ",
-                              is_defined ? "" : ".", is_defined ? word.word : key.substr(0, key.find(' '))});
+                append(line,
+                       {line.empty() ? " " : ", ", argument.name, argument.is_inverse && !is_defined ? " not " : " ",
+                        is_defined ? "" : ".", is_defined ? argument.name : key.substr(0, key.find(' '))});
             }
         }
         append(text, {kind.lines});
@@ -83,14 +86,14 @@ static_assert(component_name::capacity == 39, "the page above says how long a co
     return text;
 }
 
-/// The reader of floptally's own format (`"model_type": "floptally"`, docs/pages.md): any composition of the
-/// parts, for a model that no family describes. Every key is read or refused.
+/// Reads floptally's own config format (`"model_type": "floptally"`, docs/specs.md): any composition of parts, for
+/// models without a spec. Throws for unknown keys.
 class floptally_format {
   public:
     floptally_format(const config_fields& config, const read_options& options)
-        : text_(pages_of_parts()),
-          pages_(text_),
-          model_(pages_.find("floptally"), config),
+        : text_(specs_of_parts()),
+          specs_(text_),
+          model_(specs_.find("floptally"), config),
           config_(config),
           options_(options) {}
 
@@ -138,11 +141,11 @@ class floptally_format {
         }
     }
 
-    /// Adds the layers of the other side, each bidirectional.
+    /// Adds the layers of the encoder side. Throws unless all of them are bidirectional.
     void add_encoder() {
         part_list encoder;
         const cost side = groups_cost("encoder_layers", encoder);
-        for (const rule& attends : side.masks()) {
+        for (const statistic& attends : side.masks()) {
             if (!(attends == mask::bidirectional())) {
                 refuse(config_.field("encoder_layers"), {"every mask must be \"bidirectional\", got ", attends.name()});
             }
@@ -191,12 +194,12 @@ class floptally_format {
         return alone;
     }
 
-    /// The cost of a part, by its own page, `floptally.TYPE`, over the part's object.
+    /// Returns the cost of a part. The spec `floptally.TYPE` reads the JSON object of the part.
     [[nodiscard]] cost part_cost(const config_fields& part) {
         const std::string type = part.text("type", "");
-        const pages::page* read = nullptr;
+        const specs::spec* read = nullptr;
         std::string known;
-        for (const pages::owner<pages::page>& loaded : pages_.loaded()) {
+        for (const specs::owner<specs::spec>& loaded : specs_.loaded()) {
             const std::string_view name = loaded->name.substr(std::min(loaded->name.size(), prefix.size()));
             if (loaded->find_block("part") != nullptr) {
                 read = name == type ? loaded.get() : read;
@@ -207,20 +210,20 @@ class floptally_format {
             refuse(part.field("type"), {part.contains("type") ? text_of({"unknown part \"", type, "\""}) : "is missing",
                                         "; known: ", known});
         }
-        pages::scope names(pages_.find(read->name), part);
+        specs::scope names(specs_.find(read->name), part);
         names.inner.push_back({"model", &model_});
-        pages::refuse_undeclared(names);
+        specs::refuse_undeclared(names);
         names.check_keys();
         std::vector<std::string> notes;
-        pages::condition_checker(names, notes).check(*read);
-        return pages::block_cost(names, "part", options_.mla);
+        specs::condition_checker(names, notes).check(*read);
+        return specs::block_cost(names, "part", options_.mla);
     }
 
     static constexpr std::string_view prefix = "floptally.";
 
-    std::string text_;  ///< the text that the pages refer to
-    pages::library pages_;
-    pages::scope model_;  ///< `model.h`
+    std::string text_;  ///< text of all specs; the parsed specs point into it
+    specs::library specs_;
+    specs::scope model_;  ///< scope that the specs of parts read as `model.h`
     const config_fields& config_;
     read_options options_;
     cost sum_;

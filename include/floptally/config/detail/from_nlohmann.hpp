@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/config_tree.hpp>
+#include <floptally/spec_language/config_tree.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
 /// Copies one JSON value without its children.
 inline void fill(config_node& node, const nlohmann::json& from) {
@@ -48,14 +48,15 @@ inline void fill(config_node& node, const nlohmann::json& from) {
             node.type = config_node::kind::object;
             break;
         default:
-            break;  // null, and binary values, which no JSON has
+            break;  // a null stays null; a binary value, which a JSON text cannot have, becomes null
     }
 }
 
-/// The tree of a JSON value of any depth, made level by level, without recursion.
+/// Converts a JSON value of any depth to a tree, level by level. It does not recurse, so deep values cannot overflow
+/// the stack.
 [[nodiscard]] inline config_tree tree_of(const nlohmann::json& whole) {
     config_tree tree;
-    vector<const nlohmann::json*> values(1, &whole);  // of the nodes of the tree
+    vector<const nlohmann::json*> values(1, &whole);  // values[k] is the source of node k
     tree.nodes.push_back({});
     for (std::size_t at = 0; at < values.size(); ++at) {
         const nlohmann::json& from = *values[at];
@@ -78,4 +79,4 @@ inline void fill(config_node& node, const nlohmann::json& from) {
     return tree;
 }
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

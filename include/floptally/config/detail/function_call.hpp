@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -10,75 +11,79 @@
 #include <floptally/config/detail/scope.hpp>
 #include <floptally/config/detail/value.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/page.hpp>
+#include <floptally/spec_language/spec.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// A call of a function with its arguments.
+/// A call of a function of specs, with its arguments.
 struct function_call {
     scope& in;
-    const page& where;
+    const spec& where;
     unsigned line;
     std::string_view name;
-    const vector<value>& given;
-    std::string_view null_key{};  ///< an argument that is a key of the config whose value is null
+    const vector<value>& arguments;
+    std::string_view null_key{};  ///< key of the first argument that reads a key whose value is null
 
-    [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> what) const {
-        page_error(where.name, line, {name, ": ", text_of(what)});
+    [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> problem) const {
+        spec_error(where.name, line, {name, ": ", text_of(problem)});
     }
-    /// Refuses an argument: by its key where the config gave it, else by the page's line.
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse_given(std::size_t at, std::string_view what) const {
-        if (given[at].given != nullptr) {
-            refuse(in.config().field(given[at].given->key), {what, ", got ", in.shown(given[at])});
+    /// Throws an error about argument number `at`. The error's FIELD is the key of the config that the argument reads.
+    /// If it reads none, the FIELD is the line of the spec.
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse_argument(std::size_t at, std::string_view problem) const {
+        if (arguments[at].node != nullptr) {
+            refuse(in.config().field(arguments[at].node->key), {problem, ", got ", in.shown(arguments[at])});
         }
-        fail({what});
+        fail({problem});
     }
     void takes(std::size_t least, std::size_t most) const {
-        if (given.size() < least || given.size() > most) {
-            fail({"takes ", least, " to ", most, " arguments, got ", given.size()});
+        if (arguments.size() < least || arguments.size() > most) {
+            fail({"takes ", least, " to ", most, " arguments, got ", arguments.size()});
         }
     }
-    [[nodiscard]] bool has(std::size_t at) const { return at < given.size() && !given[at].is_none(); }
+    [[nodiscard]] bool has(std::size_t at) const { return at < arguments.size() && !arguments[at].is_none(); }
     [[nodiscard]] std::int64_t number(std::size_t at) const {
-        if (given[at].is_none() && !null_key.empty()) {
-            if (const page_key* known = in.find_key(null_key)) {
+        if (arguments[at].is_none() && !null_key.empty()) {
+            if (const spec_key* known = in.find_key(null_key)) {
                 in.config().no_number(*known, null_key);
             }
         }
-        if (!given[at].is_whole()) {
-            fail({"argument ", at + 1, " must be a number, got ", in.shown(given[at])});
+        if (!arguments[at].is_whole()) {
+            fail({"argument ", at + 1, " must be a number, got ", in.shown(arguments[at])});
         }
-        return given[at].number;
+        return arguments[at].number;
     }
     [[nodiscard]] std::int64_t number_or(std::size_t at, std::int64_t otherwise) const {
         return has(at) ? number(at) : otherwise;
     }
     [[nodiscard]] double real(std::size_t at) const {
-        if (given[at].type != value::kind::real) {
+        if (arguments[at].type != value::kind::real) {
             return static_cast<double>(number(at));
         }
-        return given[at].real;
+        if (!std::isfinite(arguments[at].real)) {
+            fail({"argument ", at + 1, " must be a finite number, got ", in.shown(arguments[at])});
+        }
+        return arguments[at].real;
     }
     [[nodiscard]] vector<value> items(std::size_t at) const {
-        if (given[at].type != value::kind::list) {
-            fail({"argument ", at + 1, " must be a list, got ", in.shown(given[at])});
+        if (arguments[at].type != value::kind::list) {
+            fail({"argument ", at + 1, " must be a list, got ", in.shown(arguments[at])});
         }
-        return in.items_of(given[at]);
+        return in.items_of(arguments[at]);
     }
-    /// The numbers of a list, or one number that stands for `size` of them.
+    /// Returns the numbers of a list. A single number is returned `size` times.
     [[nodiscard]] vector<std::int64_t> numbers(std::size_t at, std::size_t size = 1) const {
-        if (given[at].is_whole()) {
-            return vector<std::int64_t>(size, given[at].number);
+        if (arguments[at].is_whole()) {
+            return vector<std::int64_t>(size, arguments[at].number);
         }
         vector<std::int64_t> all;
         for (const value& item : items(at)) {
             if (!item.is_whole()) {
-                if (given[at].given != nullptr) {
-                    refuse(indexed(in.config().field(given[at].given->key), all.size()),
+                if (arguments[at].node != nullptr) {
+                    refuse(indexed(in.config().field(arguments[at].node->key), all.size()),
                            {"must be an integer, got ", in.shown(item)});
                 }
-                fail({"a list of numbers has ", in.shown(item)});
+                fail({"takes a list of numbers, got the element ", in.shown(item)});
             }
             all.push_back(item.number);
         }
@@ -86,10 +91,10 @@ struct function_call {
     }
     [[nodiscard]] value whole(double real) const {
         if (!(real > -1e15 && real < 1e15)) {
-            fail({"beyond 10^15"});
+            fail({"gives a number above 10^15; use smaller arguments"});
         }
         return number_value(static_cast<std::int64_t>(real));
     }
 };
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

@@ -8,42 +8,53 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/page_language/config_tree.hpp>
+#include <floptally/spec_language/config_tree.hpp>
 
 /// @file
-/// Names of keys, word by word: which say how large something is or of what kind, and which say something that changes
-/// no product.
+/// Words in the names of config keys. Some words mean a size or a kind of layer. Others mean a setting that changes no
+/// matrix product.
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// Words for how large something is, how many there are and of what kind, without an "s" at their end. A name that has
-/// one is noted, whatever its other words are.
+/// Words that mean a size, a number or a kind, without a final "s". An unread key with such a word gets a note, unless
+/// it ends in one of `last_words`.
 inline constexpr std::string_view structure_words[] = {
-    "activated", "active",       "adapter",     "always",     "attn",      "attention",  "between",   "bias",
-    "block",     "branch",       "bottleneck",  "channel",    "chunk",     "component",  "compress",  "compressed",
-    "context",   "conv",         "convolution", "count",      "cross",     "decoder",    "deepstack", "dense",
-    "depth",     "dilation",     "dim",         "dimension",  "divisor",   "downsample", "each",      "embed",
-    "embedding", "encoder",      "even",        "every",      "exclude",   "expand",     "expansion", "expert",
-    "factor",    "fc",           "feature",     "feed",       "ffn",       "first",      "forward",   "freq",
-    "frequency", "full",         "fused",       "gate",       "gated",     "global",     "grid",      "group",
-    "head",      "height",       "hidden",      "hybrid",     "include",   "index",      "inner",     "inter",
-    "interval",  "intermediate", "interleave",  "k",          "kernel",    "key",        "kind",      "kv",
-    "last",      "latent",       "layer",       "layout",     "level",     "linear",     "list",      "local",
-    "loop",      "lora",         "low",         "mamba",      "memory",    "merge",      "merger",    "mixer",
-    "mlp",       "modality",     "module",      "moe",        "more",      "mtp",        "multiple",  "n",
-    "nextn",     "num",          "number",      "odd",        "only",      "order",      "parallel",  "patch",
-    "pattern",   "per",          "period",      "periodic",   "pool",      "pooler",     "pooling",   "prefix",
-    "proj",      "projection",   "projector",   "q",          "qk",        "qkv",        "qformer",   "queries",
-    "query",     "rank",         "ratio",       "recurrence", "recurrent", "reduction",  "register",  "repeat",
-    "resampler", "resolution",   "router",      "routed",     "row",       "schedule",   "shape",     "share",
-    "shared",    "side",         "size",        "skip",       "sliding",   "span",       "sparse",    "sparsity",
-    "spatial",   "split",        "ssm",         "stack",      "stage",     "state",      "step",      "stream",
-    "stride",    "swa",          "switch",      "temporal",   "tie",       "tied",       "top",       "topk",
-    "tower",     "type",         "unit",        "up",         "upsample",  "value",      "variant",   "vision",
-    "visual",    "vocab",        "wide",        "width",      "window"};
+    "activated",  "active",     "adapter",      "always",      "attention",  "attn",
+    "between",    "bias",       "bin",          "block",       "bottleneck", "branch",
+    "ch",         "chan",       "channel",      "chunk",       "component",  "compress",
+    "compressed", "context",    "conv",         "convolution", "count",      "cross",
+    "cycle",      "d",          "decoder",      "deepstack",   "dense",      "depth",
+    "dff",        "dilation",   "dim",          "dimension",   "divisor",    "downsample",
+    "each",       "embed",      "embedding",    "encoder",     "even",       "every",
+    "exclude",    "expand",     "expansion",    "expert",      "factor",     "fc",
+    "feature",    "feed",       "feedforward",  "ff",          "ffn",        "first",
+    "forward",    "freq",       "frequency",    "full",        "fused",      "gate",
+    "gated",      "global",     "grid",         "group",       "head",       "height",
+    "hidden",     "hybrid",     "include",      "index",       "indexer",    "inner",
+    "inter",      "interleave", "intermediate", "interval",    "k",          "kernel",
+    "key",        "kind",       "kv",           "last",        "latent",     "layer",
+    "layout",     "level",      "linear",       "list",        "local",      "loop",
+    "lora",       "low",        "lowrank",      "mamba",       "mel",        "memory",
+    "merge",      "merger",     "mixer",        "mlp",         "modality",   "module",
+    "moe",        "more",       "mtp",          "mult",        "multiple",   "n",
+    "nextn",      "ngram",      "nhead",        "nlayer",      "num",        "number",
+    "odd",        "only",       "order",        "parallel",    "patch",      "pattern",
+    "per",        "period",     "periodic",     "pool",        "pooler",     "pooling",
+    "prefix",     "proj",       "projection",   "projector",   "q",          "qformer",
+    "qk",         "qkv",        "quantizer",    "queries",     "query",      "rank",
+    "ratio",      "recurrence", "recurrent",    "reduction",   "register",   "repeat",
+    "resampler",  "resolution", "routed",       "router",      "row",        "schedule",
+    "shape",      "share",      "shared",       "side",        "size",       "skip",
+    "sliding",    "span",       "sparse",       "sparsity",    "spatial",    "split",
+    "ssm",        "stack",      "stage",        "state",       "step",       "stream",
+    "stride",     "swa",        "switch",       "temporal",    "tie",        "tied",
+    "top",        "topk",       "tower",        "type",        "unit",       "up",
+    "upsample",   "upscale",    "value",        "variant",     "vision",     "visual",
+    "vocab",      "wide",       "width",        "window"};
 
-/// Words for what changes no product, without an "s" at their end: positions, tokens, seeds, how a model is trained and
-/// how it generates, what a file is of. A name that has one, and none for structure, is not noted.
+/// Words that mean a setting without effect on matrix products, without a final "s": positions, tokens, seeds,
+/// training, generation, file format. An unread key with such a word gets no note, unless it also has one of
+/// `structure_words`.
 inline constexpr std::string_view silent_words[] = {
     "aux",         "beam",     "bos",        "cache",     "drop",        "dropout", "dtype",        "eos",    "eps",
     "epsilon",     "flash",    "generation", "gradient",  "id",          "init",    "initializer",  "label",  "lang",
@@ -51,17 +62,17 @@ inline constexpr std::string_view silent_words[] = {
     "rotary",      "sampling", "scaling",    "seed",      "sep",         "softcap", "softmax",      "std",    "task",
     "temperature", "theta",    "token",      "tokenizer", "torch",       "version", "yarn"};
 
-/// Words at the end of a name that silence all before them: a rate of dropout, an epsilon and the spread of first
-/// weights multiply nothing, whatever layer they are of. "fn", "prob" and the like may follow.
+/// Last words of keys that never get a note: dropout rates, epsilons and initializer ranges change no product. One of
+/// `words_after_last` may follow.
 inline constexpr std::string_view last_words[] = {"drop",        "dropout", "pdrop", "layerdrop",  "eps",
                                                   "epsilon",     "std",     "theta", "dtype",      "softcap",
                                                   "softcapping", "jitter",  "loss",  "initializer"};
 inline constexpr std::string_view words_after_last[] = {"p", "prob", "rate", "coef", "coefficient", "weight", "range"};
 
-/// Words after "token" that make a name that of one token: "image_token_id", and not "num_tokens".
+/// Words after "token" in a key that names a single token: "image_token_id" does, "num_tokens" does not.
 inline constexpr std::string_view words_after_token[] = {"id", "index"};
 
-/// The words of a name between underscores, from the left.
+/// Iterates over the words of a key. Underscores separate the words.
 class key_words {
   public:
     explicit key_words(std::string_view key) : left_(key) {}
@@ -81,7 +92,7 @@ class key_words {
     std::string_view left_;
 };
 
-/// True where a list has a word, or the word without an "s" at its end.
+/// Returns true if a list contains a word, with or without the word's final "s".
 template <std::size_t N>
 [[nodiscard]] bool has_word(const std::string_view (&list)[N], std::string_view word) {
     const std::string_view singular = word.ends_with('s') ? word.substr(0, word.size() - 1) : word;
@@ -89,7 +100,7 @@ template <std::size_t N>
                        [&](std::string_view known) { return known == word || known == singular; });
 }
 
-/// True where the words of a key say that it changes no product.
+/// Returns true if the words of a key show that the key changes no matrix product.
 [[nodiscard]] inline bool is_silent(const config_node& node) {
     bool structure = false;
     bool silent = false;
@@ -106,18 +117,19 @@ template <std::size_t N>
         is_act =
             key.word == "act" || key.word == "activation" || ((key.word == "fn" || key.word == "function") && is_act);
     }
-    const bool says_function = node.type == config_node::kind::text;  // and not "gated_activation": true
+    const bool says_function = node.type == config_node::kind::text;  // a text such as "gelu" names a function
     return ends_silent || (is_act && says_function) || (silent && !structure);
 }
 
-/// Words of sizes that files leave out: positions of a table, the three colours of pixels, and layers of multi-token
-/// prediction, which are counted only where somebody asks.
+/// Words in keys for sizes that config files often omit: positions, the three colour channels, and layers of
+/// multi-token prediction (counted only on request).
 inline constexpr std::string_view usual_words[] = {"position", "pos", "channel", "token", "mtp", "nextn"};
-/// Words of sizes of which one is as good as none: every layer, one group, a step of one.
+/// Words in keys for which the value 1 means "no effect": every layer, one group, a step of one.
 inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  "frequency", "group",
                                                  "interval", "period", "ratio", "step",      "stride"};
 
-/// True where a name and its default say such a size, or nothing: zero of something.
+/// Returns true if a default of this size under this key needs no note: the size is 0, usually omitted, or a 1 without
+/// effect.
 [[nodiscard]] inline bool is_usual_size(std::string_view name, std::int64_t size) {
     bool usual = size == 0;
     for (key_words key(name); key.next();) {
@@ -125,7 +137,7 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
     }
     return usual;
 }
-/// True where a text under the name would say of what kind each layer is.
+/// Returns true if a text under this key would give the kinds of the layers.
 [[nodiscard]] inline bool names_layers(std::string_view name) {
     bool names = false;
     for (key_words key(name); key.next();) {
@@ -134,8 +146,8 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
     return names;
 }
 
-/// True where a node of a config says something: not null, no size of zero and nothing empty. A switch that is off may
-/// be on by default. What a library keeps for itself begins with "_".
+/// Returns true if a value may change a count: it is not null, 0 or empty. A flag that is false counts, since its
+/// default may be true. Keys that begin with "_" are private to the library that wrote the file.
 [[nodiscard]] inline bool may_matter(const config_node& node) {
     if (node.key.empty() || node.key.front() == '_') {
         return false;
@@ -145,6 +157,8 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
             return false;
         case config_node::kind::integer:
             return node.number != 0 || node.beyond;
+        case config_node::kind::real:
+            return node.real != 0;
         case config_node::kind::text:
             return !node.text.empty();
         case config_node::kind::list:
@@ -155,4 +169,138 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
     }
 }
 
-}  // namespace floptally::detail::pages
+// A key with a word of training, of quantisation or of serving is no size of a model: "train_batch_size", "save_freq",
+// "q_group_size", "cache_size".
+
+/// Beginnings of such words: "training", "quantized".
+inline constexpr std::string_view outside_stems[] = {"calibrat", "checkpoint", "finetun", "optim",
+                                                     "pretrain", "quant",      "train",   "valid"};
+/// Words of training, without a final "s".
+inline constexpr std::string_view training_words[] = {
+    "accumulation", "adam",  "batch",   "data",       "dataloader", "dataset",  "ddp",      "deepspeed",
+    "entropy",      "epoch", "eval",    "evaluation", "fsdp",       "grad",     "gradient", "iteration",
+    "learning",     "log",   "logging", "loss",       "lr",         "momentum", "peft",     "print",
+    "sample",       "save",  "sft",     "smoothing",  "sync",       "test",     "unsloth",  "warmup"};
+/// Words of quantisation, of generation, of serving and of devices, without a final "s".
+inline constexpr std::string_view serving_words[] = {
+    "assistant",  "awq",     "beam",      "bit",       "cache",  "convert", "core",    "device",  "dp",       "ep",
+    "generation", "gptq",    "gpu",       "groupsize", "load",   "lookup",  "node",    "penalty", "pipeline", "pp",
+    "prefill",    "process", "scheduler", "tensor",    "thread", "tp",      "virtual", "vllm",    "worker",   "world"};
+/// Names, or ends of names, of training and of quantisation whose single words also name sizes.
+inline constexpr std::string_view outside_ends[] = {"group_size",      "parallel_size",      "max_steps",
+                                                    "total_steps",     "global_step",        "zero_stage",
+                                                    "sparsity_config", "compression_config", "pos_embedding",
+                                                    "pos_embeddings",  "position_embedding", "position_embeddings"};
+/// Keys of generation and of adapters. ("top_k" next to experts is a size, but then the number of experts is unread
+/// too.)
+inline constexpr std::string_view outside_names[] = {"alpha_pattern",
+                                                     "init_lora_weights",
+                                                     "layer_replication",
+                                                     "layers_pattern",
+                                                     "layers_to_transform",
+                                                     "local_rank",
+                                                     "low_memory",
+                                                     "rank_pattern",
+                                                     "sequence_bias",
+                                                     "top_h",
+                                                     "top_k",
+                                                     "top_p"};
+/// First or last words of a key of an adapter: "lora_rank". ("q_lora_rank" is the size of a layer.)
+inline constexpr std::string_view adapter_words[] = {"lora", "qlora", "dora", "xlora"};
+
+/// Words of a part of a layer. A flag with such a word adds or removes that part: "use_output_gate".
+inline constexpr std::string_view part_words[] = {
+    "adapter",    "bottleneck", "compress", "compressed", "conv",      "convolution", "cross",
+    "deepstack",  "encoder",    "expert",   "ffn",        "gate",      "gated",       "hybrid",
+    "interleave", "latent",     "loop",     "lora",       "low",       "mamba",       "merger",
+    "mixer",      "mlp",        "moe",      "mtp",        "nextn",     "pooler",      "proj",
+    "projection", "projector",  "rank",     "recurrence", "recurrent", "resampler",   "router",
+    "shared",     "sliding",    "sparse",   "ssm",        "swa",       "tower",       "window"};
+/// Last words of a fraction that is a size: "mlp_ratio", "ffn_dim_multiplier". Other fractions scale values.
+inline constexpr std::string_view ratio_words[] = {"depth", "dim",      "expand",     "expansion", "factor", "multiple",
+                                                   "ratio", "sparsity", "multiplier", "size",      "width"};
+/// Last words of a list of texts with the kinds of layers: "block_types".
+inline constexpr std::string_view kind_words[] = {"kind", "layout", "order", "pattern", "schedule", "type"};
+
+/// Kinds of layers that a class of one kind has anyway: "layer_types": ["full_attention", ...].
+inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention", "dense"};
+
+/// Returns true if the words of a key say that it belongs to training, quantisation or serving.
+[[nodiscard]] inline bool is_outside(std::string_view name) {
+    const auto ends = [name](std::string_view end) {
+        return name.ends_with(end) && (name.size() == end.size() || name[name.size() - end.size() - 1] == '_');
+    };
+    bool outside = std::any_of(std::begin(outside_ends), std::end(outside_ends), ends) ||
+                   std::find(std::begin(outside_names), std::end(outside_names), name) != std::end(outside_names);
+    std::string_view first;
+    std::string_view last;
+    for (key_words key(name); key.next();) {
+        const auto begins = [&key](std::string_view stem) {  // but a quantizer is a layer of the model
+            return key.word.starts_with(stem) && !key.word.starts_with("quantizer");
+        };
+        outside = outside || has_word(training_words, key.word) || has_word(serving_words, key.word) ||
+                  std::any_of(std::begin(outside_stems), std::end(outside_stems), begins);
+        first = first.empty() ? key.word : first;
+        last = key.word;
+    }
+    return outside || has_word(adapter_words, first) || has_word(adapter_words, last);
+}
+
+/// Returns true if the words and the value of a key name a size or a part of the model, which reading the key would
+/// change: "moe_latent_dim": 64, "use_output_gate": true, "block_pattern": "MMA". An object names a size if a key in it
+/// does. False for a value that leaves the model as it is: null, false, 0, -1 (off), a 1 that means "no effect", and
+/// what is empty.
+[[nodiscard]] inline bool names_size(const config_tree& tree, const config_node& node,  // NOLINT(misc-no-recursion)
+                                     std::string_view name, unsigned depth = 0, bool in_list = false) {
+    constexpr unsigned deepest = 20;
+    if (!may_matter(node) || is_outside(name) || depth > deepest) {
+        return false;
+    }
+    if (node.type == config_node::kind::object) {
+        for (std::size_t i = 0; i < node.count; ++i) {
+            const config_node& child = tree.child(node, i);
+            if (!is_silent(child) && names_size(tree, child, child.key, depth + 1)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    bool structure = false;
+    bool part = false;
+    bool unit = false;  // true for a word such as "every" or "factor", where the value 1 has no effect
+    std::string_view last;
+    for (key_words key(name); key.next();) {
+        structure = structure || has_word(structure_words, key.word);
+        part = part || has_word(part_words, key.word);
+        unit = unit || has_word(one_words, key.word);
+        last = key.word;
+    }
+    switch (node.type) {
+        case config_node::kind::flag:
+            return part && node.number != 0;
+        case config_node::kind::integer:
+            return structure && (node.beyond || node.number > (unit ? 1 : 0));
+        case config_node::kind::real:
+            return structure && has_word(ratio_words, last) && node.real > 0 && !(unit && node.real == 1);
+        case config_node::kind::text: {
+            const bool has_number = node.text.find_first_of("0123456789") != std::string::npos &&
+                                    node.text.find_first_not_of("0123456789,.:x*- ") == std::string::npos;
+            const bool is_plain =
+                std::find(std::begin(plain_kinds), std::end(plain_kinds), node.text) != std::end(plain_kinds);
+            return structure &&
+                   (last == "pattern" || has_number || (in_list && !is_plain && has_word(kind_words, last)));
+        }
+        default:
+            for (std::size_t i = 0; i < node.count; ++i) {
+                const config_node& child = tree.child(node, i);
+                config_node named = child;
+                named.key = node.key;
+                if (names_size(tree, named, name, depth + 1, true)) {
+                    return true;
+                }
+            }
+            return false;
+    }
+}
+
+}  // namespace floptally::detail::specs

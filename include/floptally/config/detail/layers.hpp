@@ -16,12 +16,12 @@
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/descriptors/part_list.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/page.hpp>
+#include <floptally/spec_language/spec.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// The reader of one block of a page as a part of each layer. Equal parts of many layers are made once.
+/// Reads one block of a spec for each layer. If several layers have equal parts, the part is built once.
 class block_reader {
   public:
     block_reader(scope& in, const scope::found_block& from, mla_core latent_core)
@@ -31,11 +31,11 @@ class block_reader {
 
     struct variant {
         vector<value> key{};
-        cost made{};
+        cost part{};
     };
-    [[nodiscard]] const cost& made(std::size_t which) const { return variants_[which].made; }
+    [[nodiscard]] const cost& part(std::size_t index) const { return variants_[index].part; }
 
-    /// The number of the part of the layer that `in` stands at; `nothing` where no line of the block is for it.
+    /// Returns the index of the part for layer `in.layer`, or `nothing` where the block has no line for the layer.
     [[nodiscard]] std::size_t read() {
         if (is_known_) {
             return last_;
@@ -54,8 +54,8 @@ class block_reader {
     }
 
   private:
-    /// Evaluates a line: `key` receives all values that the part depends on, its arguments and its place. Returns false
-    /// where the line is not for this layer. `key` all values that a part can see: its arguments and its place.
+    /// Evaluates a line for the current layer. Appends to `key` all values that determine the line's cost. Returns
+    /// false if the line's condition does not hold.
     bool evaluate(const part_line& line, vector<value>& key) {
         const bool is_there = line.condition == no_expression || holds(line);
         key.push_back(flag_value(is_there));
@@ -72,7 +72,7 @@ class block_reader {
     [[nodiscard]] bool holds(const part_line& line) {
         const value item = in_.evaluate(*from_.where, line.condition);
         if (!item.is_whole() && !item.is_none()) {
-            page_error(from_.where->name, line.line, {"expected yes or no after \"if\", got ", in_.shown(item)});
+            spec_error(from_.where->name, line.line, {"expected yes or no after \"if\", got ", in_.shown(item)});
         }
         return item.on();
     }
@@ -93,16 +93,16 @@ class block_reader {
 
     [[nodiscard]] cost make(const vector<value>& key) {
         cost sum;
-        value_names made;
+        value_names produced;
         std::size_t at = 0;
         for (const part_line& line : from_.entry->lines) {
             if (!key[at++].on()) {
                 continue;
             }
             const value* const first = key.begin() + at;
-            const vector<value> given(first, first + line.arguments.size());
+            const vector<value> arguments(first, first + line.arguments.size());
             at += line.arguments.size() + 2;
-            sum += made_by({in_, *from_.where, line, given, made, latent_core_});
+            sum += cost_of_line({in_, *from_.where, line, arguments, produced, latent_core_});
         }
         return sum;
     }
@@ -115,18 +115,18 @@ class block_reader {
     bool is_known_ = false;
 };
 
-/// The cost of a block that stands once in a model.
+/// Returns the cost of a block that runs once in a model, not in every layer.
 [[nodiscard]] inline cost block_cost(scope& in, std::string_view name, mla_core latent_core = mla_core::expanded) {
     const scope::found_block found = in.find_block(name);
     if (found.entry == nullptr) {
         return {};
     }
     block_reader reader(in, found, latent_core);
-    const std::size_t made = reader.read();
-    return made == block_reader::nothing ? cost{} : reader.made(made);
+    const std::size_t variant = reader.read();
+    return variant == block_reader::nothing ? cost{} : reader.part(variant);
 }
 
-/// The reader of the layers of a model: norms, then their blocks in the order in which they run, each one part.
+/// Reads the layers of a model: the norms, then the blocks in the order of execution, each as one part.
 class layer_reader {
   public:
     layer_reader(scope& in, mla_core latent_core) : in_(in) {
@@ -138,7 +138,7 @@ class layer_reader {
         }
     }
 
-    /// Reads all layers; those from `used` on run, and their result reaches no loss.
+    /// Reads all layers. The results of layers `used` and later reach no loss.
     void read(std::uint64_t used, cost& sum, part_list& parts) {
         const std::uint64_t layers = in_.number("layers");
         if (layers == 0 || layers > 10'000) {
@@ -146,7 +146,7 @@ class layer_reader {
         }
         run now;
         std::uint64_t norms = 0;
-        vector<first_use> forward;  // the sum has its components in this order
+        vector<first_use> forward;  // sets the order of the components in `sum`
         for (in_.layer = 0; layers > in_.layer; ++in_.layer) {
             run next{
                 .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
@@ -169,48 +169,49 @@ class layer_reader {
         put(now, parts);
         last_ = now;
         for (const first_use& use : forward) {
-            const tally_of_layers& times = use.block->counts[use.variant];
-            add_times(sum, times.used, use.block->reader.made(use.variant));
+            const layer_counts& times = use.block->counts[use.variant];
+            add_times(sum, times.used, use.block->reader.part(use.variant));
             if (times.detached != 0) {
-                add_times(sum, times.detached, use.block->reader.made(use.variant).detached());
+                add_times(sum, times.detached, use.block->reader.part(use.variant).detached());
             }
         }
         sum.add_parameters("norm", term::norm, norms);
     }
 
-    /// The parts of the last layer, for predictions of more tokens.
+    /// Returns the parts of the last layer, for multi-token prediction.
     [[nodiscard]] std::vector<cost> last_parts() const {
         std::vector<cost> all;
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             if (last_.variants[b] != block_reader::nothing) {
-                all.push_back(blocks_[b].reader.made(last_.variants[b]));
+                all.push_back(blocks_[b].reader.part(last_.variants[b]));
             }
         }
         return all;
     }
 
-    /// The parts of a layer after all others, which is a kind of its own.
+    /// Returns the parts of an additional layer with index `layers`, one after the last. Its kind may differ from the
+    /// other layers.
     [[nodiscard]] std::vector<cost> parts_after_all() {
         std::vector<cost> all;
         in_.layer = in_.number("layers");
         for (entry& block : blocks_) {
             if (const std::size_t variant = block.reader.read(); variant != block_reader::nothing) {
-                all.push_back(block.reader.made(variant));
+                all.push_back(block.reader.part(variant));
             }
         }
         return all;
     }
 
   private:
-    struct tally_of_layers {
+    struct layer_counts {
         std::uint64_t used = 0;
         std::uint64_t detached = 0;
     };
     struct entry {
         block_reader reader;
-        vector<tally_of_layers> counts;
+        vector<layer_counts> counts;
 
-        /// Counts a layer; returns true where it is the first that has this part.
+        /// Counts a layer that has part number `variant`. Returns true if no earlier layer has this part.
         bool count(std::size_t variant, bool detached) {
             if (variant == block_reader::nothing) {
                 return false;
@@ -250,8 +251,8 @@ class layer_reader {
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             if (layers.variants[b] != block_reader::nothing) {
                 beside = b == feed_ && in_.on("beside") ? all.size() : beside;
-                const cost& made = blocks_[b].reader.made(layers.variants[b]);
-                all.push_back(layers.detached ? made.detached() : made);
+                const cost& part = blocks_[b].reader.part(layers.variants[b]);
+                all.push_back(layers.detached ? part.detached() : part);
             }
         }
         parts.add_layers(layers.first, layers.repeat, std::move(all), beside);
@@ -263,8 +264,8 @@ class layer_reader {
     run last_;
 };
 
-/// The parts of a layer of multi-token prediction: those of the model's last layer; or, where a page describes in `mtp`
-/// how its input is made, that block, the layer after the model's own, and the parts after the layers.
+/// Returns the parts of one layer of multi-token prediction. If the spec has a block `mtp` for the input: that block,
+/// one more layer, and the block `after`. Else: the parts of the model's last layer.
 [[nodiscard]] inline std::vector<cost> mtp_parts(scope& in, layer_reader& layers, mla_core latent_core) {
     if (in.find_block("mtp").entry == nullptr) {
         return layers.last_parts();
@@ -277,4 +278,4 @@ class layer_reader {
     return parts;
 }
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

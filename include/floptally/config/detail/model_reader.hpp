@@ -10,35 +10,112 @@
 
 #include <floptally/config/detail/class_sizes.hpp>
 #include <floptally/config/detail/classes.hpp>
-#include <floptally/config/detail/heads.hpp>
-#include <floptally/config/detail/inner_page.hpp>
+#include <floptally/config/detail/entries.hpp>
+#include <floptally/config/detail/evaluation.hpp>
+#include <floptally/config/detail/inner_spec.hpp>
 #include <floptally/config/detail/layers.hpp>
-#include <floptally/config/detail/name_memory.hpp>
-#include <floptally/config/detail/rows.hpp>
+#include <floptally/config/detail/part_call.hpp>
+#include <floptally/config/detail/part_table.hpp>
 #include <floptally/config/detail/scope.hpp>
 #include <floptally/config/detail/tower_inputs.hpp>
+#include <floptally/config/detail/value.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/dealing.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/descriptors/part_list.hpp>
+#include <floptally/descriptors/sharding.hpp>
+#include <floptally/descriptors/term.hpp>
 #include <floptally/descriptors/transformer.hpp>
+#include <floptally/integer/checked.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/fields.hpp>
-#include <floptally/page_language/page.hpp>
-#include <floptally/page_language/page_library.hpp>
+#include <floptally/spec_language/fields.hpp>
+#include <floptally/spec_language/spec.hpp>
+#include <floptally/spec_language/spec_library.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/mask.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// The reader of the config of one model by its page: layers, then the head. A model with models inside has
-/// `composite_reader`.
+// Output heads of model classes: the matrices after the layers.
+
+/// Properties of the model that a head depends on.
+struct head_of_model {
+    std::uint64_t padded_vocab_size = 0;
+    bool is_tower = false;
+    bool tied = false;            ///< the head shares its matrix with the embedding
+    bool keeps_detached = false;  ///< the results of `detached` lines in the spec reach no loss
+};
+
+struct head_cost {
+    cost matrix;
+    cost elementwise;
+};
+
+/// Returns the cost of a line `head out N, …`.
+[[nodiscard]] inline head_cost head_of(const part_call& call, const head_of_model& model) {
+    const std::uint64_t width = call.required("out");
+    if (width == 0 && call.in.config().find("id2label") != nullptr) {
+        refuse(call.in.config().field("id2label"), {"must be an object with at least one label, got {}"});
+    }
+    if (width == 0) {
+        call.fail({"needs `out` of at least 1, got 0"});
+    }
+    const bool words = call.on("words");
+    const bool per_sequence = call.on("per_sequence");
+    const std::uint64_t option = model.padded_vocab_size;
+    const std::uint64_t padded = !words ? 0 : option != 0 ? option : call.number("padded");
+    if (padded != 0 && padded < width) {
+        refuse("padded_vocab_size", {"must be at least vocab_size (", width, "), got ", padded});
+    }
+    const bool detached = call.on("detached") && model.keeps_detached;
+    cost matrix;
+    matrix.add("lm_head", linear{.in_features = call.number("in", call.in.number("h")),
+                                 .out_features = width,
+                                 .padded_out_features = padded,
+                                 .rows = per_sequence ? accumulator::count : accumulator::tokens,
+                                 .kind = detached ? term::detached_head : term::lm_head,
+                                 .reads = floptally::value::stream,
+                                 .sharding = split_of(
+                                     call, words ? tensor_sharding::vocabulary() : tensor_sharding::replicated())});
+    if (model.is_tower && (call.in.has("units") || call.in.has("last_units"))) {
+        const bool own = call.in.has("last_units");
+        matrix = matrix.over(call.in.mask_named(own ? "last_units" : "units"),
+                             own || !call.in.has("attends") ? mask::bidirectional() : call.in.mask_named("attends"));
+    }
+    cost elementwise;
+    const std::uint64_t twice = call.on("untied_twice") && !model.tied ? 2 : 1;
+    const value* bias = call.find("bias");
+    const std::uint64_t biases = bias == nullptr || !bias->on() ? 0 : 1;
+    elementwise.add_parameters("bias", term::bias, biases * twice * checked(width, "bias"));
+    elementwise.add_parameters("norm", term::norm, checked(call.number("norm"), "norm") * width);
+    return {matrix, elementwise};
+}
+
+/// Returns the cost of a line, as if it were not `detached`: an outer model reads its result, so it reaches the loss.
+/// Returns `otherwise` if the line is not `detached`.
+[[nodiscard]] inline cost attached(const part_call& call, const cost& otherwise) {
+    if (!call.on("detached")) {
+        return otherwise;
+    }
+    vector<value> arguments = call.arguments;
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+        if (call.line.arguments[k].name == "detached") {
+            arguments[k] = flag_value(false);
+        }
+    }
+    value_names produced;
+    return cost_of_line({call.in, call.where, call.line, arguments, produced, call.latent_core});
+}
+
+/// Reads the config of one model by its spec: the layers, then the head. `composite_reader` reads models that contain
+/// other models.
 class model_reader {
   public:
-    model_reader(library& pages, const page& read, const fields& config, const read_options& options,
+    model_reader(library& specs, const spec& read, const fields& config, const read_options& options,
                  const as_part* part = nullptr)
-        : pages_(pages),
+        : specs_(specs),
           scope_(read, config),
           options_(options),
           part_(part),
@@ -49,27 +126,27 @@ class model_reader {
 
     [[nodiscard]] scope& names() { return scope_; }
 
-    /// Throws where a key is wrong or a condition does not hold, as `read` does first.
+    /// Throws if a key has a wrong value or a `require` does not hold. `read` begins with the same checks.
     void check() {
         scope_.check_keys();
-        std::vector<std::string> said;
-        condition_checker(scope_, said).check(scope_.of());
+        std::vector<std::string> ignored_notes;
+        condition_checker(scope_, ignored_notes).check(scope_.model_spec());
     }
 
     [[nodiscard]] model_config read() {
         scope_.check_keys();
         open_encoder();
-        condition_checker(scope_, notes_).check(scope_.of());
+        condition_checker(scope_, notes_).check(scope_.model_spec());
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
-            refuse(scope_.config().field("model_type"), {"\"", scope_.of().type(), "\" has no class with the head \"",
-                                                         suffix, "\", which this model needs"});
+            refuse(scope_.config().field("model_type"), {"must be a type that has a class with the head \"", suffix,
+                                                         "\", got \"", scope_.model_spec().type(), "\""});
         }
         if (!head.entry->lines.empty() && head.entry->lines.front().part == "as") {
             const std::string_view other = trimmed(head.entry->lines.front().rest);
             const as_part same = as_side(part_, suffix, *head.where, head.entry->line);
-            return model_reader(pages_, pages_.find(other, head.where, head.entry->line), scope_.config(), options_,
+            return model_reader(specs_, specs_.find(other, head.where, head.entry->line), scope_.config(), options_,
                                 &same)
                 .read();
         }
@@ -81,7 +158,7 @@ class model_reader {
         add_head(head);
         if (is_tower_) {
             if (options_.mtp_layers != 0) {
-                refuse("mtp", {"needs a class with an lm_head; architectures names one without"});
+                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none"});
             }
             note_sizes();
             return finished_tower();
@@ -89,10 +166,10 @@ class model_reader {
         add_embedding();
         add_mtp();
         note_sizes();
-        return {std::string(scope_.of().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
+        return {std::string(scope_.model_spec().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 
-    [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()).page; }
+    [[nodiscard]] std::string_view encoder_spec() const { return encoder_of(scope_.model_spec()).spec; }
 
   private:
     void note_sizes() {
@@ -100,27 +177,27 @@ class model_reader {
         note_class_sizes(scope_, part_ == nullptr ? nullptr : part_->outer, encoder, notes_);
     }
 
-    /// Opens the other side, whose names this page may read: `encoder.h`.
+    /// Opens the encoder side. The decoder's spec may read the names of the encoder's spec: `encoder.h`.
     void open_encoder() {
-        const other_side side = encoder_of(scope_.of());
-        if (side.page.empty()) {
+        const other_side side = encoder_of(scope_.model_spec());
+        if (side.spec.empty()) {
             return;
         }
         const fields& all = scope_.config();
-        const bool given = !side.key.empty() && all.has_value(side.key);
+        const bool has_config = !side.key.empty() && all.has_value(side.key);
         none_.nodes.push_back({});
         none_.nodes.front().type = config_node::kind::object;
-        const fields inside(given ? all.tree() : none_, given ? *all.find(side.key) : none_.root(),
+        const fields inside(has_config ? all.tree() : none_, has_config ? *all.find(side.key) : none_.root(),
                             all.field(side.key));
-        const page& other = pages_.find(side.page, &scope_.of(), scope_.of().line);
-        encoder_ = owner(new model_reader(pages_, other, side.key.empty() ? all : inside, read_options{}));
+        const spec& other = specs_.find(side.spec, &scope_.model_spec(), scope_.model_spec().line);
+        encoder_ = owner(new model_reader(specs_, other, side.key.empty() ? all : inside, read_options{}));
         scope_.inner.push_back({"encoder", &encoder_->names()});
     }
     [[nodiscard]] std::string_view class_suffix() {
         if (part_ == nullptr) {
             return find_class(scope_, notes_);
         }
-        return part_->suffix.empty() ? classes_of(scope_.of()).front() : part_->suffix;
+        return part_->suffix.empty() ? classes_of(scope_.model_spec()).front() : part_->suffix;
     }
 
     void put(const component_name& name, part_role role, const cost& part) {
@@ -147,7 +224,8 @@ class model_reader {
             finish_tower();
         }
     }
-    /// Finishes a tower: its layers see class tokens too and may run over other units; the stem stands before them.
+    /// Finishes a tower: adds the class tokens, lets the layers run over `units` (patches, frames), and adds the stem
+    /// and the merger.
     void finish_tower() {
         if (const std::uint64_t prefix = scope_.number_or("class_tokens", 0); prefix != 0) {
             sum_ = sum_.with_prefix_tokens(prefix);
@@ -166,14 +244,16 @@ class model_reader {
     [[nodiscard]] model_config finished_tower() {
         const modality in = stands_in(scope_);
         parts_.move_into(in);
-        return {std::string(scope_.of().type()), sum_.in(in), std::move(notes_), parts_.in_order(), inputs_of(scope_)};
+        return {std::string(scope_.model_spec().type()), sum_.in(in), std::move(notes_), parts_.in_order(),
+                inputs_of(scope_)};
     }
 
-    /// Joins this model as the other side of an encoder-decoder: over its tokens or, where it has a stem, as a tower.
+    /// Adds this model as the encoder of an encoder-decoder. Its layers run over tokens of their own. An encoder with a
+    /// stem is added as a tower.
     void join_encoder(cost& sum, part_list& parts, std::vector<tower_input>& towers) {
         scope_.check_keys();
-        std::vector<std::string> said;  // by the decoder too
-        condition_checker(scope_, said).check(scope_.of());
+        std::vector<std::string> ignored_notes;  // not reported, since the decoder adds the same notes
+        condition_checker(scope_, ignored_notes).check(scope_.model_spec());
         add_layers();
         if (!is_tower_) {
             cost positions;
@@ -183,8 +263,8 @@ class model_reader {
             parts_.append_encoder_to(parts, [](const cost& part) { return part.on_encoder(); });
             return;
         }
-        const auto moved = [in = stands_in(scope_)](const cost& made_cost) {
-            return made_cost.renamed([](const component_name& own) { return own.on_encoder(); }).in(in);
+        const auto moved = [in = stands_in(scope_)](const cost& part) {
+            return part.renamed([](const component_name& own) { return own.on_encoder(); }).in(in);
         };
         sum += moved(sum_);
         parts_.append_encoder_to(parts, moved);
@@ -198,52 +278,52 @@ class model_reader {
         return checked(scope_.number_or("positions", 0), "embedding") * embedding_width();
     }
 
-    // ---- what follows the layers ----
+    // ---- after the layers ----
 
     void add_head(const scope::found_block& head) {
-        value_names made;
+        value_names produced;
         cost more;
         for (const part_line& line : head.entry->lines) {
             if (line.condition != no_expression && !scope_.evaluate(*head.where, line.condition).on()) {
                 continue;
             }
-            vector<value> given;
+            vector<value> arguments;
             for (const argument& word : line.arguments) {
-                given.push_back(word.value == no_expression ? flag_value(true)
-                                                            : scope_.evaluate(*head.where, word.value));
+                arguments.push_back(word.value == no_expression ? flag_value(true)
+                                                                : scope_.evaluate(*head.where, word.value));
             }
-            const part_call call{scope_, *head.where, line, given, made, options_.mla};
+            const part_call call{scope_, *head.where, line, arguments, produced, options_.mla};
             if (line.part == "head") {
                 add_head_linear(call);
             } else if (line.part == "note") {
                 notes_.push_back(filled_in(scope_, *head.where, line.line, line.rest));
             } else {
-                const cost part = made_by(call);
+                const cost part = cost_of_line(call);
                 more += keeps_detached() ? part : attached(call, part);
             }
         }
-        if (!more.rows().empty()) {
+        if (!more.entries().empty()) {
             put("pooled", part_role::head, more);
         }
         if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
-            refuse("padded_vocab_size", {"needs a class with an lm_head; architectures names one without"});
+            refuse("padded_vocab_size", {"needs a class with an lm_head, but the class in architectures has none"});
         }
         if (over_vocabulary_ && scope_.on("always_tied") && scope_.has("tied") && !scope_.on("tied")) {
             notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
         }
     }
     void add_head_linear(const part_call& call) {
-        const head_cost made = head_of(call, {options_.padded_vocab_size, is_tower_, tied_, keeps_detached()});
+        const head_cost head = head_of(call, {options_.padded_vocab_size, is_tower_, tied_, keeps_detached()});
         const char* const branch = call.on("per_sequence") ? "pooled" : "lm_head";
-        put(branch, part_role::head, made.matrix);
-        put(branch, part_role::head, made.elementwise);
+        put(branch, part_role::head, head.matrix);
+        put(branch, part_role::head, head.elementwise);
         over_vocabulary_ = over_vocabulary_ || call.on("words");
     }
-    /// False where an outer model reads this one's pooled output, which is then not beside the loss.
+    /// Returns false if an outer model reads this model's pooled output. The `detached` lines then reach the loss.
     [[nodiscard]] bool keeps_detached() const { return part_ == nullptr || !part_->pooled; }
 
     void add_embedding() {
-        const vocabulary words{.size = scope_.number("v"),  // 0: numbers in their place
+        const vocabulary words{.size = scope_.number("v"),  // a size of 0: the input is numbers, without a vocabulary
                                .tied = over_vocabulary_ && tied_,
                                .positions = scope_.number_or("positions", 0)};
         cost none;
@@ -251,7 +331,8 @@ class model_reader {
         put("embedding", part_role::input, words.size == 0 ? none : words.embedding_cost(embedding_width()));
     }
 
-    /// Adds layers of multi-token prediction, which many configs declare and none of the classes runs.
+    /// Adds layers of multi-token prediction if the options ask for them. Many configs declare such layers although no
+    /// class of transformers runs them. These configs get a note.
     void add_mtp() {
         if (options_.mtp_layers == 0) {
             if (const std::uint64_t layers = scope_.number_or("mtp", 0); layers != 0) {
@@ -261,10 +342,11 @@ class model_reader {
             return;
         }
         if (scope_.has("no_mtp")) {
-            refuse("mtp", {"is not supported for model_type ", scope_.of().type(), ", ", scope_.named("no_mtp").text});
+            refuse("mtp",
+                   {"is not supported for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
         }
         if (!over_vocabulary_) {
-            refuse("mtp", {"needs a class with an lm_head; architectures names one without"});
+            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none"});
         }
         const std::uint64_t h = scope_.number("h");
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,
@@ -280,13 +362,13 @@ class model_reader {
         depths.for_each_part(parts, h, words, [this](const model_part& next) { parts_.add_after(next); });
     }
 
-    library& pages_;
+    library& specs_;
     scope scope_;
     read_options options_;
     const as_part* part_;
     layer_reader layers_;
     bool is_tower_;
-    config_tree none_;  ///< of an encoder that the config does not mention
+    config_tree none_;  ///< empty config, for an encoder that the config does not mention
     owner<model_reader> encoder_;
     cost sum_;
     part_list parts_;
@@ -296,4 +378,4 @@ class model_reader {
     bool over_vocabulary_ = false;
 };
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

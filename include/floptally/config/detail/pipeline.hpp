@@ -12,66 +12,68 @@
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/descriptors/model_part.hpp>
-#include <floptally/page_language/config_tree.hpp>
-#include <floptally/rules/modality.hpp>
+#include <floptally/spec_language/config_tree.hpp>
+#include <floptally/statistics/modality.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A pipeline of diffusers by its model_index.json: models in folders of their own, of which one is trained.
+/// A pipeline of diffusers, described by its model_index.json. Each model of the pipeline has its own folder. Usually
+/// one of them is trained.
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// The models of a pipeline that are read, and their sum: each part's components after its name, "transformer.mlp".
+/// The models of a pipeline. In the sum of their costs, component names begin with the name of the model's folder:
+/// "transformer.mlp".
 class pipeline {
   public:
     struct part {
-        std::string name;  ///< of its folder
-        std::string type;  ///< its class
+        std::string name;  ///< name of the model's folder
+        std::string type;  ///< class of the model
     };
 
     explicit pipeline(const config_tree& index) {
         const config_node* const type = index.find(index.root(), "_class_name");
         type_ = type == nullptr ? std::string() : type->text;
         for (std::size_t k = 0; k < index.root().count; ++k) {
-            const config_node& one = index.child(index.root(), k);
-            if (one.type == config_node::kind::list && one.count == 2 &&
-                index.child(one, 1).type == config_node::kind::text) {
-                parts_.push_back({one.key, index.child(one, 1).text});
+            const config_node& entry = index.child(index.root(), k);
+            if (entry.type == config_node::kind::list && entry.count == 2 &&
+                index.child(entry, 1).type == config_node::kind::text) {
+                parts_.push_back({entry.key, index.child(entry, 1).text});
             }
         }
     }
 
-    /// False for the config of a model.
+    /// Returns true for the config of a pipeline, false for the config of a single model.
     [[nodiscard]] bool is_one() const { return type_.ends_with("Pipeline") && !parts_.empty(); }
     [[nodiscard]] const std::string& type() const { return type_; }
-    /// The parts as an error lists them.
+    /// Returns the names of the pipeline's models as a list for errors.
     [[nodiscard]] std::string listed() const {
         std::string all;
-        for (const part& one : parts_) {
-            append_item(all, text_of({one.name, "/config.json (", one.type, ")"}));
+        for (const part& known : parts_) {
+            append_item(all, text_of({known.name, "/config.json (", known.type, ")"}));
         }
         return all;
     }
 
-    /// The sum of the parts that `options` choose, each read by `read(name)`: the first trains, the others run before
-    /// it, frozen and forward only. Without a choice it is what denoises.
+    /// Returns the sum of the models that `options` choose, or of the denoising model if it chooses none. `read(name)`
+    /// reads one model. The first chosen model trains; the others are frozen and run forward only.
     template <class Read>
     [[nodiscard]] model_config read(const read_options& options, Read read) const {
         const std::vector<std::string> chosen = options.parts.empty() ? denoiser() : options.parts;
         model_config sum;
         sum.model_type = type_;
-        std::string grids;  // the part that reads them
+        std::string grids;  // name of the model whose input is grids of patches
         for (std::size_t k = chosen.size(); k-- > 0;) {
             require(chosen, k);
-            model_config made = read_part(chosen[k], read);
-            if (made.cost.masks().has(modality::vision)) {
+            model_config model = read_part(chosen[k], read);
+            if (model.cost.masks().has(modality::vision)) {
                 if (!grids.empty()) {
                     refuse("parts",
-                           {"\"", chosen[k], "\" and \"", grids, "\" read grids of other sizes; count each by itself"});
+                           {"\"", chosen[k], "\" and \"", grids, "\" read grids of different sizes; count each alone"});
                 }
                 grids = chosen[k];
             }
-            add(std::move(made), chosen[k] + ".", k != 0, sum);
+            add(std::move(model), chosen[k] + ".", k != 0, sum);
         }
         note_others(chosen, sum.notes);
         return sum;
@@ -79,7 +81,7 @@ class pipeline {
 
   private:
     [[nodiscard]] bool has(std::string_view name) const {
-        return std::any_of(parts_.begin(), parts_.end(), [name](const part& one) { return one.name == name; });
+        return std::any_of(parts_.begin(), parts_.end(), [name](const part& known) { return known.name == name; });
     }
     [[nodiscard]] std::vector<std::string> denoiser() const {
         for (const char* const name : {"transformer", "unet", "prior", "decoder"}) {
@@ -87,14 +89,15 @@ class pipeline {
                 return {name};
             }
         }
-        refuse("parts", {"are missing; ", type_, " has neither a transformer nor a unet: ", listed()});
+        refuse("parts",
+               {"are missing; ", type_, " has no transformer, unet, prior or decoder: choose among ", listed()});
     }
     void require(const std::vector<std::string>& chosen, std::size_t k) const {
         if (!has(chosen[k])) {
-            refuse("parts", {"\"", chosen[k], "\" is no part of ", type_, ": ", listed()});
+            refuse("parts", {"\"", chosen[k], "\" is not a part of ", type_, "; choose among ", listed()});
         }
         if (std::find(chosen.begin(), chosen.end(), chosen[k]) != chosen.begin() + static_cast<std::ptrdiff_t>(k)) {
-            refuse("parts", {"\"", chosen[k], "\" is named twice"});
+            refuse("parts", {"\"", chosen[k], "\" is named twice; remove one"});
         }
     }
     template <class Read>
@@ -112,15 +115,16 @@ class pipeline {
             return is_frozen ? renamed.detached() : renamed;
         };
         sum.cost += in_pipeline(part.cost);
-        for (model_part& one : part.parts) {
-            one.cost = in_pipeline(one.cost);
+        for (model_part& piece : part.parts) {
+            piece.cost = in_pipeline(piece.cost);
             if (is_frozen) {
-                one.role = part_role::tower;
+                piece.role = part_role::tower;
             }
-            sum.parts.push_back(std::move(one));
+            sum.parts.push_back(std::move(piece));
         }
         for (tower_input& input : part.towers) {
-            input.per_unit = input.per_frame = input.per_token = 0;  // the text of another part has no token for it
+            input.per_unit = input.per_frame = input.per_token =
+                0;  // another model of the pipeline reads the text, so no text token is a placeholder
             sum.towers.push_back(input);
         }
         for (const std::string& note : part.notes) {
@@ -129,16 +133,16 @@ class pipeline {
     }
     void note_others(const std::vector<std::string>& chosen, std::vector<std::string>& notes) const {
         std::string others;
-        for (const part& one : parts_) {
+        for (const part& known : parts_) {
             const bool is_model =
-                one.type.find("Scheduler") == std::string::npos && one.type.find("Token") == std::string::npos &&
-                one.type.find("Processor") == std::string::npos && one.type.find("Extractor") == std::string::npos;
-            if (is_model && std::find(chosen.begin(), chosen.end(), one.name) == chosen.end()) {
-                append_item(others, text_of({one.name, " (", one.type, ")"}));
+                known.type.find("Scheduler") == std::string::npos && known.type.find("Token") == std::string::npos &&
+                known.type.find("Processor") == std::string::npos && known.type.find("Extractor") == std::string::npos;
+            if (is_model && std::find(chosen.begin(), chosen.end(), known.name) == chosen.end()) {
+                append_item(others, text_of({known.name, " (", known.type, ")"}));
             }
         }
         if (!others.empty()) {
-            notes.push_back(text_of({"not counted of ", type_, ", as what it makes is cached: ", others}));
+            notes.push_back(text_of({"not counted of ", type_, ", since their results are cached: ", others}));
         }
     }
 
@@ -146,4 +150,4 @@ class pipeline {
     std::vector<part> parts_;
 };
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

@@ -2,107 +2,221 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <floptally/config/detail/class_sizes.hpp>
+#include <floptally/config/detail/classes.hpp>
 #include <floptally/config/detail/composite_reader.hpp>
-#include <floptally/config/detail/hstu_reader.hpp>
+#include <floptally/config/detail/evaluation.hpp>
 #include <floptally/config/detail/model_reader.hpp>
 #include <floptally/config/detail/pipeline.hpp>
+#include <floptally/config/detail/scope.hpp>
 #include <floptally/config/detail/unread.hpp>
+#include <floptally/descriptors/hstu.hpp>
 #include <floptally/descriptors/model_config.hpp>
+#include <floptally/descriptors/parts_of.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/config_tree.hpp>
-#include <floptally/page_language/fields.hpp>
-#include <floptally/page_language/page_library.hpp>
+#include <floptally/spec_language/config_tree.hpp>
+#include <floptally/spec_language/fields.hpp>
+#include <floptally/spec_language/spec.hpp>
+#include <floptally/spec_language/spec_library.hpp>
+#include <floptally/statistics/hstu_mask.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// The key that names a config's type: transformers' `model_type`, or the class of a file of diffusers.
+/// Reads the config of a model of HSTU layers, by a spec based on `hstu`. The config of such a model has lists of MLPs
+/// but no vocabulary and no class. Throws for a key that the spec does not declare.
+class hstu_reader {
+  public:
+    hstu_reader(library& specs, const spec& read, const fields& config, const read_options& options)
+        : specs_(specs), names_(read, config), options_(options) {}
+
+    [[nodiscard]] static bool reads(const spec& read) { return root_of(read).name == "hstu"; }
+
+    [[nodiscard]] model_config read() {
+        refuse_undeclared(names_);
+        if (options_.mtp_layers != 0) {
+            refuse("mtp", {"must be 0: hstu has no multi-token prediction"});
+        }
+        if (options_.padded_vocab_size != 0) {
+            refuse("padded_vocab_size", {"must be absent: hstu has no vocabulary"});
+        }
+        names_.check_keys();
+        hstu model;
+        model.hidden_size = names_.number("h");
+        model.num_layers = names_.number("layers");
+        model.layer.num_heads = names_.number("heads");
+        model_config result;
+        condition_checker(names_, result.notes).check(names_.model_spec());
+        model.layer.attention_dim = names_.number("attention_dim");
+        model.layer.linear_dim = names_.number("linear_dim");
+        model.layer.output_blocks = names_.number("blocks");
+        model.layer.residual = names_.on("gates");
+        model.layer.elementwise = {.norm = names_.number("norms"), .bias = names_.number("biases")};
+        model.masks = names_.mask_named("sees");
+        read_mlps("preprocessing_mlps", hstu_rows::items, model.preprocessing);
+        read_mlps("prediction_mlps", hstu_rows::targets, model.prediction);
+        const config_node* name = names_.config().find("name");
+        result.model_type = name != nullptr ? name->text : std::string(names_.model_spec().type());
+        result.cost = model.cost();
+        result.parts = parts_of(model);
+        return result;
+    }
+
+  private:
+    void read_mlps(std::string_view key, hstu_rows rows, std::array<hstu_mlp, hstu::max_mlps>& mlps) {
+        const fields& config = names_.config();
+        const config_node* const list = config.find(key);
+        const std::size_t count = list == nullptr ? 0 : list->count;
+        if (count > mlps.size()) {
+            refuse(config.field(key), {"must have at most ", mlps.size(), " MLPs, got ", count});
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            mlps[i] =
+                read_mlp(fields(config.tree(), config.tree().child(*list, i), indexed(config.field(key), i)), rows);
+        }
+    }
+
+    [[nodiscard]] hstu_mlp read_mlp(const fields& config, hstu_rows rows) {
+        scope names(specs_.find("hstu.mlp", &names_.model_spec(), names_.model_spec().line), config);
+        refuse_undeclared(names);
+        names.check_keys();
+        std::vector<std::string> notes;
+        condition_checker(names, notes).check(names.model_spec());
+        hstu_mlp mlp{.input_size = names.number("input_size"),
+                     .rows = rows,
+                     .stride = names.number("stride"),
+                     .bias = names.on("biased")};
+        for (const hstu_rows part :
+             {hstu_rows::all, hstu_rows::context, hstu_rows::items, hstu_rows::history, hstu_rows::targets}) {
+            mlp.rows = names.named("rows").text == detail::name_of(part) ? part : mlp.rows;
+        }
+        std::size_t layer = 0;
+        for (const value& width : names.items_of(names.named("widths"))) {
+            mlp.layer_sizes[layer++] = static_cast<std::uint64_t>(width.number);
+        }
+        return mlp;
+    }
+
+    library& specs_;
+    scope names_;
+    read_options options_;
+};
+
+/// Returns the name of the key that has the model type: `model_type` (transformers) or `_class_name` (diffusers).
 [[nodiscard]] inline const char* type_key(const fields& config) {
     return config.find("model_type") == nullptr && config.find("_class_name") != nullptr ? "_class_name" : "model_type";
 }
 
-/// Throws for the model_index.json of a pipeline of diffusers, which is read by the folder that it stands in.
+/// Throws for the model_index.json of a pipeline of diffusers. The caller must pass the pipeline's folder instead.
 [[gnu::cold, gnu::noinline]] inline void refuse_pipeline(const fields& config) {
     const pipeline whole(config.tree());
     if (whole.is_one()) {
         refuse(config.field("_class_name"),
-               {"\"", whole.type(), "\" is a pipeline; read its folder, or its parts one by one: ", whole.listed()});
+               {"\"", whole.type(), "\" is a pipeline; pass its folder, or one of its parts: ", whole.listed()});
     }
 }
 
-/// Throws for an unknown type, in three lines: the nearest types or the text inside that can be read alone, and the
-/// ways out.
-[[noreturn, gnu::cold, gnu::noinline]] inline void unknown_type(library& pages, const fields& config,
+[[nodiscard]] inline model_config read_object(const fields& config, const read_options& options, library& specs);
+
+/// Returns what can be done with a text config inside the config of an unknown type: it can be read alone, or it has
+/// sizes that its own type does not read. Empty if there is no such text config.
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_config_hint(library& specs, const fields& config,
+                                                                            std::string_view text) {
+    const config_node* const inside = config.find(text);
+    if (inside == nullptr || inside->type != config_node::kind::object) {
+        return {};
+    }
+    const fields alone(config.tree(), *inside, config.field(text));
+    const config_node* const type = alone.find("model_type");
+    if (type == nullptr || type->type != config_node::kind::text || !specs.has(type->text)) {
+        return {};
+    }
+    try {
+        static_cast<void>(read_object(alone, {}, specs));
+        return text_of({"; its ", text, " alone can be read: ", type->text});
+    } catch (const error& problem) {
+        return text_of(
+            {"; its ", text, " cannot be read alone either, it is no plain ", type->text, " (", problem.field(), ")"});
+    }
+}
+
+/// Throws for an unknown model type. Proposes the nearest known type, or a nested text config that can be read alone.
+[[noreturn, gnu::cold, gnu::noinline]] inline void unknown_type(library& specs, const fields& config,
                                                                 std::string_view type, const char* key) {
-    std::string hint = pages.nearest_hint(type);
+    std::string hint = specs.nearest_hint(type);
     for (const char* const text : {"text_config", "thinker_config.text_config"}) {
-        const config_node* inside = config.find(text_of({text, ".model_type"}));
-        if (inside != nullptr && pages.has(inside->text)) {
-            hint = text_of({"; its ", text, " alone can be read: ", inside->text});
-        }
+        const std::string of_text = text_config_hint(specs, config, text);
+        hint = of_text.empty() ? hint : of_text;
     }
-    refuse(config.field(key),
-           {"unknown type \"", type, "\"", hint,
-            "\n  `floptally models` lists the known types; a page of your own or floptally's format (docs/pages.md)\n",
-            "  says what any other multiplies, and floptally.from_torch counts a module"});
+    refuse(
+        config.field(key),
+        {"unknown type \"", type, "\"", hint,
+         "\n  `floptally models` lists the known types; for another model write a spec or use floptally's own format\n",
+         "  (docs/specs.md), or count its module with floptally.from_torch"});
 }
 
-/// Notes given pages that read nothing: they would otherwise change nothing silently.
-inline void note_unused(const vector<const page*>& given, const library& pages, const fields& config,
-                        std::string_view type, bool strict, std::vector<std::string>& notes) {
-    const auto reads = [&](const page* known) {  // itself, or as the base of one that does
-        return std::any_of(pages.loaded().begin(), pages.loaded().end(),
-                           [known](const owner<page>& used) { return used->is_used && used->stands_on(*known); });
+/// Adds a note if none of the user's specs was used. Without the note, they would silently change nothing.
+inline void note_unused(const vector<const spec*>& user_specs, const library& specs, const fields& config,
+                        std::string_view type, bool is_strict, std::vector<std::string>& notes) {
+    const auto reads = [&](const spec* known) {  // a spec is used by itself or as a base
+        return std::any_of(specs.loaded().begin(), specs.loaded().end(),
+                           [known](const owner<spec>& used) { return used->is_used && used->stands_on(*known); });
     };
-    if (given.empty() || std::any_of(given.begin(), given.end(), reads)) {
+    if (user_specs.empty() || std::any_of(user_specs.begin(), user_specs.end(), reads)) {
         return;
     }
-    const std::string what =
-        text_of({"no page that was given is of type \"", type, "\": the first is \"", given.front()->name, "\""});
-    if (strict) {
+    const std::string what = text_of({"no given spec is of type \"", type, "\": the first is \"",
+                                      user_specs.front()->name, "\"; name one after the type"});
+    if (is_strict) {
         refuse(config.field("model_type"), {what});
     }
     notes.push_back(what);
 }
 
-/// A model read from a config by the page of its type: a user's before the library's. A config without a type is read
-/// by the first page that was given.
-[[nodiscard]] inline model_config read_pages(const config_tree& tree, const read_options& options, library& pages) {
-    const fields config(tree, tree.root(), "");
-    const vector<const page*> given = pages.given();
+/// Reads a model from a config by the spec of its model type. A user's spec replaces floptally's spec of the same name.
+/// If the config has no type, the first of the user's specs reads it.
+[[nodiscard]] inline model_config read_object(const fields& config, const read_options& options, library& specs) {
+    const bool is_strict = options.strict.value_or(false);
+    const vector<const spec*> user_specs = specs.user_specs();
     const char* const key = type_key(config);
     const config_node* named = config.find(key);
-    if (named != nullptr ? named->type != config_node::kind::text : given.empty()) {
-        refuse(key, {named == nullptr ? "is missing; `floptally models` lists the known ones"
-                                      : "must be a string, got " + tree.shown(*named)});
+    if (named != nullptr ? named->type != config_node::kind::text : user_specs.empty()) {
+        refuse(config.field(key), {named == nullptr ? "is missing; `floptally models` lists the known ones"
+                                                    : "must be a string, got " + config.shown(*named)});
     }
-    const std::string_view type = named != nullptr ? std::string_view(named->text) : given.front()->name;
-    if (!pages.has(type)) {
+    const std::string_view type = named != nullptr ? std::string_view(named->text) : user_specs.front()->name;
+    if (!specs.has(type)) {
         refuse_pipeline(config);
-        unknown_type(pages, config, type, key);
+        unknown_type(specs, config, type, key);
     }
-    const page& read = pages.find(type);
-    model_config made = hstu_reader::reads(read) ? hstu_reader(pages, read, config, options).read()
-                        : inner_of(read).empty() ? model_reader(pages, read, config, options).read()
-                                                 : composite_reader(pages, read, config, options).read();
-    for (const tower_input& input : made.towers) {
-        keep_units(input, made.cost);
+    const spec& read = specs.find(type);
+    model_config model = hstu_reader::reads(read) ? hstu_reader(specs, read, config, options).read()
+                         : inner_of(read).empty() ? model_reader(specs, read, config, options).read()
+                                                  : composite_reader(specs, read, config, options).read();
+    for (const tower_input& input : model.towers) {
+        keep_units(input, model.cost);
     }
-    note_unused(given, pages, config, type, options.strict, made.notes);
-    if (!hstu_reader::reads(read)) {  // which refuses such a key
-        key_check(pages, options.strict, made.notes).check(read, config);
+    note_unused(user_specs, specs, config, type, is_strict, model.notes);
+    if (!hstu_reader::reads(read)) {  // hstu_reader itself throws for unread keys
+        key_check(specs, options.strict, model.notes).check(read, config);
     }
-    for (const std::string& note : made.notes) {
-        if (options.strict && note.starts_with(class_sizes_note)) {
+    for (const std::string& note : model.notes) {
+        if (is_strict && note.starts_with(class_sizes_note)) {
             refuse("config", {note});
         }
     }
-    return made;
+    return model;
 }
 
-}  // namespace floptally::detail::pages
+[[nodiscard]] inline model_config read_specs(const config_tree& tree, const read_options& options, library& specs) {
+    return read_object(fields(tree, tree.root(), ""), options, specs);
+}
+
+}  // namespace floptally::detail::specs

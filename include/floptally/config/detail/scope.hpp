@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -11,41 +12,38 @@
 
 #include <floptally/config/detail/value.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/expression_parser.hpp>
-#include <floptally/page_language/fields.hpp>
-#include <floptally/page_language/page.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/spec_language/expression_parser.hpp>
+#include <floptally/spec_language/fields.hpp>
+#include <floptally/spec_language/spec.hpp>
+#include <floptally/statistics/mask.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// A page beside a config, which gives its names and keys their values.
-///
-/// Names are looked up in the most derived page first and evaluated when first asked for. A value that does not look at
-/// `i` is kept for all layers.
+/// A spec together with a config. Evaluates the names that the spec defines and the keys that it reads.
 class scope {
   public:
-    scope(const page& read, const fields& config) : page_(read), config_(config) {}
+    scope(const spec& read, const fields& config) : spec_(read), config_(config) {}
 
     struct inner_scope {
         std::string_view name;
-        scope* of;
+        scope* names;
     };
-    vector<inner_scope> inner;  ///< models inside this one, as `vision.h` names them
-    std::uint64_t layer = 0;    ///< `i`
-    bool varies = false;        ///< whether a value since this was cleared looked at `i`
+    vector<inner_scope> inner;  ///< inner models, for names such as `vision.h`
+    std::uint64_t layer = 0;    ///< the layer index `i`
+    bool varies = false;        ///< true if a value read `i` since this was cleared
 
-    [[nodiscard]] const page& of() const { return page_; }
+    [[nodiscard]] const spec& model_spec() const { return spec_; }
     [[nodiscard]] const fields& config() const { return config_; }
 
-    // ---- looking up, most derived page first ----
+    // ---- looking up names and keys, in the most derived spec first ----
 
     struct found_definition {
-        const page* where = nullptr;
+        const spec* where = nullptr;
         const definition* entry = nullptr;
     };
     [[nodiscard]] found_definition find_definition(std::string_view name) const {
-        for (const page* p = &page_; p != nullptr; p = p->base) {
+        for (const spec* p = &spec_; p != nullptr; p = p->base) {
             if (const definition* found = p->find_definition(name)) {
                 return {p, found};
             }
@@ -53,23 +51,24 @@ class scope {
         return {};
     }
     struct found_block {
-        const page* where = nullptr;
+        const spec* where = nullptr;
         const block* entry = nullptr;
     };
-    /// A block of the page or its bases; an empty block takes away that of the base.
+    /// Finds a block in the spec or its bases. An empty block in a derived spec removes the block of its base.
     [[nodiscard]] found_block find_block(std::string_view name) const {
-        for (const page* p = &page_; p != nullptr; p = p->base) {
+        for (const spec* p = &spec_; p != nullptr; p = p->base) {
             if (const block* found = p->find_block(name)) {
                 return found->lines.empty() && !found->is_class ? found_block{} : found_block{p, found};
             }
         }
         return {};
     }
-    /// A key as a page declares it; null where `without` comes first: the base reads the key and this class does not.
-    [[nodiscard]] const page_key* find_key(std::string_view key, bool* is_unread = nullptr) const {
+    /// Finds the declaration of a key, or null. Sets `is_unread` if a base spec declares the key but a spec derived
+    /// from it removes it by `without`.
+    [[nodiscard]] const spec_key* find_key(std::string_view key, bool* is_unread = nullptr) const {
         bool unread = false;
-        for (const page* p = &page_; p != nullptr; p = p->base) {
-            if (const page_key* found = p->find_key(key)) {
+        for (const spec* p = &spec_; p != nullptr; p = p->base) {
+            if (const spec_key* found = p->find_key(key)) {
                 if (is_unread != nullptr) {
                     *is_unread = unread;
                 }
@@ -85,7 +84,7 @@ class scope {
         return nullptr;
     }
 
-    /// True where a name is defined and not null.
+    /// Returns true if a name is defined and its value is not null.
     [[nodiscard]] bool has(std::string_view name) {
         return find_definition(name).entry != nullptr && !named(name).is_none();
     }
@@ -93,7 +92,7 @@ class scope {
         const found_definition found = find_definition(name);
         const value item = named(name);
         if (!item.is_whole() || item.number < 0) {
-            page_error(found.where->name, found.entry->line,
+            spec_error(found.where->name, found.entry->line,
                        {"\"", name, "\" must be a number of at least 0, got ", shown(item)});
         }
         return static_cast<std::uint64_t>(item.number);
@@ -102,39 +101,40 @@ class scope {
         return has(name) ? number(name) : otherwise;
     }
     [[nodiscard]] bool on(std::string_view name) { return has(name) && named(name).on(); }
-    /// The value of a name of the page that is a mask or units.
+    /// Returns the value of a name that is a mask or a number of units (patches, frames). Throws if the value is of
+    /// another type.
     [[nodiscard]] mask mask_named(std::string_view name) {
         const value item = named(name);
         if (item.type != value::kind::mask) {
             const found_definition found = find_definition(name);
-            page_error(found.where->name, found.entry->line,
+            spec_error(found.where->name, found.entry->line,
                        {"\"", name, "\" must be a mask or units, got ", shown(item)});
         }
         return item.attends;
     }
 
-    /// True where a name was used in the count so far.
+    /// Returns true if the count has used a name so far.
     [[nodiscard]] bool was_asked(std::string_view name) const {
         return std::any_of(memory_.begin(), memory_.end(),
                            [&](const owner<memory>& remembered) { return remembered->name == name; });
     }
     [[nodiscard]] value named(std::string_view name);
-    [[nodiscard]] value evaluate(const page& where, std::size_t index);
+    [[nodiscard]] value evaluate(const spec& where, std::size_t index);
 
-    /// The default of a key that the config lacks; null where it has none.
+    /// Returns the default of a key, or null if it has no default.
     [[nodiscard]] value otherwise(std::string_view key) {
-        for (const page* p = &page_; p != nullptr; p = p->base) {
-            if (const page_key* found = p->find_key(key)) {
+        for (const spec* p = &spec_; p != nullptr; p = p->base) {
+            if (const spec_key* found = p->find_key(key)) {
                 return found->otherwise == no_expression ? value{} : evaluate(*p, found->otherwise);
             }
         }
         return {};
     }
 
-    /// The end of an error: the value that the config gives a key, or the default that stands in for it.
+    /// Returns the end of an error text: ", got " and the value of a key in the config, or its default.
     [[nodiscard]] std::string got(std::string_view key) {
-        if (const config_node* given = config_.find(key)) {
-            return text_of({", got ", config_.shown(*given)});
+        if (const config_node* node = config_.find(key)) {
+            return text_of({", got ", config_.shown(*node)});
         }
         const value item = otherwise(key);
         return item.is_none() ? "; it is missing" : text_of({"; it is missing, and its default is ", shown(item)});
@@ -147,29 +147,29 @@ class scope {
             case value::kind::number:
                 return std::to_string(item.number);
             case value::kind::real:
-                return std::to_string(item.real);
+                return std::isfinite(item.real) ? std::to_string(item.real) : name_of_infinite(item.real);
             case value::kind::flag:
                 return item.number != 0 ? "true" : "false";
             case value::kind::text:
                 return text_of({"\"", item.text, "\""});
             case value::kind::list:
-                return item.given != nullptr ? config_.shown(*item.given) : shown_items(item);
+                return item.node != nullptr ? config_.shown(*item.node) : shown_items(item);
             default:
                 return item.attends.name();
         }
     }
 
-    /// Element `i` of a list.
+    /// Returns element `i` of a list in the config or in the spec.
     [[nodiscard]] value item_of(const value& whole, std::size_t i) const {
-        return whole.items != nullptr ? (*whole.items)[i] : value_of(config_.tree().child(*whole.given, i));
+        return whole.items != nullptr ? (*whole.items)[i] : value_of(config_.tree().child(*whole.node, i));
     }
-    /// The elements of a list, each as a value.
+    /// Returns the elements of a list in the config or in the spec.
     [[nodiscard]] vector<value> items_of(const value& whole) const {
         if (whole.items != nullptr) {
             return *whole.items;
         }
         vector<value> all;
-        for (std::size_t i = 0; whole.given != nullptr && i < whole.given->count; ++i) {
+        for (std::size_t i = 0; whole.node != nullptr && i < whole.node->count; ++i) {
             all.push_back(item_of(whole, i));
         }
         return all;
@@ -177,22 +177,24 @@ class scope {
     [[nodiscard]] value list_of(vector<value> items) {
         std::size_t left = 10'000;
         if (!counts_at_most(items, left)) {
-            page_error(page_.name, page_.line, {"makes a list of more than 10000 elements, with those of lists in it"});
+            spec_error(spec_.name, spec_.line,
+                       {"makes a list of more than 10000 elements, nested ones included; make it shorter"});
         }
         spend(items.size());
-        value made;
-        made.type = value::kind::list;
-        made.items = lists_.push_back(owner(new vector<value>(std::move(items)))).get();
-        return made;
+        value list;
+        list.type = value::kind::list;
+        list.items = lists_.push_back(owner(new vector<value>(std::move(items)))).get();
+        return list;
     }
 
-    /// A list of the config in the form that a page writes, so that the two can be compared.
+    /// Converts a list of the config to the same form as a list in a spec, so that they can be compared.
     [[nodiscard]] value as_written(const value& worth, unsigned depth = 0) {
-        if (worth.given == nullptr || worth.given->type != config_node::kind::list) {
+        if (worth.node == nullptr || worth.node->type != config_node::kind::list) {
             return worth;
         }
         if (depth > 20) {
-            page_error(page_.name, page_.line, {"compares a list that is nested more than 20 deep"});
+            spec_error(spec_.name, spec_.line,
+                       {"compares a list that is nested more than 20 deep; compare its elements"});
         }
         vector<value> items;
         for (const value& item : items_of(worth)) {
@@ -201,41 +203,44 @@ class scope {
         return list_of(std::move(items));
     }
 
-    /// Throws where a given key is not what its page allows, whether it is read or not.
+    /// Throws if a key of the config has a value that the spec does not allow. Also checks keys that the count does not
+    /// read.
     void check_keys() {
-        for (const page* p = &page_; p != nullptr; p = p->base) {
-            for (const page_key& known : p->keys) {
+        for (const spec* p = &spec_; p != nullptr; p = p->base) {
+            for (const spec_key& known : p->keys) {
                 bool unread = false;
                 const bool counts = find_key(known.key, &unread) == &known && !unread;
-                if (const config_node* given = counts ? config_.find(known.key) : nullptr) {
-                    config_.require(known, known.key, *given);
-                    require_each(known, *given);
+                if (const config_node* node = counts ? config_.find(known.key) : nullptr) {
+                    config_.require(known, known.key, *node);
+                    require_each(known, *node);
                 }
             }
         }
-        // The kinds of the layers: transformers refuses a list of another length (PreTrainedConfig's
-        // validate_layer_type) in every class that has layers, one that ignores the list too.
+        // Transformers' PreTrainedConfig.validate_layer_type refuses a list of layer kinds whose length is not the
+        // number of layers. It does so even for classes that ignore the list.
         for (const std::string_view key : {"layer_types", "mlp_layer_types"}) {
             bool unread = false;
-            const page_key* known = find_key(key, &unread);
+            const spec_key* known = find_key(key, &unread);
             const bool ignored = known == nullptr || unread || known->kinds == allowed::any;
-            const config_node* given = ignored ? config_.find(key) : nullptr;
-            if (given != nullptr && given->type == config_node::kind::list && has("layers")) {
-                require_each({.key = key, .each = true}, *given);
+            const config_node* node = ignored ? config_.find(key) : nullptr;
+            if (node != nullptr && node->type == config_node::kind::list && has("layers")) {
+                require_each({.key = key, .each = true}, *node);
             }
         }
     }
 
-    [[noreturn, gnu::cold, gnu::noinline]] static void fail(const page& where, unsigned line,
-                                                            std::initializer_list<piece> what) {
-        page_error(where.name, line, what);
+    [[noreturn, gnu::cold, gnu::noinline]] static void fail(const spec& where, unsigned line,
+                                                            std::initializer_list<piece> problem) {
+        spec_error(where.name, line, problem);
     }
 
-    /// Counts steps, whose number is bounded so that a page ends soon; models of 10000 layers need a hundredth of it.
+    /// Adds steps of evaluation. Throws above a bound, so that evaluating a spec always ends soon. Models of 10000
+    /// layers need a hundredth of the bound.
     void spend(std::size_t steps) {
         steps_ += steps;
         if (steps_ > 20'000'000) {
-            page_error(page_.name, page_.line, {"needs more than 20000000 steps"});
+            spec_error(spec_.name, spec_.line,
+                       {"needs more than 20000000 steps to evaluate; use fewer or simpler names"});
         }
     }
 
@@ -249,7 +254,8 @@ class scope {
         }
         return all.empty() ? "[]" : all + "]";
     }
-    /// Subtracts the elements of a list, with those of lists in it, from `left`; returns false where there are more.
+    /// Subtracts the number of elements of a list from `left`, with those of nested lists. Returns false if the number
+    /// exceeds `left`.
     [[nodiscard]] static bool counts_at_most(const vector<value>& items, std::size_t& left) {
         for (const value& item : items) {
             if (left == 0 || (item.items != nullptr && !counts_at_most(*item.items, --left))) {
@@ -260,9 +266,10 @@ class scope {
         return true;
     }
 
-    void require_each(const page_key& known, const config_node& given) {
-        if (known.each && given.type == config_node::kind::list && given.count != number("layers")) {
-            refuse(config_.field(known.key), {"must name the ", number("layers"), " layers, got ", given.count});
+    void require_each(const spec_key& known, const config_node& node) {
+        if (known.each && node.type == config_node::kind::list && node.count != number("layers")) {
+            refuse(config_.field(known.key),
+                   {"must have one element for each of the ", number("layers"), " layers, got ", node.count});
         }
     }
 
@@ -275,7 +282,7 @@ class scope {
         bool active = false;
     };
 
-    const page& page_;
+    const spec& spec_;
     fields config_;
     vector<owner<memory>> memory_;
     vector<owner<vector<value>>> lists_;
@@ -283,4 +290,4 @@ class scope {
     std::size_t steps_ = 0;
 };
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

@@ -9,34 +9,34 @@
 #include <floptally/config/detail/scope.hpp>
 #include <floptally/config/detail/value.hpp>
 #include <floptally/descriptors/model_config.hpp>
-#include <floptally/page_language/page.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/spec_language/spec.hpp>
+#include <floptally/statistics/mask.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The input of a tower: images or sound of the size that its config states, and the tokens that stand for them.
+/// The input of a tower: images or sound, and the placeholder tokens in the text.
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// The modality of a tower's input: vision, unless its page says audio.
+/// Returns the modality of a tower's input: vision, or audio if the tower's spec says so.
 [[nodiscard]] inline modality stands_in(scope& in) {
     return in.has("stands") && in.named("stands").text == "audio" ? modality::audio : modality::vision;
 }
 
-/// The number that a page has under a name. Throws where it is outside its bounds.
+/// Returns `number`, which is the value of the spec's name `name`. Throws if it is outside the bounds.
 [[nodiscard]] inline std::uint32_t number_within(scope& in, std::string_view name, std::uint64_t number,
                                                  std::uint64_t least, std::uint32_t most) {
     if (number < least || number > most) {
         const scope::found_definition found = in.find_definition(name);
-        page_error(found.where->name, found.entry->line,
+        spec_error(found.where->name, found.entry->line,
                    {"\"", name, "\" must be from ", least, " to ", most, ", got ", number});
     }
     return static_cast<std::uint32_t>(number);
 }
 
-/// A side of the image that the config states, in patches.
+/// Returns the number of patches along one dimension of the config's image. Throws if it is 0.
 [[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
     const std::uint64_t size = in.number_or(name, 1);
     if (size == 0) {
@@ -46,10 +46,10 @@ namespace floptally::detail::pages {
     return number_within(in, name, size, 1, 0x7FFF'FFFF);
 }
 
-/// The most pixels of a side, or frames, that become one cell.
+/// The largest height or width in pixels, and the most frames, that one patch may cover.
 inline constexpr std::uint32_t most_pixels = 0xFFFF;
 
-/// The inputs of a tower: none where `input` is off, else one.
+/// Returns a list with the input of a tower. The list is empty if the spec sets `input` to no.
 [[nodiscard]] inline std::vector<tower_input> inputs_of(scope& in) {
     if (in.has("input") && !in.on("input")) {
         return {};
@@ -76,4 +76,4 @@ inline constexpr std::uint32_t most_pixels = 0xFFFF;
     return {input};
 }
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

@@ -6,74 +6,71 @@
 #include <string_view>
 
 #include <floptally/lists/vector.hpp>
-#include <floptally/page_language/config_tree.hpp>
-#include <floptally/rules/mask.hpp>
+#include <floptally/spec_language/config_tree.hpp>
+#include <floptally/statistics/mask.hpp>
 
-namespace floptally::detail::pages {
+namespace floptally::inline v0_3::detail::specs {
 
-/// The value of an expression of a page. A mask is a value like a number: it stands for which keys a query attends, or
-/// for a number of units.
+/// The value of an expression in a spec. A mask is a value of its own type: the keys that a query attends to, or a
+/// number of units (patches, frames).
 struct value {
     enum class kind : std::uint8_t { none, number, real, flag, text, list, mask };
 
     kind type = kind::none;
-    std::int64_t number = 0;  ///< 1 or 0 for a flag
+    std::int64_t number = 0;  ///< an integer; for a flag 1 or 0
     double real = 0;
     std::string_view text{};
-    const config_node* given = nullptr;    ///< a list or an object of the config
-    const vector<value>* items = nullptr;  ///< a list that a page or a function made
+    const config_node* node = nullptr;     ///< the list or object of the config that this value is; else null
+    const vector<value>* items = nullptr;  ///< the list written in a spec or returned by a function; else null
     floptally::mask attends{};
 
     [[nodiscard]] bool is_none() const { return type == kind::none; }
     [[nodiscard]] bool is_whole() const { return type == kind::number || type == kind::flag; }
     [[nodiscard]] bool on() const { return is_whole() && number != 0; }
     [[nodiscard]] double as_real() const { return type == kind::real ? real : static_cast<double>(number); }
-    /// The number of elements of a list, or of letters of a text.
+    /// Returns the number of elements of a list, or of bytes of a text.
     [[nodiscard]] std::size_t size() const {
-        return type == kind::text ? text.size()
-               : items != nullptr ? items->size()
-               : given != nullptr ? given->count
-                                  : 0;
+        return type == kind::text ? text.size() : items != nullptr ? items->size() : node != nullptr ? node->count : 0;
     }
 };
 
 [[nodiscard]] inline value number_value(std::int64_t number) {
-    value made;
-    made.type = value::kind::number;
-    made.number = number;
-    return made;
+    value result;
+    result.type = value::kind::number;
+    result.number = number;
+    return result;
 }
 [[nodiscard]] inline value real_value(double real) {
-    value made;
-    made.type = value::kind::real;
-    made.real = real;
-    return made;
+    value result;
+    result.type = value::kind::real;
+    result.real = real;
+    return result;
 }
 [[nodiscard]] inline value flag_value(bool on) {
-    value made;
-    made.type = value::kind::flag;
-    made.number = on ? 1 : 0;
-    return made;
+    value result;
+    result.type = value::kind::flag;
+    result.number = on ? 1 : 0;
+    return result;
 }
 [[nodiscard]] inline value text_value(std::string_view text) {
-    value made;
-    made.type = value::kind::text;
-    made.text = text;
-    return made;
+    value result;
+    result.type = value::kind::text;
+    result.text = text;
+    return result;
 }
 [[nodiscard]] inline value mask_value_of(const mask& attends) {
-    value made;
-    made.type = value::kind::mask;
-    made.attends = attends;
-    return made;
+    value result;
+    result.type = value::kind::mask;
+    result.attends = attends;
+    return result;
 }
 
-/// The value of a node of a config.
+/// Converts a node of a config to a value.
 [[nodiscard]] inline value value_of(const config_node& node) {
-    value made;
+    value result;
     switch (node.type) {
         case config_node::kind::null:
-            return made;
+            return result;
         case config_node::kind::flag:
             return flag_value(node.number != 0);
         case config_node::kind::integer:
@@ -83,10 +80,10 @@ struct value {
         case config_node::kind::text:
             return text_value(node.text);
         default:
-            made.type = value::kind::list;
-            made.given = &node;
-            return made;
+            result.type = value::kind::list;
+            result.node = &node;
+            return result;
     }
 }
 
-}  // namespace floptally::detail::pages
+}  // namespace floptally::detail::specs

@@ -3,31 +3,32 @@
 
 #include <cstdint>
 
-#include <floptally/count/detail/counted_row.hpp>
+#include <floptally/count/detail/counted_entry.hpp>
 #include <floptally/count/detail/weight_states.hpp>
 #include <floptally/descriptors/cost.hpp>
-#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/lists/array_view.hpp>
-#include <floptally/rules/statistic.hpp>
+#include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Gradients that the rows of a part compute, by what enters the part.
+/// Finds which gradients the entries of a part compute, given which inputs of the part require a gradient.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The flow of gradients through parts, as autograd has it. A value requires a gradient if something trainable, or a
-/// value that requires one, went into it. Then dX of a weight is computed iff its input requires one, dW iff the weight
-/// trains; dQ iff the queries do, and so on.
+/// The flow of gradients through parts, as autograd computes it. A value requires a gradient if it was computed from a
+/// trainable weight or from a value that requires a gradient. For a matrix product the backward computes dX if the
+/// input requires a gradient, and dW if the weight trains. For attention it computes dQ if the queries require a
+/// gradient, and so on.
 class gradient_flow {
   public:
-    /// The values that enter a part and leave it, true where they require a gradient.
+    /// True for each value that enters or leaves a part and requires a gradient.
     struct carried {
-        bool stream = false;   ///< the hidden states before it
-        bool context = false;  ///< the other side of an encoder-decoder, or a second stream
-        bool time = false;     ///< what is known of a sample as a whole
-        bool unnamed = false;  ///< the stream again, by the rows alone that name nothing which they make
+        bool stream = false;   ///< true if the hidden states require a gradient
+        bool context = false;  ///< true if an encoder's output or a second stream requires a gradient
+        bool time = false;     ///< true if values of a whole sample do, such as the timestep's embedding
+        bool unnamed = false;  ///< as `stream`, but without entries that name their output (`flow.writes`)
 
         [[nodiscard]] constexpr value::set values() const {
             return static_cast<value::set>((stream ? value::stream : 0) | (context ? value::context : 0) |
@@ -41,24 +42,28 @@ class gradient_flow {
           everything_trains_(states.everything_trains(parts)),
           has_context_(reads_context(parts)) {}
 
-    /// Calls `each(row, needed, least)` with every row of a part: the gradients that it computes, and the least that it
-    /// may have to compute where the part does not say enough. Returns what the part leaves.
+    /// Calls `each(entry, needed, least)` with every entry of a part. `needed` are the gradients that the entry
+    /// computes. `least` are the gradients that it computes in any case. The two differ only for a part that does not
+    /// say what its entries read. Returns which of the values that leave the part require a gradient.
     template <class Each>
     constexpr carried visit(const model_part& part, std::uint64_t layer, const carried& entering, Each each) const {
         bool some_train = false;
         bool elementwise_trains = false;
-        for (const cost_row& row : part.cost.rows()) {
-            const bool trains = states_.trains(part, layer, row);
+        for (const cost_entry& entry : part.cost.entries()) {
+            const bool trains = states_.trains(part, layer, entry);
             some_train = some_train || trains;
-            elementwise_trains = elementwise_trains || (trains && is_elementwise_weight(row.kind));
+            elementwise_trains = elementwise_trains || (trains && is_elementwise_weight(entry.kind));
         }
-        // A weight that trains in a cost alone may stand before everything else, or after it.
+        // Entries of a cost without parts have no order, so a trainable weight may run before or after all other
+        // entries.
         values most{anything_trains_, anything_trains_, static_cast<value::set>(anything_trains_ ? ~0U : 0U)};
         values least = everything_trains_ ? most : values{};
         if (part.role != part_role::anywhere) {
-            // Where in the part a norm or a bias stands is not said: at its start it reaches all that it may reach.
+            // The position of a norm or a bias in the part is unknown. At the start of the part it causes the most
+            // gradients, so `most` assumes the start.
             const bool started = entering.stream || elementwise_trains;
-            // An input that is not said is read from the stream, or from the other side where a model has one.
+            // An entry without `flow.reads` reads the hidden states, or the encoder's output in a model with an
+            // encoder.
             const bool other_side = entering.context && has_context_;
             most = {started || some_train, started || other_side || some_train,
                     carried{.stream = started, .context = entering.context, .time = entering.time}.values()};
@@ -69,41 +74,42 @@ class gradient_flow {
         most = through(part, layer, most);
         least = says_all ? most : through(part, layer, least);
         carried left = entering;
-        for (const cost_row& row : part.cost.rows()) {
-            const gradients needed = gradients_of(part, layer, row, most);
-            if (needed.output && !is_detached(row.kind)) {
-                const bool is_result = is_product(row.kind) && row.kind != term::scores;
+        for (const cost_entry& entry : part.cost.entries()) {
+            const gradients needed = gradients_of(part, layer, entry, most);
+            if (needed.output && !is_detached(entry.kind)) {
+                const bool is_result = is_product(entry.kind) && entry.kind != term::scores;
                 left.unnamed =
-                    left.unnamed || (row.flow.writes == 0 && (is_result || states_.trains(part, layer, row)));
-                left.stream = left.stream || row.flow.writes == 0 || (row.flow.writes & ~beside) != 0;
-                left.context = left.context || (row.flow.writes & value::context) != 0;
-                left.time = left.time || (row.flow.writes & value::time) != 0;
+                    left.unnamed || (entry.flow.writes == 0 && (is_result || states_.trains(part, layer, entry)));
+                left.stream = left.stream || entry.flow.writes == 0 || (entry.flow.writes & ~for_later_parts) != 0;
+                left.context = left.context || (entry.flow.writes & value::context) != 0;
+                left.time = left.time || (entry.flow.writes & value::time) != 0;
             }
-            each(row, with_kernel(row, needed, most),
-                 with_kernel(row, says_all ? needed : gradients_of(part, layer, row, least), least));
+            each(entry, with_kernel(entry, needed, most),
+                 with_kernel(entry, says_all ? needed : gradients_of(part, layer, entry, least), least));
         }
         return left;
     }
 
   private:
-    /// The values that a part makes for those after it: its own rows read them as they were before it.
-    static constexpr value::set beside = value::context | value::time;
+    /// The kinds of values that only later parts read. Entries of the part that computes them still read the values
+    /// that entered the part.
+    static constexpr value::set for_later_parts = value::context | value::time;
 
-    /// The values of a part that require a gradient.
+    /// Which values inside a part require a gradient.
     struct values {
-        bool elementwise = false;  ///< what a norm or a bias is applied to: never the other side itself
-        bool unsaid = false;       ///< what another row reads that says nothing
+        bool elementwise = false;  ///< the input of a norm or a bias; never an encoder's output
+        bool unsaid = false;       ///< the input of an entry without `flow.reads` that is neither norm nor bias
         value::set known = 0;
-        value::set indexed = 0;  ///< made inside an indexer, which reads nothing with a gradient
+        value::set indexed = 0;  ///< values computed inside an indexer, whose inputs are detached
 
         [[nodiscard]] friend constexpr bool operator==(const values&, const values&) = default;
     };
 
     [[nodiscard]] static constexpr bool reads_context(array_view<model_part> parts) {
         for (const model_part& part : parts) {
-            for (const cost_row& row : part.cost.rows()) {
-                const bool reads = ((row.flow.reads | row.flow.also_reads) & value::context) != 0;
-                if (reads || part.role == part_role::encoder || row.what == statistic::keys) {
+            for (const cost_entry& entry : part.cost.entries()) {
+                const bool reads = ((entry.flow.reads | entry.flow.also_reads) & value::context) != 0;
+                if (reads || part.role == part_role::encoder || entry.what == accumulator::keys) {
                     return true;
                 }
             }
@@ -111,52 +117,56 @@ class gradient_flow {
         return false;
     }
 
-    [[nodiscard]] constexpr gradients gradients_of(const model_part& part, std::uint64_t layer, const cost_row& row,
-                                                   const values& in) const {
-        if (is_of_indexer(row.kind)) {
-            const weight_states::decision decided = states_.state_of(part, layer, row);
+    [[nodiscard]] constexpr gradients gradients_of(const model_part& part, std::uint64_t layer, const cost_entry& entry,
+                                                   const values& with_gradient) const {
+        if (is_of_indexer(entry.kind)) {
+            const weight_states::decision decided = states_.state_of(part, layer, entry);
             gradients needed;
-            needed.first = (in.indexed & row.flow.reads) != 0;
-            needed.second = row.flow.also_reads == 0 ? needed.first : (in.indexed & row.flow.also_reads) != 0;
-            needed.weight = has_weight(row.kind) && decided.state == weight_state::trainable;
-            needed.output = needed.first || needed.second || needed.weight || decided.adapts(row);
+            needed.first = (with_gradient.indexed & entry.flow.reads) != 0;
+            needed.second =
+                entry.flow.also_reads == 0 ? needed.first : (with_gradient.indexed & entry.flow.also_reads) != 0;
+            needed.weight = has_weight(entry.kind) && decided.state == weight_state::trainable;
+            needed.output = needed.first || needed.second || needed.weight || decided.adapts(entry);
             return needed;
         }
-        const bool unsaid = is_elementwise_weight(row.kind) ? in.elementwise : in.unsaid;
-        const auto requires_grad = [&in, unsaid](value::set reads) {
-            return reads == 0 ? unsaid : (in.known & reads) != 0;
+        const bool unsaid = is_elementwise_weight(entry.kind) ? with_gradient.elementwise : with_gradient.unsaid;
+        const auto requires_grad = [&with_gradient, unsaid](value::set reads) {
+            return reads == 0 ? unsaid : (with_gradient.known & reads) != 0;
         };
         gradients needed;
-        needed.first = requires_grad(row.flow.reads);
-        needed.second = row.flow.also_reads == 0 ? needed.first : requires_grad(row.flow.also_reads);
-        needed.weight = states_.state_of(part, layer, row).state == weight_state::trainable;
-        const bool is_given = row.flow.reads == 0 && row.kind == term::input_linear;  // what it reads is no result
-        needed.output = (!is_given && (needed.first || needed.second)) || states_.trains(part, layer, row);
+        needed.first = requires_grad(entry.flow.reads);
+        needed.second = entry.flow.also_reads == 0 ? needed.first : requires_grad(entry.flow.also_reads);
+        needed.weight = states_.state_of(part, layer, entry).state == weight_state::trainable;
+        const bool reads_data = entry.flow.reads == 0 && entry.kind == term::input_linear;
+        needed.output = (!reads_data && (needed.first || needed.second)) || states_.trains(part, layer, entry);
         return needed;
     }
 
-    [[nodiscard]] static constexpr gradients with_kernel(const cost_row& row, gradients needed, const values& in) {
-        needed.output = needed.output || (in.known & row.flow.fused_with) != 0;
+    [[nodiscard]] static constexpr gradients with_kernel(const cost_entry& entry, gradients needed,
+                                                         const values& with_gradient) {
+        needed.output = needed.output || (with_gradient.known & entry.flow.fused_with) != 0;
         return needed;
     }
 
-    /// `in` and the values that the part makes; rows need not stand in the order in which they run.
-    [[nodiscard]] constexpr values through(const model_part& part, std::uint64_t layer, values in) const {
+    /// Returns `with_gradient` plus the values that the part computes and that require a gradient. Repeats until
+    /// nothing changes, since the list of entries need not be in the order of execution.
+    [[nodiscard]] constexpr values through(const model_part& part, std::uint64_t layer, values with_gradient) const {
         for (bool grew = true; grew;) {
             grew = false;
-            for (const cost_row& row : part.cost.rows()) {
-                const bool reaches = !is_detached(row.kind) && gradients_of(part, layer, row, in).output;
-                const auto more = static_cast<value::set>(reaches ? in.known | (row.flow.writes & ~beside) : in.known);
-                grew = grew || more != in.known;
-                in.known = more;
-                if (is_of_indexer(row.kind) && gradients_of(part, layer, row, in).output) {
-                    const auto indexed = static_cast<value::set>(in.indexed | row.flow.writes);
-                    grew = grew || indexed != in.indexed;
-                    in.indexed = indexed;
+            for (const cost_entry& entry : part.cost.entries()) {
+                const bool reaches = !is_detached(entry.kind) && gradients_of(part, layer, entry, with_gradient).output;
+                const auto more = static_cast<value::set>(
+                    reaches ? with_gradient.known | (entry.flow.writes & ~for_later_parts) : with_gradient.known);
+                grew = grew || more != with_gradient.known;
+                with_gradient.known = more;
+                if (is_of_indexer(entry.kind) && gradients_of(part, layer, entry, with_gradient).output) {
+                    const auto indexed = static_cast<value::set>(with_gradient.indexed | entry.flow.writes);
+                    grew = grew || indexed != with_gradient.indexed;
+                    with_gradient.indexed = indexed;
                 }
             }
         }
-        return in;
+        return with_gradient;
     }
 
     const weight_states& states_;

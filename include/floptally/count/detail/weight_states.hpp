@@ -6,97 +6,100 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/count/detail/counted_row.hpp>
+#include <floptally/count/detail/counted_entry.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The states that a plan gives to the weights of a model.
+/// Looks up whether a plan trains, freezes or adapts (LoRA) each weight of a model.
 class weight_states {
   public:
-    /// The state of a weight, and its rank of LoRA.
+    /// The state of a weight, and the rank of its LoRA adapter.
     struct decision {
         weight_state state = weight_state::trainable;
         std::uint64_t rank = 0;
 
-        /// True where an adapter stands beside the row.
-        [[nodiscard]] constexpr bool adapts(const cost_row& row) const {
-            return state == weight_state::lora && row.per_rank.in != 0;
+        /// True where the entry's weight has a LoRA adapter.
+        [[nodiscard]] constexpr bool adapts(const cost_entry& entry) const {
+            return state == weight_state::lora && entry.per_rank.in != 0;
         }
         [[nodiscard]] friend constexpr bool operator==(const decision&, const decision&) = default;
     };
 
     constexpr explicit weight_states(const training_plan& plan) : plan_(plan) {}
 
-    /// Calls `each` with every row of every layer.
+    /// Calls `each(part, layer, entry)` with every entry of every layer.
     template <class Each>
     static constexpr void for_each(array_view<model_part> parts, Each each) {
         for (const model_part& part : parts) {
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
-                for (const cost_row& row : part.cost.rows()) {
-                    each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, row);
+                for (const cost_entry& entry : part.cost.entries()) {
+                    each(part, part.first_layer == no_layer ? no_layer : part.first_layer + n, entry);
                 }
             }
         }
     }
 
-    /// The state by the last setting that names the weight in that layer; trainable where none does.
-    [[nodiscard]] constexpr decision state_of(const model_part& part, std::uint64_t layer, const cost_row& row) const {
+    /// Returns the state of a weight in a layer, from the last setting that names the weight. A weight without a
+    /// setting is trainable.
+    [[nodiscard]] constexpr decision state_of(const model_part& part, std::uint64_t layer,
+                                              const cost_entry& entry) const {
         decision decided;
         for (const weight_setting& setting : plan_.weights) {
-            if (names(setting, part, row) && holds_in(setting, layer)) {
+            if (names(setting, part, entry) && holds_in(setting, layer)) {
                 decided = {setting.state, setting.rank};
             }
         }
         return decided;
     }
 
-    /// True where the row brings something trainable that its result depends on.
-    [[nodiscard]] constexpr bool trains(const model_part& part, std::uint64_t layer, const cost_row& row) const {
-        if (!has_weight(row.kind) || is_detached(row.kind)) {
+    /// True where the result of the entry depends on a trainable weight or adapter of the entry.
+    [[nodiscard]] constexpr bool trains(const model_part& part, std::uint64_t layer, const cost_entry& entry) const {
+        if (!has_weight(entry.kind) || is_detached(entry.kind)) {
             return false;
         }
-        const decision decided = state_of(part, layer, row);
-        return decided.state == weight_state::trainable || decided.adapts(row);
+        const decision decided = state_of(part, layer, entry);
+        return decided.state == weight_state::trainable || decided.adapts(entry);
     }
 
-    /// True where no setting keeps any of the row's weight from training.
-    [[nodiscard]] constexpr bool is_trainable(const model_part& part, std::uint64_t layer, const cost_row& row) const {
-        return !has_weight(row.kind) || is_detached(row.kind) ||
-               state_of(part, layer, row).state == weight_state::trainable;
+    /// True if the entry's weight trains, or if the entry has no weight that could be frozen.
+    [[nodiscard]] constexpr bool is_trainable(const model_part& part, std::uint64_t layer,
+                                              const cost_entry& entry) const {
+        return !has_weight(entry.kind) || is_detached(entry.kind) ||
+               state_of(part, layer, entry).state == weight_state::trainable;
     }
 
-    /// True where a gradient flows into `input` ("embedding" or "context"), which a model without embeddings, or
-    /// without an encoder, is given.
+    /// True if an input of the model requires a gradient. `input` is "embedding" for a model without embeddings, or
+    /// "context" for a model that gets an encoder's output but has no encoder.
     [[nodiscard]] constexpr bool input_trains(std::string_view input) const {
-        bool does = true;
+        bool result = true;
         for (const weight_setting& setting : plan_.weights) {
-            does = is_input(setting, input) ? setting.state == weight_state::trainable : does;
+            result = is_input(setting, input) ? setting.state == weight_state::trainable : result;
         }
-        return does;
+        return result;
     }
 
     [[nodiscard]] constexpr bool anything_trains(array_view<model_part> parts) const {
-        bool does = input_trains("embedding") || input_trains("context");
-        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-            does = does || trains(part, layer, row);
+        bool result = input_trains("embedding") || input_trains("context");
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+            result = result || trains(part, layer, entry);
         });
-        return does;
+        return result;
     }
 
     [[nodiscard]] constexpr bool everything_trains(array_view<model_part> parts) const {
-        bool does = input_trains("embedding") && input_trains("context");
-        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-            does = does && is_trainable(part, layer, row);
+        bool result = input_trains("embedding") && input_trains("context");
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+            result = result && is_trainable(part, layer, entry);
         });
-        return does;
+        return result;
     }
 
-    /// Throws where a setting means nothing in this model.
+    /// Throws `error` if a weight setting of the plan fits nothing in this model, or has an invalid LoRA rank.
     constexpr void check(array_view<model_part> parts) const {
         require_positive(plan_.recompute_every, "plan.recompute_every");
         const bool whole = parts.size() == 1 && parts.front().role == part_role::anywhere;
@@ -106,7 +109,9 @@ class weight_states {
         for (std::size_t i = 0; i < plan_.weights.size(); ++i) {
             const weight_setting& setting = plan_.weights[i];
             if ((setting.state == weight_state::lora) != (setting.rank != 0)) {
-                throw error(field(i), setting.rank == 0 ? "LoRA needs a rank of at least 1" : "only LoRA has a rank");
+                throw error(field(i), setting.rank == 0
+                                          ? "LoRA needs a rank of at least 1"
+                                          : "only LoRA has a rank: set the rank to 0, or the state to lora");
             }
             if (whole && (setting.names_layers() || setting.part.view() != "*")) {
                 throw error(field(i), needs_parts);
@@ -123,9 +128,9 @@ class weight_states {
     [[nodiscard]] static std::string field(std::size_t i) { return "plan.weights[" + std::to_string(i) + "]"; }
 
     [[nodiscard]] static constexpr bool names(const weight_setting& setting, const model_part& part,
-                                              const cost_row& row) {
+                                              const cost_entry& entry) {
         return matches(setting.part.view(), part.name.view()) &&
-               matches(setting, part.cost.components()[row.component].view(), part.cost.weight_name(row));
+               matches(setting, part.cost.components()[entry.component].view(), part.cost.weight_name(entry));
     }
     [[nodiscard]] static constexpr bool holds_in(const weight_setting& setting, std::uint64_t layer) {
         const std::uint64_t first = setting.first_layer == any_layer ? 0 : setting.first_layer;
@@ -139,21 +144,22 @@ class weight_states {
         bool named = is_input(setting, "embedding") || is_input(setting, "context");
         bool held = named;
         bool adapts = false;
-        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-            const bool here = has_weight(row.kind) && names(setting, part, row);
-            named = named || here;
-            held = held || (here && holds_in(setting, layer));
-            adapts = adapts || (here && holds_in(setting, layer) && row.per_rank.in != 0);
+        for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+            const bool is_named = has_weight(entry.kind) && names(setting, part, entry);
+            named = named || is_named;
+            held = held || (is_named && holds_in(setting, layer));
+            adapts = adapts || (is_named && holds_in(setting, layer) && entry.per_rank.in != 0);
         });
         if (!named) {
             throw error(field(i), unknown(parts, setting));
         }
         if (!held) {
-            refuse(field(i), {"\"", setting.weights.view(), "\" stands in none of these layers"});
+            refuse(field(i),
+                   {"no layer of this range has \"", setting.weights.view(), "\": layers are counted from 0"});
         }
         if (setting.state == weight_state::lora && !adapts) {
-            refuse(field(i),
-                   {"LoRA needs a weight matrix, and \"", setting.weights.view(), "\" has none that an adapter fits"});
+            refuse(field(i), {"LoRA needs a weight matrix, and \"", setting.weights.view(),
+                              "\" has none that an adapter fits: name linear layers, such as \"*/q_proj\""});
         }
     }
 
@@ -161,11 +167,11 @@ class weight_states {
         std::string known;
         std::string names_so_far = ",";
         for (const model_part& part : parts) {
-            for (const cost_row& row : part.cost.rows()) {
-                const std::string_view weight = part.cost.weight_name(row);
+            for (const cost_entry& entry : part.cost.entries()) {
+                const std::string_view weight = part.cost.weight_name(entry);
                 const std::string name =
-                    text_of({part.cost.components()[row.component].view(), weight.empty() ? "" : "/", weight});
-                if (has_weight(row.kind) && matches(setting.part.view(), part.name.view()) &&
+                    text_of({part.cost.components()[entry.component].view(), weight.empty() ? "" : "/", weight});
+                if (has_weight(entry.kind) && matches(setting.part.view(), part.name.view()) &&
                     names_so_far.find(text_of({",", name, ","})) == std::string::npos) {
                     append(names_so_far, {name, ","});
                     append_item(known, name);
@@ -178,17 +184,19 @@ class weight_states {
                         known.empty() ? "" : "; known: ", known});
     }
 
-    /// Throws where an lm_head that is the embedding's table trains without the table, or the table without it.
+    /// Throws `error` if an lm_head and the embedding share a table, but only one of them trains.
     constexpr void check_tied(array_view<model_part> parts) const {
-        for_each(parts, [&](const model_part& input, std::uint64_t, const cost_row& table) {
+        for_each(parts, [&](const model_part& input, std::uint64_t, const cost_entry& table) {
             if (table.kind != term::tied_embedding) {
                 return;
             }
             const bool trained = trains(input, no_layer, table);
-            for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-                const bool is_table = row.kind == term::lm_head && row.parameters >= table.useful / 2;
-                if (is_table && (state_of(part, layer, row).state == weight_state::trainable) != trained) {
-                    throw error("plan.weights", "the lm_head is the embedding's table: both train or neither");
+            for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
+                const bool is_table = entry.kind == term::lm_head && entry.parameters >= table.useful / 2;
+                if (is_table && (state_of(part, layer, entry).state == weight_state::trainable) != trained) {
+                    throw error("plan.weights",
+                                "the lm_head is the embedding's table: train both \"embedding\" and \"lm_head\", or "
+                                "neither");
                 }
             });
         });

@@ -5,35 +5,38 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <floptally/batch/lengths.hpp>
+#include <floptally/batch/formats.hpp>
+#include <floptally/cuda/detail/accumulator_schema.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/block_sum.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/integer/host_device.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// The kernel that adds samples one by one, under any rules: of every list, and compiled once for each kind of sample.
+/// The kernel that adds samples one at a time, with any statistics and from any list. It is compiled once for each kind
+/// of sample (sequence, grid, audio clip).
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// Reads number `at` of a list as a part of a sample; where it can be no length, refuses it.
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE bool take_part(const number_list& from, std::size_t at, std::uint32_t& to,
-                                                          refusal_record* record, std::uint32_t call) {
-    const std::uint64_t number = from[at];
-    to = static_cast<std::uint32_t>(number);
-    if (number > max_sequence_length) {  // a negative one is too
-        refuse(record, {call, at}, {refused::length, from.field, from.is_signed ? refusal_head::is_signed : 0}, number,
-               0);
+/// Reads number `index` of a list, which is one number of a sample (a grid has three). Refuses the sample if the number
+/// cannot be a length.
+[[nodiscard]] inline FLOPTALLY_HOST_DEVICE bool take_part(const number_list& numbers, std::size_t index,
+                                                          std::uint32_t& part, refusal_record* record,
+                                                          std::uint32_t call) {
+    const std::uint64_t number = numbers[index];
+    part = static_cast<std::uint32_t>(number);
+    if (number > max_sequence_length) {  // also true for a negative number, which is large when unsigned
+        refuse(record, {call, index}, {refused::length, numbers.field, numbers.is_signed ? refusal_head::is_signed : 0},
+               number, 0);
     }
     return number <= max_sequence_length;
 }
 
-/// Sets part `part` of a sample, in the order that its list has them in.
+/// Sets number `part` of a sample, in the order of the list that it comes from.
 inline FLOPTALLY_HOST_DEVICE void set_part(grid& to, std::uint32_t part, std::uint32_t number) {
     to.t = part == 0 ? number : to.t;
     to.h = part == 1 ? number : to.h;
@@ -43,11 +46,11 @@ inline FLOPTALLY_HOST_DEVICE void set_part(audio_clip& to, std::uint32_t /*part*
     to.frames = number;
 }
 
-/// Samples in device memory: here grids or clips of sound, which fill their slots, with the parts of each in one list.
+/// Samples in device memory: grids or audio clips that fill their slots. One list has all numbers of all samples.
 template <class Unit>
 struct sample_list {
     static constexpr list_name name = std::is_same_v<Unit, grid> ? list_name::grid_thw : list_name::audio_frames;
-    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< numbers of a sample in a list
+    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< numbers for each sample
 
     number_list numbers;
     std::uint32_t count;
@@ -70,14 +73,15 @@ struct sample_list {
     }
 };
 
-/// Sequences by their lengths and slots, and parts that both have.
+/// Sequences by their lengths and slots. They may have further numbers, which a sequence shares with its slot: past,
+/// keys, context, targets.
 template <>
 struct sample_list<sequence> {
     static constexpr list_name name = list_name::lengths;
     static constexpr std::uint32_t stride = 1;
 
     length_list lengths{};
-    number_list parts[4]{};  ///< past, keys, context, targets: in the order of `list_name`
+    number_list parts[4]{};  ///< lists of past, keys, context and targets, in the order of `list_name`
     std::uint32_t target_group = 0;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return lengths.count; }
@@ -86,7 +90,7 @@ struct sample_list<sequence> {
         sequence& slot = to[1];
         std::uint32_t length = 0;
         if (!lengths.take(i, reals, length, slot.length)) {
-            lengths.refuse_one(i, reals, record, call);
+            lengths.refuse_sequence(i, reals, record, call);
             return false;
         }
         FLOPTALLY_ROLLED
@@ -108,7 +112,8 @@ struct sample_list<sequence> {
         return true;
     }
 };
-/// Sequences with a list of one more part, one for each; an empty one that may be left out is all zeros.
+/// Returns the sequences with one more number each, from the list `numbers`. An empty list means zeros if the list is
+/// optional.
 [[nodiscard]] inline sample_list<sequence> with_part(sample_list<sequence> list, list_name part,
                                                      const any_list& numbers, bool may_be_left_out = false) {
     if (numbers.count != 0 || !may_be_left_out) {
@@ -117,15 +122,15 @@ struct sample_list<sequence> {
     }
     return list;
 }
-/// Samples of HSTU, of which `contextual` and `targets` may be left out.
+/// Returns HSTU sequences. `contextual` and `targets` may be empty.
 [[nodiscard]] inline sample_list<sequence> hstu_samples(const any_list& lengths, const any_list& contextual,
                                                         const any_list& targets, std::uint32_t target_group) {
-    const sample_list<sequence> list{.lengths = listed_lengths(lengths), .target_group = target_group};
+    const sample_list<sequence> list{.lengths = length_list_of(lengths), .target_group = target_group};
     return with_part(with_part(list, list_name::contextual, contextual, true), list_name::targets, targets, true);
 }
 
-/// The kernel for samples of a kind, by rules of a list.
-template <class Rules, class Unit>
+/// The kernel that adds samples of one kind, compiled with the statistics of a list.
+template <class Statistics, class Unit>
 struct add_samples {
     static constexpr std::uint32_t threads = 128;
     static constexpr std::uint32_t resident = 6;
@@ -134,75 +139,81 @@ struct add_samples {
     using list_type = sample_list<Unit>;
     using arguments = list_arguments<list_type>;
 
-    /// Columns of both views for every word of the modality.
-    [[nodiscard]] static std::size_t shared_words(const word_schema& schema) {
-        static_assert(2 * (word_schema::fixed + word_schema::max_masks) * threads * sizeof(std::uint64_t) <= 48 * 1024,
-                      "more shared memory than a launch has without asking");
+    /// Returns the number of words of shared memory: for both views, a column for every accumulator of the modality.
+    [[nodiscard]] static std::size_t shared_words(const accumulator_schema& schema) {
+        static_assert(
+            2 * (accumulator_schema::fixed + accumulator_schema::max_masks) * threads * sizeof(std::uint64_t) <=
+                48 * 1024,
+            "a launch has 48 KiB of shared memory: lower `threads` or `max_masks`");
         return std::size_t{2} * schema.columns() * threads;
     }
 
     template <class Block>
-    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
-        const word_schema& schema = given.schema;
-        const basic_device_tally_ref<Rules> into(&schema, given.words, record_after(schema, given.words));
+    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& args) {
+        const accumulator_schema& schema = args.schema;
+        const basic_device_tally_ref<Statistics> tally(&schema, args.accumulators,
+                                                       record_after(schema, args.accumulators));
         std::uint32_t reals = 0;
         if constexpr (std::is_same_v<Unit, sequence>) {
-            reals = given.list.lengths.find_real();
+            reals = args.list.lengths.find_real();
         }
         const block_columns<Block> sums(block);
         const std::uint32_t columns = schema.columns();
         FLOPTALLY_ROLLED
         for (std::uint32_t column = 0; column < 2 * columns; ++column) {
-            sums.own(column) = 0;
+            sums.of_thread(column) = 0;
         }
-        constexpr modality in = modality_of(Unit{});
+        constexpr modality stream = modality_of(Unit{});
         FLOPTALLY_ROLLED
-        for (std::uint32_t i = block.index() * threads + block.thread(); i < given.list.size();
+        for (std::uint32_t i = block.index() * threads + block.thread(); i < args.list.size();
              i += block.count() * threads) {
-            Unit both[2]{};
-            if (!given.list.take(i, reals, both, into.refusals(), given.call)) {
+            Unit real_and_slot[2]{};
+            if (!args.list.take(i, reals, real_and_slot, tally.refusals(), args.call)) {
                 continue;
             }
             const bool counted =
-                into.is_valid(both[0], both[1]) &&
-                take_amounts<Rules>(schema, both[0], both[1],
-                                    [&](std::uint32_t column, std::uint32_t seen, std::uint32_t word, uint128 sum) {
-                                        if (sums.add_overflows(column, sum)) {
-                                            atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
-                                        }
-                                    });
+                tally.is_valid(real_and_slot[0], real_and_slot[1]) &&
+                take_amounts<Statistics>(
+                    schema, real_and_slot[0], real_and_slot[1],
+                    [&](std::uint32_t column, std::uint32_t view_index, std::uint32_t accumulator, uint128 sum) {
+                        if (sums.add_overflows(column, sum)) {
+                            atomic_or(&tally.refusals()->overflowed[view_index], std::uint64_t{1} << accumulator);
+                        }
+                    });
             if (!counted) {
-                refuse(into.refusals(), {given.call, std::uint64_t{i} * sample_list<Unit>::stride}, both[0], both[1]);
+                refuse(tally.refusals(), {args.call, std::uint64_t{i} * sample_list<Unit>::stride}, real_and_slot[0],
+                       real_and_slot[1]);
             }
         }
         sums.add_to(2 * columns, [&](std::uint32_t column, std::uint64_t sum, bool wraps) {
-            const std::uint32_t seen = column < columns ? 0 : 1;
-            const std::uint32_t word = schema.word_of(in, column - seen * columns);
-            into.add_to(seen, word, sum);
+            const std::uint32_t view_index = column < columns ? 0 : 1;
+            const std::uint32_t accumulator = schema.accumulator_of(stream, column - view_index * columns);
+            tally.add_to(view_index, accumulator, sum);
             if (wraps) {
-                atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
+                atomic_or(&tally.refusals()->overflowed[view_index], std::uint64_t{1} << accumulator);
             }
         });
     }
 };
 
-/// The kernel that adds the words of a tally that the host has counted, by one block.
+/// The kernel that adds the accumulators of a host tally to those on the device, in one block.
 struct add_counted {
     static constexpr std::uint32_t threads = 2 * warp_size;
     static constexpr std::uint32_t resident = 1;
 
     struct arguments {
-        std::uint64_t counted[2 * word_schema::most];
-        word_schema schema;
-        std::uint64_t* words;
+        std::uint64_t counted[2 * accumulator_schema::most];
+        accumulator_schema schema;
+        std::uint64_t* accumulators;
     };
 
     template <class Block>
-    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
-        const word_schema& schema = given.schema;
-        const basic_device_tally_ref<window_rules> into(&schema, given.words, record_after(schema, given.words));
-        for (std::uint32_t word = block.thread(); word < schema.size(); word += threads) {
-            into.add_to(word / schema.stride(), word % schema.stride(), given.counted[word]);
+    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& args) {
+        const accumulator_schema& schema = args.schema;
+        const basic_device_tally_ref<window_statistics> tally(&schema, args.accumulators,
+                                                              record_after(schema, args.accumulators));
+        for (std::uint32_t accumulator = block.thread(); accumulator < schema.size(); accumulator += threads) {
+            tally.add_to(accumulator / schema.stride(), accumulator % schema.stride(), args.counted[accumulator]);
         }
     }
 };

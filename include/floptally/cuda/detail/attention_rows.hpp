@@ -6,44 +6,44 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <floptally/cuda/detail/accumulator_schema.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/length_groups.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/integer/host_device.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/sequence.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The flag of so many bytes.
+/// The unsigned integer type of mask flags that have `Bytes` bytes.
 template <std::size_t Bytes>
 using flag_of =
     std::conditional_t<Bytes == 1, std::uint8_t, std::conditional_t<Bytes == 2, std::uint16_t, unsigned_of<Bytes>>>;
 
-/// Rows of an attention mask in device memory, of flags of 1 to 8 bytes.
+/// The rows of an attention mask in device memory, with flags of 1 to 8 bytes.
 struct flag_rows {
     const void* flags;
     std::size_t rows;
     std::size_t columns;
     bool is_signed;
-    bool is_aligned;  ///< every row lies on 16 bytes
+    bool is_aligned;  ///< every row is aligned to 16 bytes
 
     template <std::integral T>
-    flag_rows(const T* from, std::size_t row_count, std::size_t column_count)
-        : flags(from),
+    flag_rows(const T* first_flag, std::size_t row_count, std::size_t column_count)
+        : flags(first_flag),
           rows(row_count),
           columns(column_count),
           is_signed(std::is_signed_v<T>),
-          is_aligned((reinterpret_cast<std::uintptr_t>(from) | column_count * sizeof(T)) % 16 == 0) {}
+          is_aligned((reinterpret_cast<std::uintptr_t>(first_flag) | column_count * sizeof(T)) % 16 == 0) {}
 
     [[nodiscard]] std::size_t size() const { return rows; }
 };
 
-/// The kernel for such rows: a block reads a row, in loads of 16 bytes where that can be, and a thread adds each word
-/// of it.
-template <class Rules, class T>
+/// The kernel that adds the rows of an attention mask. A block reads one row at a time, with 16-byte loads if the rows
+/// are aligned. The threads of the block divide the accumulators among them.
+template <class Statistics, class T>
 struct add_rows {
     static constexpr std::uint32_t threads = 256;
     static constexpr std::uint32_t resident = 5;
@@ -53,22 +53,22 @@ struct add_rows {
     using list_type = flag_rows;
     using arguments = list_arguments<list_type>;
 
-    [[nodiscard]] static std::size_t shared_words(const word_schema& /*schema*/) { return threads / warp_size; }
+    [[nodiscard]] static std::size_t shared_words(const accumulator_schema& /*schema*/) { return threads / warp_size; }
 
     template <class Block>
-    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
-        const flag_rows& list = given.list;
-        const basic_device_tally_ref<Rules> into(&given.schema, given.words, given.refusals());
+    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& args) {
+        const flag_rows& list = args.list;
+        const basic_device_tally_ref<Statistics> tally(&args.schema, args.accumulators, args.refusals());
         FLOPTALLY_ROLLED
         for (std::size_t row = block.index(); row < list.rows; row += block.count()) {
             const T* const flags = static_cast<const T*>(list.flags) + row * list.columns;
-            std::uint64_t part = part_of(block, list, flags);
+            std::uint64_t sum = part_of(block, list, flags);
             FLOPTALLY_ROLLED
             for (std::uint32_t delta = warp_size / 2; delta > 0; delta /= 2) {
-                part += block.shuffle_down(part, delta);
+                sum += block.shuffle_down(sum, delta);
             }
             if (block.thread() % warp_size == 0) {
-                block.shared()[block.thread() / warp_size] = part;
+                block.shared()[block.thread() / warp_size] = sum;
             }
             block.sync();
             std::uint64_t all = 0;
@@ -78,24 +78,24 @@ struct add_rows {
             }
             block.sync();
             if (all >> 32U <= 1) {
-                static_cast<void>(into.add_words(sequence{.length = static_cast<std::uint32_t>(all)},
-                                                 sequence{.length = static_cast<std::uint32_t>(list.columns)},
-                                                 block.thread(), block.threads()));
+                static_cast<void>(tally.add_accumulators(sequence{.length = static_cast<std::uint32_t>(all)},
+                                                         sequence{.length = static_cast<std::uint32_t>(list.columns)},
+                                                         block.thread(), block.threads()));
             } else if (block.thread() == 0) {
-                const std::size_t at = fault_of(flags, list.columns);
+                const std::size_t index = fault_of(flags, list.columns);
                 const auto flag = static_cast<std::uint64_t>(
-                    static_cast<std::int64_t>(static_cast<std::make_signed_t<T>>(flags[at])));
-                refuse(into.refusals(), {given.call, row * list.columns + at},
+                    static_cast<std::int64_t>(static_cast<std::make_signed_t<T>>(flags[index])));
+                refuse(tally.refusals(), {args.call, row * list.columns + index},
                        {refused::flag, {}, list.is_signed ? refusal_head::is_signed : 0},
-                       list.is_signed ? flag : flags[at], list.columns);
+                       list.is_signed ? flag : flags[index], list.columns);
             }
         }
     }
 
   private:
-    /// One thread's part of a row: the number of its ones in the low half; in the high half the starts of a run of
-    /// ones, plus 2 if a flag is neither 0 nor 1. The row is right where the sum of the high half over the block is 0
-    /// or 1.
+    /// Counts one thread's flags of a row. The low half of the result is the number of ones. The high half is the
+    /// number of runs of ones that begin there, plus 2 if a flag is neither 0 nor 1. The row is valid if the high
+    /// halves of all threads of the block add up to 0 or 1.
     template <class Block>
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE std::uint64_t part_of(const Block& block, const flag_rows& list,
                                                                      const T* flags) {
@@ -126,19 +126,20 @@ struct add_rows {
         return ones | (std::uint64_t{starts + (others ? 2U : 0U)} << 32U);
     }
 
-    /// The place of the wrong flag of a row: the first that is neither 0 nor 1, or is 1 after the ones have ended.
+    /// Returns the index of the first invalid flag of a row: a flag that is neither 0 nor 1, or a 1 after the run of
+    /// ones has ended.
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE std::size_t fault_of(const T* flags, std::size_t columns) {
-        bool seen = false;
-        std::size_t at = 0;
+        bool has_begun = false;
+        std::size_t index = 0;
         FLOPTALLY_ROLLED
-        for (; at + 1 < columns; ++at) {
-            const bool is_token = flags[at] == T{1};
-            if (flags[at] > T{1} || (is_token && seen && flags[at - 1] != T{1})) {
+        for (; index + 1 < columns; ++index) {
+            const bool is_token = flags[index] == T{1};
+            if (flags[index] > T{1} || (is_token && has_begun && flags[index - 1] != T{1})) {
                 break;
             }
-            seen = seen || is_token;
+            has_begun = has_begun || is_token;
         }
-        return at;
+        return index;
     }
 };
 

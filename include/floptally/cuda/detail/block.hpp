@@ -11,24 +11,25 @@
 #endif
 
 /// @file
-/// The interface of the block that a kernel runs in, and words that several threads write. Bodies of kernels are
-/// templates over the block, so that tests run the same text on the host, over a block of fibers
-/// (tests/cuda/emulated_block.hpp); shared words have the same meaning there.
+/// The interface of the block that a kernel runs in, and atomic operations on 64-bit words. The bodies of kernels are
+/// templates over the block type. Tests run the same code on the host over a block of fibers
+/// (tests/cuda/emulated_block.hpp).
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The lanes that shuffle among themselves: a warp, a wave of 32, or either half of a wave of 64.
+/// The number of lanes that exchange values by shuffles: a warp, a wave of 32, or half of a wave of 64.
 inline constexpr std::uint32_t warp_size = 32;
 
-/// The number of blocks and threads of a launch, and the words of shared memory of each block.
+/// The number of blocks and threads of a launch, and the 64-bit words of shared memory of each block.
 struct launch_shape {
     std::uint32_t blocks = 1;
     std::uint32_t threads = warp_size;
     std::size_t shared_words = 0;
 };
 
-/// The launch for `units` units of work, of which a block of `Body` takes so many at once: no more blocks than there is
-/// work, than the device runs at once, or than `max_blocks`.
+/// Returns the shape of a launch for `units` units of work. A block of `Body` takes `Body::units` of them at once. The
+/// launch has no more blocks than the work needs, and at most `max_blocks`. If `max_blocks` is 0, it has at most as
+/// many as the device runs at once.
 template <class Body>
 [[nodiscard]] launch_shape launch_of(std::size_t units, std::size_t shared_words, std::uint32_t multiprocessors,
                                      std::uint32_t max_blocks) {
@@ -38,9 +39,9 @@ template <class Body>
 }
 
 #if defined(FLOPTALLY_HAS_KERNELS)
-/// The block of a launch on a device: of one dimension, in whole warps.
+/// The block of a launch on a device. It is one-dimensional and consists of whole warps.
 struct cuda_block : vendor_block {
-    /// The words of shared memory that the launch asked for.
+    /// Returns the shared memory that the launch asked for.
     [[nodiscard]] __device__ std::uint64_t* shared() const {
         extern __shared__ std::uint64_t floptally_shared_words[];
         return floptally_shared_words;
@@ -48,7 +49,7 @@ struct cuda_block : vendor_block {
 };
 #endif
 
-/// Adds to a word and returns the value before.
+/// Adds `amount` to a word and returns the word's former value.
 inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_add(std::uint64_t* word, std::uint64_t amount) {
 #if defined(FLOPTALLY_ON_DEVICE)
     return atomicAdd(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(amount));
@@ -62,13 +63,14 @@ inline FLOPTALLY_HOST_DEVICE void atomic_max(std::uint64_t* word, std::uint64_t 
 #if defined(FLOPTALLY_ON_DEVICE)
     atomicMax(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(value));
 #else
-    std::uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
-    while (seen < value && !__atomic_compare_exchange_n(word, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    std::uint64_t current = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (current < value &&
+           !__atomic_compare_exchange_n(word, &current, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
 #endif
 }
 
-/// Sets bits of a word and returns the value before.
+/// Sets bits of a word and returns the word's former value.
 inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_or(std::uint64_t* word, std::uint64_t bits) {
 #if defined(FLOPTALLY_ON_DEVICE)
     return atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(bits));
@@ -77,12 +79,12 @@ inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_or(std::uint64_t* word, std::u
 #endif
 }
 
-/// Adds to a word and returns true where the sum no longer fits.
+/// Adds `amount` to a word. Returns true if the sum overflows.
 inline FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint64_t* word, std::uint64_t amount) {
     return atomic_add(word, amount) + amount < amount;
 }
 
-/// The current value of a word that other threads write.
+/// Returns the current value of a word that other threads write.
 [[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_load(const std::uint64_t* word) {
 #if defined(FLOPTALLY_ON_DEVICE)
     return *static_cast<const volatile std::uint64_t*>(word);
@@ -100,8 +102,8 @@ inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_
 #endif
 }
 
-/// A fence: every processor sees the earlier writes of this thread, and those of its block before a barrier, before the
-/// later writes of this thread.
+/// Makes this thread's earlier writes visible to every processor before its later writes. After a barrier this includes
+/// the earlier writes of its block.
 inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
 #if defined(FLOPTALLY_ON_DEVICE)
     vendor_block::fence_for_all();

@@ -8,30 +8,29 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The sums of each thread of a block in shared memory: columns with a row for each thread. A thread writes its own row
-/// without waiting for others; the block adds up the columns once, each by one warp.
-///
-/// Every value enters one sum only, so that a carry is noticed exactly where it happens.
+/// The sums of each thread of a block, in shared memory. There is one column for each sum and one row for each thread.
+/// A thread writes only its own row, so it never waits. At the end one warp adds up each column. Every value enters
+/// only one sum, so that an overflow is noticed where it happens.
 template <class Block>
 class block_columns {
   public:
     FLOPTALLY_HOST_DEVICE explicit block_columns(const Block& block) : block_(block) {}
 
-    /// This thread's sum of a column.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t& own(std::uint32_t column) const {
+    /// Returns this thread's sum of a column.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t& of_thread(std::uint32_t column) const {
         return block_.shared()[column * block_.threads() + block_.thread()];
     }
-    /// Adds to this thread's sum of a column; returns true where it no longer fits.
+    /// Adds `amount` to this thread's sum of a column. Returns true if the sum overflows.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint32_t column, uint128 amount) const {
-        const uint128 sum = amount + own(column);
-        own(column) = static_cast<std::uint64_t>(sum);
+        const uint128 sum = amount + of_thread(column);
+        of_thread(column) = static_cast<std::uint64_t>(sum);
         return (sum >> 64U) != 0;
     }
 
-    /// Adds up the columns and calls `add(column, sum, wraps)` by one thread for each that is not 0. All threads call
-    /// it; after it no thread may write before it has waited for the others.
+    /// Adds up the columns. For each column whose sum is not 0, one thread calls `add(column, sum, wraps)`. All threads
+    /// of the block must call this function. Before a thread writes to the sums again, the block must synchronise.
     template <class Add>
     FLOPTALLY_HOST_DEVICE void add_to(std::uint32_t columns, const Add& add) const {
         block_.sync();

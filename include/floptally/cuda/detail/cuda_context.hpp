@@ -6,30 +6,31 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The device that owns memory, whichever is current.
+/// `owned_device`: the device that holds an object's memory. It may differ from the thread's current device.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The number of the device that is current in this thread.
+/// Returns the number of this thread's current device.
 [[nodiscard]] inline int current_cuda_device() {
     int device = 0;
     require_cuda(cudaGetDevice(&device), "cudaGetDevice");
     return device;
 }
 
-/// True for the handles by which each device has a default stream of its own.
+/// Returns true if a handle means a default stream. Each device has its own default streams.
 [[nodiscard]] inline bool is_default(cudaStream_t stream) {
     return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-/// The device that an object has memory on; works whichever device is current in the calling thread.
+/// The device that holds an object's memory. Its functions work even if another device is current in the calling
+/// thread.
 class owned_device {
   public:
     explicit owned_device(int number) : number_(number), context_(number) {}
 
     [[nodiscard]] int number() const noexcept { return number_; }
 
-    /// A scope in which the device is current.
+    /// While a scope exists, the owned device is the current device of the thread.
     class scope {
       public:
         explicit scope(const owned_device& device) : device_(device), former_(current_cuda_device()) {
@@ -37,7 +38,7 @@ class owned_device {
                 device.context_.enter();
             }
         }
-        /// The scope of work on a stream. Throws on the default stream of another device.
+        /// Makes a scope for work on a stream. Throws `error` for a default stream if another device is current.
         scope(const owned_device& device, cudaStream_t stream) : scope(device) {
             if (former_ != device.number_ && is_default(stream)) {
                 refuse("stream",
@@ -68,10 +69,11 @@ class owned_device {
     require_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
     return status != cudaStreamCaptureStatusNone;
 }
-/// Throws where a stream is being captured and the call could not be part of the capture.
-inline void refuse_capture(cudaStream_t stream, const char* call, const char* why) {
+/// Throws `error` if the stream is being captured into a graph. Used for calls that cannot be part of a
+/// capture.
+inline void refuse_capture(cudaStream_t stream, const char* call, const char* problem) {
     if (is_capturing(stream)) {
-        throw error(call, why);
+        throw error(call, problem);
     }
 }
 

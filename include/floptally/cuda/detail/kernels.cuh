@@ -12,49 +12,51 @@
 #include <floptally/cuda/detail/vendor.hpp>
 
 /// @file
-/// The kernels, each of which runs a body from its header over a block, and a device by the runtime that launches them.
+/// The kernels, and `cuda_api`, which launches them by the CUDA runtime. Each kernel runs the body from one of the
+/// other headers, on every block of the launch.
 
-/// The mark of what each library of a process has for itself, as it has a runtime of its own where that is linked
-/// statically: a kernel that another library registered is none of it.
+/// Hides a symbol in its library. A process may contain several libraries that each link a CUDA runtime statically. A
+/// library must not launch a kernel that another library has registered.
 #define FLOPTALLY_OF_LIBRARY [[gnu::visibility("hidden")]]
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The kernel of a body. Its arguments lie in constant memory.
+/// The kernel that runs `Body::run`. Its arguments are in constant memory.
 template <class Body>
 FLOPTALLY_OF_LIBRARY __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>)
-    kernel_of(const FLOPTALLY_GRID_CONSTANT typename Body::arguments given) {
-    Body::run(cuda_block{}, given);
+    kernel_of(const FLOPTALLY_GRID_CONSTANT typename Body::arguments args) {
+    Body::run(cuda_block{}, args);
 }
 
-/// The kernels that this library launches, listed before its main begins.
+/// Returns the kernels that this library launches. The list is complete before main begins.
 FLOPTALLY_OF_LIBRARY inline std::vector<const void*>& kernels_of_library() {
     static std::vector<const void*> all;
     return all;
 }
-/// True once a kernel is in that list, which its mention here puts it on. Not const, which nvcc 12 keeps to a unit.
+/// True once the kernel of `Body` is in the list. Naming this variable adds the kernel. It is not const, because nvcc
+/// 12 would then give each translation unit its own copy.
 template <class Body>
 FLOPTALLY_OF_LIBRARY inline bool is_listed = [] {
     kernels_of_library().push_back(reinterpret_cast<const void*>(&kernel_of<Body>));
     return true;
 }();
 
-/// A device by the runtime, for `device_words`.
+/// The device API for `device_accumulators`, by the CUDA runtime.
 class cuda_api : public owned_device {
   public:
     using stream = cudaStream_t;
 
-    /// The device that is current. Loads the kernels there: the runtime would load one at its first launch, which may
-    /// wait for the device and is not allowed in a capture.
+    /// Uses the current device and loads the kernels there. Otherwise the runtime would load a kernel at its first
+    /// launch. Loading may wait for the device and is not allowed during a capture.
     FLOPTALLY_OF_LIBRARY cuda_api() : owned_device(current_cuda_device()) {
         for (const void* const kernel : kernels_of_library()) {
             cudaFuncAttributes unused{};
             require_cuda(cudaFuncGetAttributes(&unused, kernel), "cudaFuncGetAttributes");
         }
-        int found = 0;
-        require_cuda(cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, number()),
+        int count = 0;
+        require_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, number()),
                      "cudaDeviceGetAttribute");
-        multiprocessors_ = static_cast<std::uint32_t>(found);
+        multiprocessors_ = static_cast<std::uint32_t>(count);
     }
 
     [[nodiscard]] std::uint32_t multiprocessors() const { return multiprocessors_; }
@@ -65,29 +67,29 @@ class cuda_api : public owned_device {
         return memory;
     }
     static void release(void* memory) { require_cuda(cudaFree(memory), "cudaFree"); }
-    /// Memory of the host that kernels can write to.
+    /// Returns host memory that kernels can write to.
     [[nodiscard]] static void* allocate_pinned(std::size_t bytes) {
         void* memory = nullptr;
         require_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
         return memory;
     }
     static void release_pinned(void* memory) { require_cuda(cudaFreeHost(memory), "cudaFreeHost"); }
-    static void copy_async(void* to, const void* from, std::size_t bytes, cudaStream_t on) {
-        require_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, on), "cudaMemcpyAsync");
+    static void copy_async(void* to, const void* from, std::size_t bytes, cudaStream_t queue) {
+        require_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue), "cudaMemcpyAsync");
     }
-    static void set_to_zero_async(void* memory, std::size_t bytes, cudaStream_t on) {
-        require_cuda(cudaMemsetAsync(memory, 0, bytes, on), "cudaMemsetAsync");
+    static void set_to_zero_async(void* memory, std::size_t bytes, cudaStream_t queue) {
+        require_cuda(cudaMemsetAsync(memory, 0, bytes, queue), "cudaMemsetAsync");
     }
-    static void synchronize(cudaStream_t on) { require_cuda(cudaStreamSynchronize(on), "cudaStreamSynchronize"); }
-    [[nodiscard]] static bool is_capturing(cudaStream_t on) { return detail::is_capturing(on); }
+    static void synchronize(cudaStream_t queue) { require_cuda(cudaStreamSynchronize(queue), "cudaStreamSynchronize"); }
+    [[nodiscard]] static bool is_capturing(cudaStream_t queue) { return detail::is_capturing(queue); }
 
     template <class Body>
-    FLOPTALLY_OF_LIBRARY static void launch(const launch_shape& shape, cudaStream_t on, std::string_view name,
-                                            const typename Body::arguments& given) {
+    FLOPTALLY_OF_LIBRARY static void launch(const launch_shape& shape, cudaStream_t queue, std::string_view name,
+                                            const typename Body::arguments& args) {
         static_cast<void>(&is_listed<Body>);
-        void* arguments[] = {const_cast<void*>(static_cast<const void*>(&given))};
+        void* pointers[] = {const_cast<void*>(static_cast<const void*>(&args))};
         require_cuda(cudaLaunchKernel(reinterpret_cast<const void*>(&kernel_of<Body>), dim3(shape.blocks),
-                                      dim3(shape.threads), arguments, shape.shared_words * sizeof(std::uint64_t), on),
+                                      dim3(shape.threads), pointers, shape.shared_words * sizeof(std::uint64_t), queue),
                      name);
     }
 

@@ -7,24 +7,25 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <floptally/cuda/detail/accumulator_schema.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
 #include <floptally/integer/host_device.hpp>
 
 /// @file
-/// Eight lengths at a time, each as its last row m = L − 1, so that a length which is 0 or negative shows by its sign.
-/// Every sum is linear in Σm, Σm² and, of min(m, keys) for each side of a window, the same.
+/// Groups of eight lengths. Each length L is stored as the index of its last row, m = L − 1, so that the sign shows a
+/// length of 0 or below. Every accumulator is linear in Σm and Σm², and in the same sums of min(m, keys) for each
+/// window side.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
 inline constexpr std::uint32_t group_size = 8;
 
-/// The integer of so many bytes.
+/// The unsigned integer type of `Bytes` bytes.
 template <std::uint32_t Bytes>
 using unsigned_of = std::conditional_t<Bytes == 8, std::uint64_t, std::uint32_t>;
 
-/// Loads 16 bytes of integers, aligned to 16 bytes, in one load.
+/// Loads 16 bytes of integers by one load. The address must be aligned to 16 bytes.
 template <std::integral T>
 FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
     constexpr std::size_t count = 16 / sizeof(T);
@@ -45,52 +46,55 @@ FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
 #endif
 }
 
-/// Bits of loaded numbers by which lists are not plain, asked once for all that a thread takes at a time.
+/// Bits that show whether a group of lengths is plain (every length is valid and at most `plain_limit`). A thread
+/// collects the bits of all numbers of a group and checks them once.
 struct group_flaws {
-    std::uint32_t large = 0;     ///< of which none may reach `plain_limit`
-    std::uint32_t negative = 0;  ///< of which none may have a sign
-    std::uint32_t wrong = 0;     ///< of which none may be set
+    std::uint32_t large = 0;     ///< OR of values that must be below `plain_limit`
+    std::uint32_t negative = 0;  ///< OR of values that must not have a sign bit
+    std::uint32_t wrong = 0;     ///< OR of bits that must be 0
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain() const {
         return (large / plain_limit | negative >> 31U | wrong) == 0;
     }
 };
 
-/// Loads the last rows of the eight lengths of a group, of a list that begins with 16 bytes of `from_groups`. `flaws`
-/// say whether each is surely right: boundaries lie below 2^31.
+/// Loads the last rows (length − 1) of the eight lengths of a group. `from_groups` is the aligned start of the list.
+/// Collects in `flaws` whether the numbers are surely valid; valid boundaries are below 2^31.
 template <class T, bool Boundaries>
 FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t last_row, std::uint32_t group,
                                       std::uint32_t (&rows)[group_size], group_flaws& flaws) {
-    constexpr std::uint32_t more = Boundaries ? 1 : 0;
+    constexpr std::uint32_t extra = Boundaries ? 1 : 0;
     const T* const from = static_cast<const T*>(from_groups) + std::size_t{group} * group_size;
-    T at[group_size + more];
+    T numbers[group_size + extra];
     constexpr std::uint32_t in_load = 16 / sizeof(T);
     constexpr auto high = [](T value) { return static_cast<std::uint32_t>(std::uint64_t{value} >> 32U); };
     FLOPTALLY_UNROLLED
     for (std::uint32_t k = 0; k < group_size; k += in_load) {
-        load_16_bytes(from + k, at + k);
-        flaws.wrong |= high(at[k]) | high(at[k + in_load - 1]);
+        load_16_bytes(from + k, numbers + k);
+        flaws.wrong |= high(numbers[k]) | high(numbers[k + in_load - 1]);
     }
     if constexpr (Boundaries) {
-        at[group_size] = from[group_size];
-        flaws.wrong |= high(at[group_size]);
+        numbers[group_size] = from[group_size];
+        flaws.wrong |= high(numbers[group_size]);
     }
     FLOPTALLY_UNROLLED
     for (std::uint32_t k = 0; k < group_size; ++k) {
-        const auto begin = Boundaries ? static_cast<std::uint32_t>(at[k]) : 0U;
-        rows[k] = static_cast<std::uint32_t>(at[k + more]) - begin + last_row;
+        const auto begin = Boundaries ? static_cast<std::uint32_t>(numbers[k]) : 0U;
+        rows[k] = static_cast<std::uint32_t>(numbers[k + extra]) - begin + last_row;
         flaws.large |= rows[k];
     }
-    if constexpr (Boundaries) {  // so small steps wrap once at most: the last one shows it
-        flaws.negative |= static_cast<std::uint32_t>(at[0] | at[group_size]);
-        flaws.wrong |= group == 0 ? static_cast<std::uint32_t>(at[0]) : 0U;
+    // Lengths this small wrap at most once in a group, so the sign of the last boundary shows a wrap.
+    if constexpr (Boundaries) {
+        flaws.negative |= static_cast<std::uint32_t>(numbers[0] | numbers[group_size]);
+        flaws.wrong |= group == 0 ? static_cast<std::uint32_t>(numbers[0]) : 0U;
     }
 }
 
-/// Adds `Size` lengths, by their last rows, to a thread's sums of one view: their last rows, the squares of those and
-/// what the sides of windows cap. `sum(i)` is sum `i`; the first is their number, which the caller adds.
+/// Adds `Size` lengths to a thread's sums of one view, by their last rows m. The sums are Σm, Σm², and for each window
+/// side the sum with m capped. `sum(i)` is sum number `i`. The caller itself adds to sum 0, the number of lengths.
 template <std::uint32_t Sides, std::uint32_t Size, class Sum>
-FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const word_schema& schema, const std::uint32_t (&rows)[Size]) {
+FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const accumulator_schema& schema,
+                                       const std::uint32_t (&rows)[Size]) {
     std::uint32_t last_rows = 0;
     std::uint64_t squares = sum(2);
     FLOPTALLY_UNROLLED
@@ -101,18 +105,18 @@ FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const word_schema& schema
     sum(1) = sum(1) + last_rows;
     sum(2) = squares;
     const auto add_side = [&](std::uint32_t i) {
-        // n² − (2·keys − 1)n of n = min(m, keys): a number that is not positive, modulo 2^64.
+        // n² − (2·keys − 1)n for n = min(m, keys). It is never positive, so it is added modulo 2^64.
         const std::uint32_t keys = schema.sides[i].plain_keys;
         std::uint32_t capped = 0;
-        std::uint64_t more = sum(3 + i);
+        std::uint64_t total = sum(3 + i);
         FLOPTALLY_UNROLLED
         for (std::uint32_t k = 0; k < Size; ++k) {
             const std::uint32_t n = rows[k] < keys ? rows[k] : keys;
             capped += n;
-            more += std::uint64_t{n} * n;
+            total += std::uint64_t{n} * n;
         }
         const std::int64_t product = std::int64_t{schema.sides[i].factor} * static_cast<std::int32_t>(capped);
-        sum(3 + i) = more + static_cast<std::uint64_t>(product);
+        sum(3 + i) = total + static_cast<std::uint64_t>(product);
     };
     if constexpr (Size > 1) {
         FLOPTALLY_UNROLLED

@@ -7,20 +7,21 @@
 #include <span>
 #include <type_traits>
 
-#include <floptally/batch/length_refusals.hpp>
-#include <floptally/batch/packed.hpp>
+#include <floptally/batch/formats.hpp>
+#include <floptally/batch/length_sums.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
 #include <floptally/integer/host_device.hpp>
-#include <floptally/rules/sequence.hpp>
+#include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// Lists in device memory, as values: one type for the integers of every width, so that what is rare is compiled once.
+/// Lists of integers in device memory, as types that do not depend on the width of the integers. Rare code is thus
+/// compiled only once.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// Integers in device memory, and the name that errors give them.
+/// A list of integers in device memory, and the name that errors give it.
 struct number_list {
-    const void* numbers = nullptr;  ///< null: all zeros
+    const void* numbers = nullptr;  ///< null: all numbers are 0
     std::uint32_t bytes = 4;
     bool is_signed = true;
     list_name field{};
@@ -30,7 +31,8 @@ struct number_list {
     number_list(const T* from, list_name name)
         : numbers(from), bytes(sizeof(T)), is_signed(std::is_signed_v<T>), field(name) {}
 
-    /// The 16 bytes that its first number lies in, and how many numbers are before it there.
+    /// Returns the first address of the aligned 16 bytes that contain the first number. Sets `lead` to the number of
+    /// integers before it in these 16 bytes.
     [[nodiscard]] const void* aligned() const {
         return static_cast<const char*>(numbers) - reinterpret_cast<std::uintptr_t>(numbers) % 16;
     }
@@ -38,7 +40,7 @@ struct number_list {
         return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(numbers) % 16 / bytes);
     }
 
-    /// Number `i`, with its sign where it has one.
+    /// Returns number `i` of the list, sign-extended if its type is signed.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t operator[](std::size_t i) const {
         if (bytes == 8) {
             return static_cast<const std::uint64_t*>(numbers)[i];
@@ -46,8 +48,8 @@ struct number_list {
         const std::uint32_t narrow = static_cast<const std::uint32_t*>(numbers)[i];
         return is_signed ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(narrow)}) : narrow;
     }
-    /// Sets `length` to number `i`, or with boundaries to the difference of the next one and it; false where that can
-    /// be no length.
+    /// Reads a length. If the list has boundaries, it is number i + 1 minus number i, else number `i`. Returns false if
+    /// the result cannot be a length.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool length_at(std::size_t i, bool by_boundaries, std::uint32_t& length) const {
         const std::uint64_t begin = by_boundaries ? (*this)[i] : 0;
         const std::uint64_t end = (*this)[by_boundaries ? i + 1 : i];
@@ -57,7 +59,7 @@ struct number_list {
     }
 };
 
-/// A list of integers in device memory, of any width.
+/// A list of integers of any width in device memory.
 struct any_list {
     number_list numbers{};
     std::size_t count = 0;
@@ -68,52 +70,56 @@ struct any_list {
         : numbers(all.data(), {}), count(all.size()) {}
 
     [[nodiscard]] number_list named(list_name field) const {
-        number_list known = numbers;
-        known.field = field;
-        return known;
+        number_list list = numbers;
+        list.field = field;
+        return list;
     }
 };
 
-/// How the slots of a list of sequences are given.
+/// How the slots of sequences are described: each sequence fills its slot, all slots are rows of one length, or a list
+/// has the boundaries of the slots.
 enum class slots_by : std::uint8_t { sequence, row, boundaries };
 
-/// Sequences and their slots: lengths as given, or the boundaries between them. Those from `num_real` on hold no real
-/// token, and the list of the real ones may end there; the number is given by the host or is a word of the device.
+/// A list of sequences and their slots, by lengths or by boundaries. Only the first `num_real` sequences have real
+/// tokens, and `real` need not list the others. `num_real` is stored here or in device memory.
 struct length_list {
-    /// The most sequences, so that a number of them and of what one group has more fits 32 bits.
+    /// The most sequences in a list: their number, rounded up to a whole group, fits 32 bits.
     static constexpr std::uint32_t most = 0xFFFF'FF00U;
 
     number_list real{};
     number_list slots{};
-    number_list told{};                       ///< the number of real sequences on the device; null: `num_real`
-    const void* real_from_groups = nullptr;   ///< the 16 bytes that the first number lies in
-    const void* slots_from_groups = nullptr;  ///< as above, of slots
-    std::uint32_t listed_real = 0;            ///< sequences that `real` has
-    std::uint32_t count = 0;                  ///< sequences, with those that are not real
+    number_list device_number{};              ///< `num_real` in device memory; null: it is in `num_real`
+    const void* real_from_groups = nullptr;   ///< the aligned 16 bytes that contain the first number of `real`
+    const void* slots_from_groups = nullptr;  ///< the aligned 16 bytes that contain the first number of `slots`
+    std::uint32_t listed_real = 0;            ///< number of sequences in `real`
+    std::uint32_t count = 0;                  ///< number of all sequences, real or not
     std::uint32_t num_real = 0;
-    std::uint32_t row_length = 0;  ///< of slots by row
-    std::uint32_t flags = 0;       ///< of a refused sequence, as far as all have the same
-    std::uint32_t told_flags = 0;  ///< of a refused `told`
-    /// −1, by which a length becomes its last row: as an argument, since the difference of three is one instruction.
+    std::uint32_t row_length = 0;           ///< length of each row in tokens, if the slots are rows
+    std::uint32_t flags = 0;                ///< set in the record if a sequence of the list is refused
+    std::uint32_t device_number_flags = 0;  ///< set in the record if `device_number` is refused
+    /// −1: added to a length L, it gives the index L − 1 of the sequence's last row. It is an argument and not a
+    /// constant, because the sum of three numbers is one instruction.
     std::uint32_t last_row = ~std::uint32_t{0};
-    std::uint32_t lead = 0;         ///< numbers before the first in its 16 bytes
-    std::uint32_t first_group = 0;  ///< the first of eight that may be taken at a time
+    std::uint32_t lead = 0;         ///< how many numbers precede the first number in its aligned 16 bytes
+    std::uint32_t first_group = 0;  ///< the first group whose numbers can be loaded in whole 16 bytes
     bool by_boundaries = false;
     slots_by slot = slots_by::sequence;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return count; }
 
-    /// The number of real sequences; `wrong_number` where a device's number is wrong: then no sequence is right.
+    /// The result of `find_real` if the number of real sequences in device memory is invalid. Every sequence is then
+    /// refused.
     static constexpr std::uint32_t wrong_number = ~std::uint32_t{0};
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t find_real() const {
-        if (told.numbers == nullptr) {
+        if (device_number.numbers == nullptr) {
             return num_real;
         }
-        const std::uint64_t real_ones = told[0];  // a negative one is above all
-        return real_ones <= count ? static_cast<std::uint32_t>(real_ones) : wrong_number;
+        const std::uint64_t real_count = device_number[0];  // a negative number becomes larger than any count
+        return real_count <= count ? static_cast<std::uint32_t>(real_count) : wrong_number;
     }
 
-    /// Sequence `i` and its slot; false where they are wrong.
+    /// Sets `length` and `slot_length` to those of sequence `i`; the first `reals` sequences are real. Returns false if
+    /// a length is invalid.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::uint32_t i, std::uint32_t reals, std::uint32_t& length,
                                                   std::uint32_t& slot_length) const {
         length = 0;
@@ -125,61 +131,63 @@ struct length_list {
         length = i < reals ? length : 0;
         return right && length <= slot_length && reals != wrong_number;
     }
-    /// Refuses sequence `i`, of which the host finds the reason in the numbers.
-    FLOPTALLY_HOST_DEVICE void refuse_one(std::uint32_t i, std::uint32_t reals, refusal_record* record,
-                                          std::uint32_t call) const {
+    /// Records the refusal of sequence `i`, with the numbers from which the host finds the reason.
+    FLOPTALLY_HOST_DEVICE void refuse_sequence(std::uint32_t i, std::uint32_t reals, refusal_record* record,
+                                               std::uint32_t call) const {
         const bool wrong = reals == wrong_number;
-        const refusal_head head = wrong ? refusal_head{refused::num_real_seqs, {}, told_flags}
+        const refusal_head head = wrong ? refusal_head{refused::num_real_seqs, {}, device_number_flags}
                                         : refusal_head{refused::listed, real.field,
                                                        flags | (i < listed_real ? refusal_head::has_real : 0) |
                                                            (i < reals ? refusal_head::is_real : 0)};
         refuse_numbers(record, {call, i}, head, 4, [&](std::uint32_t k) -> std::uint64_t {
             if (wrong) {
-                return k == 0 ? told[0] : count;
+                return k == 0 ? device_number[0] : count;
             }
-            const bool of_slot = k >= 2;
-            if (of_slot ? slot != slots_by::boundaries : i >= listed_real || (k == 1 && !by_boundaries)) {
+            const bool is_slot = k >= 2;
+            if (is_slot ? slot != slots_by::boundaries : i >= listed_real || (k == 1 && !by_boundaries)) {
                 return row_length;
             }
-            number_list from = real;  // by value: an address that depends on `k` would be one of local memory
-            if (of_slot) {
-                from = slots;
+            number_list list =
+                real;  // a copy: taking one of two addresses by `k` would move both lists to slow local memory
+            if (is_slot) {
+                list = slots;
             }
-            return from[i + k % 2];
+            return list[i + k % 2];
         });
     }
 };
 
-/// The number of samples in a list. Throws where they are too many for a launch.
+/// Returns the number of samples in a list. Throws `error` if they are too many for a launch.
 [[nodiscard]] inline std::uint32_t samples_in(std::size_t count, list_name field) {
     if (count > length_list::most) {
-        refuse(name_of(field), {"has ", count, " sequences, above ", length_list::most});
+        refuse(name_of(field),
+               {"must have at most ", length_list::most, " sequences, got ", count, ": add them in several calls"});
     }
     return static_cast<std::uint32_t>(count);
 }
 
-/// Sequences that fill their slots, by their lengths.
-[[nodiscard]] inline length_list listed_lengths(const any_list& lengths, list_name field = list_name::lengths) {
+/// Returns a list of sequences that fill their slots, from their lengths.
+[[nodiscard]] inline length_list length_list_of(const any_list& lengths, list_name field = list_name::lengths) {
     const std::uint32_t sequences = samples_in(lengths.count, field);
-    length_list all{.real = lengths.named(field), .listed_real = sequences, .count = sequences, .num_real = sequences};
-    all.real_from_groups = all.real.aligned();
-    all.lead = all.real.lead();
-    all.first_group = all.lead == 0 ? 0 : 1;
-    all.flags = all.real.is_signed ? refusal_head::is_signed : 0;
-    return all;
+    length_list list{.real = lengths.named(field), .listed_real = sequences, .count = sequences, .num_real = sequences};
+    list.real_from_groups = list.real.aligned();
+    list.lead = list.real.lead();
+    list.first_group = list.lead == 0 ? 0 : 1;
+    list.flags = list.real.is_signed ? refusal_head::is_signed : 0;
+    return list;
 }
-/// Sequences that fill their slots, by their boundaries.
+/// Returns a list of sequences that fill their slots, from their boundaries.
 [[nodiscard]] inline length_list listed_boundaries(any_list boundaries, list_name field = list_name::cu_seqlens) {
     if (boundaries.count == 0) {
         throw error(name_of(field), "needs at least one boundary");
     }
     --boundaries.count;
-    length_list all = listed_lengths(boundaries, field);
-    all.by_boundaries = true;
-    all.flags |= refusal_head::by_boundaries;
-    return all;
+    length_list list = length_list_of(boundaries, field);
+    list.by_boundaries = true;
+    list.flags |= refusal_head::by_boundaries;
+    return list;
 }
-/// The rows of a BSHD batch by their lengths.
+/// Returns the list with slots for a padded batch [B, S]: each slot is a row of `row_length` tokens.
 [[nodiscard]] inline length_list in_rows(length_list rows, std::uint64_t row_length) {
     require_row_length(row_length);
     rows.slot = slots_by::row;
@@ -188,7 +196,7 @@ struct length_list {
     return rows;
 }
 
-/// A pack by the boundaries of its sequences and of its slots; there may be more of these.
+/// Returns a pack from the boundaries of its sequences and those of its slots. There may be more slots than sequences.
 [[nodiscard]] inline length_list in_slots(length_list pack, const length_list& slots) {
     pack.slots = slots.real;
     pack.slot = slots_by::boundaries;
@@ -198,8 +206,8 @@ struct length_list {
     pack.count = slots.count;
     return pack;
 }
-/// A pack with as many boundaries of sequences as of slots, of which the first `num_real_seqs` are real: a number, or a
-/// word of the device.
+/// Returns a pack with one slot for each sequence. The first `num_real_seqs` sequences are real. `num_real_seqs` is a
+/// number, or a pointer to a number in device memory.
 template <class Number>
 [[nodiscard]] length_list pack_of(const any_list& cu_seqlens, const any_list& cu_seqlens_padded, Number num_real_seqs) {
     if (cu_seqlens_padded.count != cu_seqlens.count) {
@@ -208,18 +216,18 @@ template <class Number>
     length_list pack =
         in_slots(listed_boundaries(cu_seqlens), listed_boundaries(cu_seqlens_padded, list_name::cu_seqlens_padded));
     if constexpr (std::is_pointer_v<Number>) {
-        pack.told = {num_real_seqs, {}};
-        pack.told_flags = pack.told.is_signed ? refusal_head::is_signed : 0;
+        pack.device_number = {num_real_seqs, {}};
+        pack.device_number_flags = pack.device_number.is_signed ? refusal_head::is_signed : 0;
     } else {
-        const auto real_ones = static_cast<std::size_t>(num_real_seqs);
-        if (real_ones != all_sequences && real_ones > pack.count) {
+        const auto real_count = static_cast<std::size_t>(num_real_seqs);
+        if (real_count != all_sequences && real_count > pack.count) {
             refuse_real_sequences(num_real_seqs, pack.count);
         }
-        pack.num_real = static_cast<std::uint32_t>(std::min<std::size_t>(real_ones, pack.count));
+        pack.num_real = static_cast<std::uint32_t>(std::min<std::size_t>(real_count, pack.count));
     }
     return pack;
 }
-/// A pack by the boundaries of the real sequences alone and of all slots.
+/// Returns a pack from the boundaries of the real sequences and those of all slots.
 [[nodiscard]] inline length_list real_pack_of(const any_list& cu_seqlens_real, const any_list& slots) {
     const length_list real = listed_boundaries(cu_seqlens_real, list_name::cu_seqlens_real);
     if (cu_seqlens_real.count > slots.count) {

@@ -4,26 +4,27 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <floptally/batch/unit_amounts.hpp>
+#include <floptally/batch/tally_accumulators.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/integer/host_device.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The kind of a refusal, which tells its numbers: for the first three a unit and its slot, in the order of `modality`;
-/// for the others numbers of 64 bits, named here.
+/// The kind of a refused addition. It decides what the numbers in its record mean. For the first three kinds they are a
+/// sample and its slot; these kinds have the order of `modality`. For the others they are the 64-bit numbers that are
+/// named here.
 enum class refused : std::uint8_t {
     sequence,
     grid,
     audio_clip,
-    listed,         ///< of lists of lengths: a length and its slot, or both boundaries of each
-    length,         ///< a part of a sample
-    flag,           ///< value, columns
-    num_real_seqs,  ///< value, sequences
-    routed          ///< useful, padded
+    listed,         ///< a sequence of a list of lengths: length and slot, or two boundaries for each
+    length,         ///< a number of a sample that cannot be a length: that number
+    flag,           ///< a wrong flag of an attention mask: the flag, and the columns of the mask
+    num_real_seqs,  ///< a wrong number of real sequences: that number, and the number of all sequences
+    routed          ///< wrong visits of tokens to experts: the useful and the padded number
 };
 
-/// A list of numbers, by the name that errors give it.
+/// The list of numbers that a refusal is about. `name_of` gives its name in errors.
 enum class list_name : std::uint8_t {
     lengths,
     cu_seqlens,
@@ -43,34 +44,35 @@ enum class list_name : std::uint8_t {
     return names[static_cast<std::size_t>(field)];
 }
 
-/// The head of a refusal, which tells the host of it beside its numbers, in 16 bits.
+/// The head of a refusal, in 16 bits: its kind, the list that it is about, and flags.
 struct refusal_head {
-    refused what{};
+    refused kind{};
     list_name field{};
     std::uint32_t flags = 0;
 
     static constexpr std::uint32_t is_signed = 1;
-    // For `refused::listed`:
+    // Flags of `refused::listed`:
     static constexpr std::uint32_t by_boundaries = 2;
     static constexpr std::uint32_t in_row = 4;
     static constexpr std::uint32_t in_slot = 8;
     static constexpr std::uint32_t slots_are_signed = 16;
-    static constexpr std::uint32_t has_real = 32;  ///< the list of real ones goes so far
+    static constexpr std::uint32_t has_real = 32;  ///< `length_list::real` has the sequence
     static constexpr std::uint32_t is_real = 64;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t bits() const {
-        return static_cast<std::uint32_t>(what) | static_cast<std::uint32_t>(field) << 4U | flags << 8U;
+        return static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(field) << 4U | flags << 8U;
     }
     [[nodiscard]] static constexpr refusal_head of(std::uint32_t bits) {
         return {static_cast<refused>(bits & 0xFU), static_cast<list_name>(bits >> 4U & 0xFU), bits >> 8U};
     }
 };
 
-/// The place of a refusal in their order: 14 bits for the call since the last reset, 34 for the index in it.
+/// The position of a refusal: the number of the call since the last reset (14 bits) and the index within the call (34
+/// bits).
 struct refusal_place {
     static constexpr std::uint32_t index_bits = 34;
     static constexpr std::uint64_t last_index = (std::uint64_t{1} << index_bits) - 2;
-    /// The number of the call for samples that a caller's own kernel adds one by one.
+    /// The call number for samples that a kernel of the caller adds one at a time.
     static constexpr std::uint32_t own_kernel = 0x3FFF;
 
     std::uint32_t call = 0;
@@ -85,34 +87,36 @@ struct refusal_place {
     }
 };
 
-/// Words of a device that record refused additions: the sticky error of a tally.
+/// A record of refused additions in device memory: the sticky error of a tally.
 ///
-/// The first refusal, by call and then by place in it, is kept whole, so that the host can raise the error that it
-/// would have raised itself. Each part of it is in a word of its own below its place, and the smallest stays: so every
-/// word is of the same refusal, whichever thread comes first, and no thread waits. Words hold the complement, since 0
-/// is none.
+/// The first refusal (by call, then by index in the call) is stored completely, so that the host can throw the same
+/// error as a host tally. It is stored in several words. Each word has the position in its high bits and keeps the
+/// smallest value written to it. All words thus belong to the same refusal, whichever thread writes first, and no
+/// thread waits. Words are stored as their complement, because 0 means no refusal.
 struct refusal_record {
-    static constexpr std::uint32_t words = 16;             ///< of 32 bits, in two parts each: two grids
-    static constexpr std::uint32_t parts = 2 + 2 * words;  ///< the head and a check sum before them
+    static constexpr std::uint32_t words = 16;             ///< 32-bit words of a refusal; enough for two grids
+    static constexpr std::uint32_t parts = 2 + 2 * words;  ///< a head, a check sum, and two parts for each word
 
     std::uint64_t left_out;       ///< number of refused sequences
-    std::uint64_t overflowed[2];  ///< bits of words whose sum no longer fits: useful, padded
+    std::uint64_t overflowed[2];  ///< one bit for each accumulator that has overflowed: useful, padded
     std::uint64_t first[parts];
 
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::uint64_t key_of(std::uint64_t word) {
         return ~word >> 16U;
     }
-    /// The check sum with one more word: by it the host sees parts of refusals that had one place.
+    /// Returns the check sum extended by one more word. If several refusals have the same position, the host notices
+    /// mixed parts by the check sum.
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::uint32_t check(std::uint32_t sum, std::uint32_t word) {
         return sum * 0x9E37'79B1U + word;
     }
 };
 inline constexpr std::uint32_t refusal_words = sizeof(refusal_record) / sizeof(std::uint64_t);
 
-/// A refusal that is being written.
+/// Writes the first refusal to a record.
 class refusal_writer {
   public:
-    /// Counts a refused sample, and writes it with `each_word(*this)` where no earlier one is there already.
+    /// Counts a refused sample. Calls `each_word(*this)`, which writes the sample into the record, unless the record
+    /// has an earlier refusal.
     template <class EachWord>
     FLOPTALLY_HOST_DEVICE refusal_writer(refusal_record* record, const refusal_place& where, const refusal_head& head,
                                          const EachWord& each_word)
@@ -140,8 +144,8 @@ class refusal_writer {
     std::uint32_t sum_ = 0;
 };
 
-/// Counts a refused sample and keeps the first refusal of all; `number(i)` is number `i` of `count` that the host
-/// needs.
+/// Counts a refused sample. Stores it if it is the first refusal. `number(i)` returns number `i` of the `count` numbers
+/// that the host needs for the error.
 template <class Number>
 FLOPTALLY_HOST_DEVICE void refuse_numbers(refusal_record* record, const refusal_place& where, const refusal_head& head,
                                           std::uint32_t count, const Number& number) {
@@ -153,26 +157,26 @@ FLOPTALLY_HOST_DEVICE void refuse_numbers(refusal_record* record, const refusal_
         }
     });
 }
-/// As above, for a number and one that it was compared with.
+/// Refuses a number. Records it with the number that it was compared with.
 inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const refusal_head& head,
                                          std::uint64_t value, std::uint64_t other) {
     refuse_numbers(record, where, head, 2, [&](std::uint32_t i) { return i == 0 ? value : other; });
 }
-/// As above, for a unit and its slot.
+/// Refuses a sample. Records it with its slot.
 template <class Unit>
 FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const Unit& real,
                                   const Unit& slot) {
     constexpr std::size_t size = sizeof(Unit) / sizeof(std::uint32_t);
     static_assert(2 * size <= refusal_record::words);
     struct words {
-        std::uint32_t of[size];
+        std::uint32_t values[size];
     };
     const auto first = __builtin_bit_cast(words, real);
     const auto second = __builtin_bit_cast(words, slot);
     refusal_writer(record, where, {static_cast<refused>(modality_of(real))}, [&](refusal_writer& to) {
         FLOPTALLY_UNROLLED
         for (std::uint32_t i = 0; i < 2 * size; ++i) {
-            to.put_word(i, i < size ? first.of[i] : second.of[i - size]);
+            to.put_word(i, i < size ? first.values[i] : second.values[i - size]);
         }
     });
 }

@@ -15,15 +15,15 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Snapshots of words of a device: written by a kernel, read by the host.
+/// Snapshots of a device's accumulators. A kernel writes them to host memory, and the host reads them.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// Slots in host memory that a device writes to in turn. The first word of a slot is the number of the snapshot that it
-/// holds, from 1 on; 0 while it is being written.
+/// Slots for snapshots in host memory. The device writes them in turn. The first word of a slot is the number of its
+/// snapshot, counted from 1. It is 0 while the device writes the slot.
 struct snapshot_slots {
-    std::uint64_t* words;  ///< `count` times 1 + `size`
-    std::uint64_t* taken;  ///< number of snapshots so far: a word of the device
+    std::uint64_t* words;  ///< `count` slots of 1 + `size` words
+    std::uint64_t* taken;  ///< number of snapshots so far, in device memory
     std::uint32_t count;
     std::uint32_t size;
 
@@ -32,25 +32,25 @@ struct snapshot_slots {
     }
 };
 
-/// The kernel that writes the next snapshot of the words, by one block, and sets them to 0 afterwards where `reset` is
-/// true.
+/// The kernel that writes the next snapshot of the accumulators, in one block. If `reset` is true, it then sets the
+/// accumulators to 0.
 ///
-/// The device keeps the number: a captured launch is replayed with the same arguments, so that the host cannot hand
-/// each replay its own slot or event.
+/// The device counts the snapshots. A graph replays a captured launch with the same arguments, so the host cannot pass
+/// a slot or an event of its own for each replay.
 struct take_snapshot {
     static constexpr std::uint32_t threads = 4 * warp_size;
     static constexpr std::uint32_t resident = 1;
     static constexpr launch_shape shape{.threads = threads, .shared_words = 1};
 
     struct arguments {
-        std::uint64_t* words;
+        std::uint64_t* accumulators;
         snapshot_slots slots;
         bool reset;
     };
 
     template <class Block>
-    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
-        const snapshot_slots& slots = given.slots;
+    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& args) {
+        const snapshot_slots& slots = args.slots;
         if (block.thread() == 0) {
             const std::uint64_t number = atomic_add(slots.taken, 1) + 1;
             atomic_store(slots.slot(number), 0);
@@ -61,9 +61,9 @@ struct take_snapshot {
         const std::uint64_t number = block.shared()[0];
         std::uint64_t* const slot = slots.slot(number);
         for (std::uint32_t i = block.thread(); i < slots.size; i += block.threads()) {
-            atomic_store(slot + 1 + i, given.words[i]);
-            if (given.reset) {
-                given.words[i] = 0;
+            atomic_store(slot + 1 + i, args.accumulators[i]);
+            if (args.reset) {
+                args.accumulators[i] = 0;
             }
         }
         block.sync();
@@ -74,26 +74,27 @@ struct take_snapshot {
     }
 };
 
-/// A reader of snapshots in the order in which they were taken. It only reads memory and never waits.
+/// Reads snapshots in the order of their numbers. It only reads memory and never waits.
 class snapshot_reader {
   public:
-    explicit snapshot_reader(const snapshot_slots& slots) : slots_(slots), words_(slots.size) {}
+    explicit snapshot_reader(const snapshot_slots& slots) : slots_(slots), accumulators_(slots.size) {}
 
-    /// The words of the next snapshot, valid until the next call; or none. Throws where that snapshot was overwritten;
-    /// the next call then continues with the oldest that is left.
+    /// Returns the accumulators of the next snapshot, or an empty result if it has not arrived. They are valid until
+    /// the next call. Throws `error` if the snapshot was overwritten. The next call then continues with the oldest
+    /// snapshot that is left.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() {
         const std::uint64_t* const slot = slots_.slot(next_);
         const std::uint64_t before = atomic_load(slot);
         if (before == 0 || before < next_) {
             return std::nullopt;
         }
-        for (std::size_t i = 0; i < words_.size(); ++i) {
-            words_[i] = atomic_load(slot + 1 + i);
+        for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+            accumulators_[i] = atomic_load(slot + 1 + i);
         }
         std::atomic_thread_fence(std::memory_order_acquire);
         if (atomic_load(slot) == next_) {
             ++next_;
-            return words_;
+            return accumulators_;
         }
         std::uint64_t newest = 0;
         for (std::uint32_t i = 1; i <= slots_.count; ++i) {
@@ -102,16 +103,16 @@ class snapshot_reader {
         const std::uint64_t lost = next_;
         const std::uint64_t last = newest < next_ + slots_.count ? next_ : newest - slots_.count;
         next_ = last + 1;
-        refuse("snapshot",
-               {lost, last == lost ? "" : text_of({" … ", last}), " overwritten before poll() read it: the ring has ",
-                slots_.count, " slots; poll more often, or make it larger"});
+        refuse("snapshot", {lost, last == lost ? " was" : text_of({" … ", last, " were"}),
+                            " overwritten before poll() read it: the ring has ", slots_.count,
+                            " slots; poll more often, or pass more snapshots"});
     }
-    /// The number of snapshots that were read or overwritten.
+    /// Returns the number of snapshots that `next` has read or skipped as overwritten.
     [[nodiscard]] std::uint64_t passed() const { return next_ - 1; }
 
   private:
     snapshot_slots slots_;
-    std::vector<std::uint64_t> words_;
+    std::vector<std::uint64_t> accumulators_;
     std::uint64_t next_ = 1;
 };
 

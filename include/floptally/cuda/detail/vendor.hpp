@@ -8,8 +8,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Names that NVIDIA and AMD have each for itself, in the only header that asks which of them it is: the runtime, which
-/// is CUDA's, or AMD's under the same names where the language is HIP, the context of a device, the threads of a block.
+/// Names that differ between NVIDIA and AMD: the runtime, the context of a device, the threads of a block. No other
+/// header depends on the vendor. With HIP, the names of the CUDA runtime stand for those of the HIP runtime.
 
 #if defined(__HIP__)
 
@@ -17,7 +17,7 @@
 
 #define FLOPTALLY_GRID_CONSTANT
 
-namespace floptally {
+namespace floptally::inline v0_3 {
 
 using cudaError_t = hipError_t;
 using cudaStream_t = hipStream_t;
@@ -38,15 +38,16 @@ inline constexpr auto cudaMemPoolAttrUsedMemHigh = hipMemPoolAttrUsedMemHigh;
 inline constexpr auto cudaMemPoolAttrReservedMemHigh = hipMemPoolAttrReservedMemHigh;
 inline constexpr auto cudaStreamCaptureModeRelaxed = hipStreamCaptureModeRelaxed;
 inline constexpr auto cudaStreamCaptureStatusNone = hipStreamCaptureStatusNone;
-inline constexpr unsigned cudaHostAllocMapped = hipHostMallocMapped | hipHostMallocCoherent;  // the host polls
+inline constexpr unsigned cudaHostAllocMapped =
+    hipHostMallocMapped | hipHostMallocCoherent;  // coherent, since the host polls such memory
 inline constexpr unsigned cudaHostAllocPortable = hipHostMallocPortable;
-inline const cudaStream_t cudaStreamLegacy = nullptr;  // of which HIP has no second handle
+inline const cudaStream_t cudaStreamLegacy = nullptr;  // HIP has only null for the legacy stream
 inline const cudaStream_t cudaStreamPerThread = hipStreamPerThread;
 
-#define FLOPTALLY_NAMED(cuda, hip)                       \
-    template <class... Arguments>                        \
-    [[nodiscard]] inline auto cuda(Arguments... given) { \
-        return hip(given...);                            \
+#define FLOPTALLY_NAMED(cuda, hip)                           \
+    template <class... Arguments>                            \
+    [[nodiscard]] inline auto cuda(Arguments... arguments) { \
+        return hip(arguments...);                            \
     }
 #define FLOPTALLY_CALL(name) FLOPTALLY_NAMED(cuda##name, hip##name)
 FLOPTALLY_CALL(DeviceGetAttribute)
@@ -82,9 +83,9 @@ FLOPTALLY_NAMED(cudaFreeHost, hipHostFree)
 
 namespace detail {
 
-inline constexpr bool has_compute_capability = false;  // HIP reports numbers of other meaning
+inline constexpr bool has_compute_capability = false;  // false: the version numbers of HIP devices have another meaning
 
-/// The context of a device, which HIP makes current by the device's number.
+/// The context of a device. HIP makes it current by the number of the device.
 class device_context {
   public:
     explicit device_context(int number) : number_(number) {}
@@ -100,11 +101,12 @@ class device_context {
     int number_;
 };
 
-/// The least blocks of a body on a multiprocessor: HIP asks for waves there, as many as registers are left for.
+/// The least number of blocks of a kernel on one multiprocessor, for `__launch_bounds__`. HIP limits registers by waves
+/// instead.
 template <class Body>
 inline constexpr std::uint32_t resident_blocks = 1;
 
-/// The threads of a block, by the compiler itself, without a library for the device.
+/// The threads of a block. Uses compiler built-ins and no device library.
 struct vendor_block {
     [[nodiscard]] __device__ std::uint32_t thread() const { return __builtin_amdgcn_workitem_id_x(); }
     [[nodiscard]] __device__ std::uint32_t threads() const { return __builtin_amdgcn_workgroup_size_x(); }
@@ -115,7 +117,8 @@ struct vendor_block {
         __builtin_amdgcn_s_barrier();
         __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
     }
-    /// The value of the lane `delta` above this one among 32, which all of them call together.
+    /// Returns the value of the lane that is `delta` above this one in a group of 32 lanes. All 32 lanes must call this
+    /// together.
     [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
         return __shfl_down(static_cast<unsigned long long>(value), delta, 32);
     }
@@ -133,13 +136,13 @@ struct vendor_block {
 
 #define FLOPTALLY_GRID_CONSTANT __grid_constant__
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
 inline constexpr bool has_compute_capability = true;
 
-/// The context of a device. It is pushed and popped: to set the former device again by cudaSetDevice would make a
-/// context there, some hundred MiB of GPU 0 for each rank that has never used it. The functions of the driver are found
-/// by name through the runtime, so that no library is linked.
+/// The context of a device, made current by push and pop. Returning to the former device by cudaSetDevice would create
+/// a context there: some hundred MiB on GPU 0 for each rank that never uses GPU 0. Driver functions are looked up by
+/// name through the runtime, so that the driver library need not be linked.
 class device_context {
   public:
     explicit device_context(int number) {
@@ -155,7 +158,7 @@ class device_context {
     }
 
   private:
-    /// A function of the driver by its name.
+    /// A function of the driver, which the constructor looks up by name.
     struct found {
         void* function = nullptr;
 
@@ -167,11 +170,11 @@ class device_context {
             const auto status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &result);
 #endif
             if (status != cudaSuccess || result != cudaDriverEntryPointSuccess || function == nullptr) {
-                throw error(name, "this driver does not have it");
+                throw error(name, "this driver lacks it: install a newer driver");
             }
         }
         template <class Function>
-        operator Function*() const {  // NOLINT(google-explicit-constructor): of the type that cuda.h declares
+        operator Function*() const {  // NOLINT(google-explicit-constructor): to the function's type in cuda.h
             return reinterpret_cast<Function*>(function);
         }
     };
@@ -185,7 +188,7 @@ class device_context {
         static const functions all;
         return all;
     }
-    /// Throws where a call of the driver failed; `call` is its name. The runtime numbers failures as the driver does.
+    /// Throws `error` if the driver function `call` failed. Driver and runtime have the same error numbers.
     static void require_driver(CUresult status, const char* call) {
         if (const auto failed = static_cast<cudaError_t>(status); failed != cudaSuccess) {
             refuse(call, {cudaGetErrorName(failed), ", ", cudaGetErrorString(failed)});
@@ -196,7 +199,8 @@ class device_context {
 };
 
 #if defined(FLOPTALLY_HAS_KERNELS)
-/// The blocks of a body that have registers on a multiprocessor at once; Turing's has room for 1024 threads.
+/// The number of blocks of a kernel whose registers must fit one multiprocessor at once, for `__launch_bounds__`. A
+/// multiprocessor of Turing runs at most 1024 threads.
 template <class Body>
 inline constexpr std::uint32_t resident_blocks =
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -205,14 +209,15 @@ inline constexpr std::uint32_t resident_blocks =
     Body::resident;
 #endif
 
-/// The threads of a block.
+/// The position of a thread in its block, and the operations of the block's threads on each other.
 struct vendor_block {
     [[nodiscard]] __device__ std::uint32_t thread() const { return threadIdx.x; }
     [[nodiscard]] __device__ std::uint32_t threads() const { return blockDim.x; }
     [[nodiscard]] __device__ std::uint32_t index() const { return blockIdx.x; }
     [[nodiscard]] __device__ std::uint32_t count() const { return gridDim.x; }
     __device__ void sync() const { __syncthreads(); }
-    /// The value of the lane `delta` above this one in its warp, which all lanes call together.
+    /// Returns the value of the lane that is `delta` above this one in its warp. All lanes of the warp must call this
+    /// together.
     [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
         return __shfl_down_sync(0xFFFF'FFFFU, static_cast<unsigned long long>(value), delta);
     }

@@ -13,19 +13,19 @@
 #include <floptally/text/error.hpp>
 #endif
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// True for a stream that begins as a gzip file does; nothing is taken from it.
+/// Returns true if a stream begins like a gzip file. Consumes no character.
 [[nodiscard]] inline bool is_gzip(std::istream& text) { return text.peek() == 0x1f; }
 
 #ifdef FLOPTALLY_ZLIB
-/// The bytes of a gzip file as zlib unpacks them, a window at a time. Several members follow each other as gunzip reads
-/// them; zlib checks each by its CRC and its length.
+/// Unpacks a gzip file with zlib, one buffer at a time. Reads concatenated gzip members, as gunzip does. zlib checks
+/// the CRC and length of each member.
 class gzip_buffer : public std::streambuf {
   public:
     explicit gzip_buffer(std::istream& packed) : packed_(packed) {
         if (inflateInit2(&state_, MAX_WBITS + gzip_only) != Z_OK) {
-            throw error("trace", "zlib has no memory to unpack it");
+            throw error("trace", "cannot be unpacked: zlib is out of memory; unpack it with gunzip");
         }
     }
     gzip_buffer(const gzip_buffer&) = delete;
@@ -38,12 +38,13 @@ class gzip_buffer : public std::streambuf {
         state_.avail_out = static_cast<uInt>(window_.size());
         while (state_.avail_out == window_.size() && fill()) {
             if (is_member_done_ && inflateReset(&state_) != Z_OK) {
-                throw error("trace", "is a broken gzip file");
+                throw error("trace", "is a broken gzip file: record or copy it again");
             }
             const int result = inflate(&state_, Z_NO_FLUSH);
             if (result != Z_OK && result != Z_STREAM_END) {
                 throw error("trace", std::string("is a broken gzip file: ") +
-                                         (state_.msg != nullptr ? state_.msg : "zlib cannot go on"));
+                                         (state_.msg != nullptr ? state_.msg : "zlib cannot go on") +
+                                         "; copy it again");
             }
             is_member_done_ = result == Z_STREAM_END;
         }
@@ -53,9 +54,9 @@ class gzip_buffer : public std::streambuf {
     }
 
   private:
-    static constexpr int gzip_only = 16;  ///< what zlib adds to a window's bits for gzip's frame
+    static constexpr int gzip_only = 16;  ///< value that zlib adds to the window bits to select the gzip format
 
-    /// More packed bytes where none are left; false at the end of the last member.
+    /// Reads more packed bytes if the input buffer is empty. Returns false at the end of the last gzip member.
     bool fill() {
         if (state_.avail_in == 0) {
             packed_.read(input_.data(), static_cast<std::streamsize>(input_.size()));
@@ -63,7 +64,7 @@ class gzip_buffer : public std::streambuf {
             state_.avail_in = static_cast<uInt>(packed_.gcount());
         }
         if (state_.avail_in == 0 && !is_member_done_) {
-            throw error("trace", "is a broken gzip file: it ends early");
+            throw error("trace", "is a broken gzip file: it ends early; copy it again");
         }
         return state_.avail_in != 0;
     }

@@ -7,11 +7,11 @@
 
 #include <floptally/text/text.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// A JSON value as an error message shows it.
+/// Formats a JSON value for an error message.
 [[nodiscard]] inline std::string shown(const nlohmann::json& value) {
-    // To dump what is nested would recurse as deep as the user's file does.
+    // Nested values are not shown: printing them would recurse as deep as the user's file nests.
     if (std::any_of(value.begin(), value.end(),
                     [&](const nlohmann::json& e) { return &e != &value && e.is_structured(); })) {
         return value.is_array() ? "a list of lists or objects" : "an object of lists or objects";

@@ -13,11 +13,12 @@
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/text/error.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The words of every rank of a group, in the order of its ranks, gathered by one SUM in which each rank has a place of
-/// its own and zeros elsewhere. A caller adds them up in that order, so that sums of floating-point numbers have the
-/// same bits on every rank and each time, in whatever order the collective itself adds.
+/// Gathers the integers of every rank of a group, in the order of its ranks. It uses one all-reduce SUM: each rank
+/// fills a slot of its own and leaves zeros elsewhere. The caller adds the integers up in the order of ranks. Sums of
+/// floating-point numbers then have the same bits on every rank and in every run, in whatever order the collective
+/// adds.
 class rank_gather {
   public:
     rank_gather(const parallel_layout& layout, axis_set axes) : layout_(layout), axes_(axes) {
@@ -26,46 +27,48 @@ class rank_gather {
         }
     }
 
-    /// Gathers each rank's `size` words, which `values` returns. Where it throws on one rank, all ranks throw and none
-    /// waits. Ranks must agree on `size` before.
+    /// Gathers the `size` integers that `values` returns on each rank. Where `values` throws on one rank, all ranks
+    /// throw and none waits. Ranks must have agreed on `size` before.
     template <class Reducer, class Values>
-    void collect(std::size_t size, Reducer& over, Values values) {
-        const std::size_t stride = size + 2;  // rank + 1, then 1 where the rank refuses
-        std::vector<std::uint64_t> sent(ranks_.size() * stride, 0);
-        std::uint64_t* place = sent.data() + own_slot() * stride;
-        place[0] = layout_.rank() + 1;
-        std::exception_ptr own;
+    void collect(std::size_t size, Reducer& reducer, Values values) {
+        const std::size_t stride =
+            size + 2;  // a slot has the rank + 1, a 1 if `values` threw on the rank, then the integers
+        std::vector<std::uint64_t> message(ranks_.size() * stride, 0);
+        std::uint64_t* own = message.data() + own_slot() * stride;
+        own[0] = layout_.rank() + 1;
+        std::exception_ptr own_error;
         try {
-            const auto words = values();
-            std::copy(words.begin(), words.end(), place + 2);
+            const auto integers = values();
+            std::copy(integers.begin(), integers.end(), own + 2);
         } catch (...) {
-            own = std::current_exception();
-            place[1] = 1;
+            own_error = std::current_exception();
+            own[1] = 1;
         }
-        over.sum(std::span<std::uint64_t>(sent));
-        if (own) {
-            std::rethrow_exception(own);
+        reducer.sum(std::span<std::uint64_t>(message));
+        if (own_error) {
+            std::rethrow_exception(own_error);
         }
-        words_.clear();
+        integers_.clear();
         for (std::size_t slot = 0; slot < ranks_.size(); ++slot) {
-            const std::uint64_t* words = sent.data() + slot * stride;
-            if (words[0] != ranks_[slot] + 1) {
-                refuse("sum", {"is of other ranks than those of ", axes_.name(), ", which the scope names"});
+            const std::uint64_t* integers = message.data() + slot * stride;
+            if (integers[0] != ranks_[slot] + 1) {
+                refuse("sum",
+                       {"has other ranks than those of ", axes_.name(), "; pass a reducer over exactly these ranks"});
             }
-            if (words[1] != 0) {
+            if (integers[1] != 0) {
                 refuse("sum", {"rank ", ranks_[slot], " refused; its own error says why"});
             }
-            words_.emplace_back(words + 2, words + stride);
+            integers_.emplace_back(integers + 2, integers + stride);
         }
     }
 
     [[nodiscard]] const std::vector<std::uint64_t>& ranks() const { return ranks_; }
-    /// The words of the rank at this place of the group.
-    [[nodiscard]] std::span<const std::uint64_t> words_of(std::size_t slot) const { return words_[slot]; }
+    /// Returns the integers that the rank at position `slot` of the group sent.
+    [[nodiscard]] std::span<const std::uint64_t> integers_of(std::size_t slot) const { return integers_[slot]; }
     [[nodiscard]] const parallel_layout& layout() const { return layout_; }
     [[nodiscard]] axis_set axes() const { return axes_; }
 
-    /// The place of a rank of the group.
+    /// Returns the position of a rank in the group. `integers_of` takes it as `slot`.
     [[nodiscard]] std::size_t slot_of(std::uint64_t rank) const {
         return static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), rank) - ranks_.begin());
     }
@@ -76,7 +79,7 @@ class rank_gather {
     parallel_layout layout_;
     axis_set axes_;
     std::vector<std::uint64_t> ranks_;
-    std::vector<std::vector<std::uint64_t>> words_;
+    std::vector<std::vector<std::uint64_t>> integers_;
 };
 
 }  // namespace floptally::detail

@@ -13,16 +13,16 @@
 
 #include <floptally/text/number_text.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
 inline constexpr std::string_view word_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
-/// A reader of one line from left to right. Once something does not fit, `good` stays false.
+/// Parses one log line from left to right. After the first mismatch `good()` stays false.
 class line_scanner {
   public:
     explicit line_scanner(std::string_view text) : rest_(text) {}
 
-    /// True where the line goes on with `expected`, which is then skipped.
+    /// Skips `expected` if the line continues with it. Returns whether it did.
     bool take(std::string_view expected) {
         const bool found = good_ && rest_.substr(0, expected.size()) == expected;
         rest_.remove_prefix(found ? expected.size() : 0);
@@ -44,7 +44,7 @@ class line_scanner {
 
     line_scanner& number(std::optional<double>& value) { return number(value.emplace()); }
 
-    /// Letters, digits and underscores up to the next other character.
+    /// Reads a word of letters, digits and underscores.
     line_scanner& word(std::string& value) {
         const std::size_t size = rest_.find_first_not_of(word_characters);
         value = std::string(rest_.substr(0, size));
@@ -53,7 +53,7 @@ class line_scanner {
         return *this;
     }
 
-    /// At least one blank.
+    /// Skips blanks. Requires at least one.
     line_scanner& blanks() {
         literal(" ");
         rest_.remove_prefix(good_ ? std::min(rest_.find_first_not_of(' '), rest_.size()) : 0);
@@ -62,7 +62,7 @@ class line_scanner {
 
     [[nodiscard]] bool good() const { return good_; }
     [[nodiscard]] std::string_view rest() const { return rest_; }
-    /// True where only blanks, with which a logger may fill a line, and the line's end are left.
+    /// True if nothing but blanks is left. Some loggers fill lines with blanks.
     [[nodiscard]] bool finished() const { return good_ && rest_.find_first_not_of(" \t\r") == std::string_view::npos; }
 
   private:
@@ -78,7 +78,7 @@ class line_scanner {
     bool good_ = true;
 };
 
-/// The line without the escape sequences that colour it (ECMA-48: ESC [ … and a last byte from @ to ~).
+/// Returns the line without colour escape sequences (ECMA-48: ESC [ … and a last byte from @ to ~).
 [[nodiscard]] inline std::string without_colours(std::string_view line) {
     std::string plain;
     for (std::size_t at = 0; at < line.size(); ++at) {

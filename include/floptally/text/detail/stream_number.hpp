@@ -11,11 +11,11 @@
 #include <system_error>
 
 /// @file
-/// Decimal numbers from text for a standard library whose std::from_chars knows integers alone: libc++ before 20.
+/// Reads real numbers for standard libraries whose std::from_chars reads only integers: libc++ before 20.
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// The length of the longest beginning of `text` that is a decimal number, as "-1.5e-3" is.
+/// Returns the length of the longest prefix of `text` that is a decimal number ("-1.5e-3").
 [[nodiscard]] constexpr std::size_t decimal_length(std::string_view text) {
     const auto digits = [text](std::size_t at) {
         const std::size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
@@ -40,7 +40,7 @@ namespace floptally::detail {
     return at;
 }
 
-/// std::from_chars of a decimal number, by a stream.
+/// Replaces std::from_chars for a real number. Reads it with a stream.
 [[nodiscard]] inline std::from_chars_result stream_number(const char* first, const char* last, double& value) {
     const std::size_t length = decimal_length({first, static_cast<std::size_t>(last - first)});
     std::istringstream stream(std::string(first, length));

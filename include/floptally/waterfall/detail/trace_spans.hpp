@@ -15,39 +15,40 @@
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace.hpp>
 
-namespace floptally::detail {
+namespace floptally::inline v0_3::detail {
 
-/// A part by its number, 0 where no pattern says it, and whether a moment is spent on its backward.
+/// The part of the work that runs at one time in a trace, by its number (0: no pattern matches). Says also whether it
+/// runs the part's backward pass.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
 };
 
-/// A stretch of a thread's time in which the operator inside all others is the same.
+/// An interval of a thread's time in which the same operator is the innermost one.
 struct op_stretch {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     trace_label label{};
-    std::uint32_t op = 0;  ///< its name
+    std::uint32_t op = 0;  ///< index of the operator's name in `trace::names`
 };
 
-/// Spans of the host as they nest, from outside to inside, each with what runs there: the innermost span that a pattern
-/// knows says it, and of a backward operator its forward one.
+/// The nested spans of the host, and the part of the work that runs in each. The innermost span that matches a pattern
+/// gives the part. A backward operator has the part of its forward operator.
 class trace_spans {
   public:
     trace_spans(const trace& recorded, const module_map& modules)
         : trace_(recorded), modules_(modules), parts_{""}, paths_{{"", 0}} {
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < recorded.events.size(); ++i) {
-            if (recorded.events[i].what != trace_kind::kernel && recorded.events[i].what != trace_kind::copy) {
+            if (recorded.events[i].kind != trace_kind::kernel && recorded.events[i].kind != trace_kind::copy) {
                 order.push_back(i);
             }
         }
-        // Outer spans first where two begin at once.
+        // If two spans begin together, the outer one comes first.
         std::stable_sort(order.begin(), order.end(), [&recorded](std::size_t a, std::size_t b) {
             const trace_event& x = recorded.events[a];
             const trace_event& y = recorded.events[b];
-            return x.begin != y.begin ? x.begin < y.begin : x.end != y.end ? x.end > y.end : x.what < y.what;
+            return x.begin != y.begin ? x.begin < y.begin : x.end != y.end ? x.end > y.end : x.kind < y.kind;
         });
         learn_threads();
         for (const std::size_t i : order) {
@@ -58,34 +59,37 @@ class trace_spans {
         }
     }
 
-    /// By number; the first is "".
+    /// Returns the names of the parts, indexed by number. The first is "": no pattern matches.
     [[nodiscard]] const std::vector<std::string>& parts() const { return parts_; }
     [[nodiscard]] const std::vector<op_stretch>& stretches() const { return stretches_; }
-    /// Backward operators whose forward one is not in the trace, or not told apart from another.
+    /// Returns the number of backward operators whose forward operator is missing in the trace or ambiguous.
     [[nodiscard]] std::uint64_t backward_alone() const { return backward_alone_; }
 
-    /// Where the kernel was launched, and when.
+    /// The place and time of a kernel's launch.
     struct launch {
         trace_label label{};
         std::int64_t begin = 0;
     };
-    /// By the call that launched it, else by the operator that it is of; nothing where neither is there.
+    /// Finds the launch of a kernel: the call that launched it, or else its operator. Returns null if the trace has
+    /// neither.
     [[nodiscard]] const launch* launch_of(const trace_event& kernel) const {
-        // Where no operator launched it, some profilers write its correlation there once more.
+        // Without an operator, some profilers repeat the correlation id as the external id.
         const std::uint64_t external = kernel.external == kernel.correlation ? 0 : kernel.external;
-        for (const auto& [from, id] : {std::pair(&launches_, kernel.correlation), std::pair(&operators_, external)}) {
-            const auto found = id == 0 ? from->end() : from->find(id);
-            if (found != from->end()) {
+        for (const auto& [launches, id] :
+             {std::pair(&launches_, kernel.correlation), std::pair(&operators_, external)}) {
+            const auto found = id == 0 ? launches->end() : launches->find(id);
+            if (found != launches->end()) {
                 return &found->second;
             }
         }
         return nullptr;
     }
-    /// The part of a kernel's own name, before that of its place. A copy that no pattern knows is a copy.
+    /// Returns the part that matches the kernel's own name, or else the part in which the kernel was launched. A copy
+    /// without any match gets the part "copies".
     [[nodiscard]] trace_label label_of_kernel(const trace_event& kernel, trace_label launched) {
         std::uint32_t part = part_named("kernel:", kernel.name);
         part = part != 0 ? part : launched.part;
-        part = part == 0 && kernel.what == trace_kind::copy ? part_number("copies") : part;
+        part = part == 0 && kernel.kind == trace_kind::copy ? part_number("copies") : part;
         return {part, launched.backward};
     }
 
@@ -99,21 +103,22 @@ class trace_spans {
     };
     struct thread_stack {
         std::vector<span> open;
-        std::int64_t done = 0;  ///< stretches are made up to here
+        std::int64_t done = 0;  ///< end of the last interval that was recorded
     };
     struct path {
         std::string text;
         std::uint32_t part = 0;
     };
-    using place = std::pair<std::uint32_t, std::int64_t>;
+    using lane_time = std::pair<std::uint32_t, std::int64_t>;
 
-    /// Finds the lane of each thread of the profiler's own numbers: links say it, and one lane alone needs none.
+    /// Maps the profiler's numbers of forward threads to lanes, by the links from forward to backward operators. If the
+    /// trace has a single forward lane, no link is needed.
     void learn_threads() {
-        std::map<place, std::uint64_t> backward;
+        std::map<lane_time, std::uint64_t> backward;
         std::map<std::uint64_t, bool> threads;
         std::map<std::uint32_t, bool> forward_lanes;
         for (const trace_event& event : trace_.events) {
-            if (event.what == trace_kind::op && event.sequence >= 0) {
+            if (event.kind == trace_kind::op && event.sequence >= 0) {
                 if (event.forward_thread != 0) {
                     backward[{event.lane, event.begin}] = event.forward_thread;
                     threads[event.forward_thread] = true;
@@ -146,24 +151,25 @@ class trace_spans {
         thread_stack& stack = stacks_[event.lane];
         close(stack, event.begin);
         const span outer = stack.open.empty() ? span{INT64_MAX} : stack.open.back();
-        stretch(stack, event.begin);
+        record_stretch(stack, event.begin);
         span inner = outer;
-        inner.end = std::min(outer.end, event.end);  // clocks of two sources may differ by less than a microsecond
+        // An inner span ends at most with its outer span, since clocks may differ by less than a microsecond.
+        inner.end = std::min(outer.end, event.end);
         if (trace_.names[event.name].starts_with(
-                profiler_step)) {  // no part of a path: patterns are the same in every step
-        } else if (event.what == trace_kind::module_call || event.what == trace_kind::annotation) {
+                profiler_step)) {  // steps are not part of a path, so that patterns are the same in every step
+        } else if (event.kind == trace_kind::module_call || event.kind == trace_kind::annotation) {
             inner.path = path_in(outer.path, event.name);
             inner.label.part = paths_[inner.path].part != 0 ? paths_[inner.path].part : outer.label.part;
-        } else if (event.what == trace_kind::op) {
+        } else if (event.kind == trace_kind::op) {
             inner.in_op = true;
             inner.op = event.name;
             if (event.forward_thread != 0) {
-                follow(event, inner);
+                take_from_forward(event, inner);
             }
             const std::uint32_t part = part_named("op:", event.name);
             inner.label.part = part != 0 ? part : inner.label.part;
             if (event.sequence >= 0 && event.forward_thread == 0) {
-                // The last to begin of operators with one number made the node of the backward.
+                // Several operators may share a sequence number. The last one to begin created the backward node.
                 forward_[{event.lane, event.sequence}] = {inner.path, inner.label.part};
             }
             if (event.external != 0) {
@@ -175,8 +181,8 @@ class trace_spans {
         stack.open.push_back(inner);
     }
 
-    /// A backward operator runs where its forward one did.
-    void follow(const trace_event& event, span& inner) {
+    /// Gives a backward operator the path and part of its forward operator.
+    void take_from_forward(const trace_event& event, span& inner) {
         inner.label.backward = true;
         const auto lane = lane_of_thread_.find(event.forward_thread);
         const auto found = lane == lane_of_thread_.end() || event.sequence < 0
@@ -192,13 +198,13 @@ class trace_spans {
 
     void close(thread_stack& stack, std::int64_t until) {
         while (!stack.open.empty() && stack.open.back().end <= until) {
-            stretch(stack, stack.open.back().end);
+            record_stretch(stack, stack.open.back().end);
             stack.open.pop_back();
         }
     }
 
-    /// Ends the stretch of the innermost operator of a thread.
-    void stretch(thread_stack& stack, std::int64_t until) {
+    /// Records the interval of a thread's innermost operator that ends at `until`.
+    void record_stretch(thread_stack& stack, std::int64_t until) {
         if (!stack.open.empty() && stack.open.back().in_op && until > stack.done) {
             stretches_.push_back({stack.done, until, stack.open.back().label, stack.open.back().op});
         }

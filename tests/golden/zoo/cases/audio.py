@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audio models: whisper, wav2vec2 and kin, audio towers before a language model."""
+"""Audio models: whisper, wav2vec2 and family, audio towers before a language model."""
 
 import feeds
 
@@ -27,7 +27,7 @@ def extra_positions(width, groups, kernel, frames, extra):
 
 
 def of_waveform(config, batch, length, fused, audio_frames):
-    """wav2vec2 and its kin."""
+    """wav2vec2 and its family."""
     lengths = after(audio_frames[0], config.conv_kernel, config.conv_stride)
     frames = lengths[-1]
     first = 2 * config.conv_kernel[0] * config.conv_dim[0] * lengths[0] * batch
@@ -140,7 +140,7 @@ def whisper(case):
     case("whisper/decoder", "WhisperForCausalLM", **sizes)
 
 
-def wav2vec2_kin(case):
+def wav2vec2_family(case):
     sizes = dict(vocab_size=31, hidden_size=48, num_hidden_layers=2, num_attention_heads=6, intermediate_size=70,
                  conv_dim=[12, 14, 20], conv_kernel=[10, 3, 2], conv_stride=[5, 2, 2], num_feat_extract_layers=3,
                  num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=4, classifier_proj_size=22)
@@ -151,10 +151,10 @@ def wav2vec2_kin(case):
         more = dict(conv_depthwise_kernel_size=5) if name == "wav2vec2-conformer" else {}
         if name == "data2vec-audio":
             more = dict(conv_pos_kernel_size=5, num_conv_pos_embeddings=2)
-        kin = dict(sizes, **more)
-        case(name + "/ctc", prefix + "ForCTC", **kin, _feed=feeds.waveform)
-        case(name + "/model", prefix + "Model", **kin, _feed=feeds.waveform)
-        case(name + "/classification", prefix + "ForSequenceClassification", **kin, num_labels=5,
+        family = dict(sizes, **more)
+        case(name + "/ctc", prefix + "ForCTC", **family, _feed=feeds.waveform)
+        case(name + "/model", prefix + "Model", **family, _feed=feeds.waveform)
+        case(name + "/classification", prefix + "ForSequenceClassification", **family, num_labels=5,
              _feed=feeds.waveform)
     case("wav2vec2/stable-layer-norm", "Wav2Vec2ForCTC", **sizes, do_stable_layer_norm=True, feat_extract_norm="layer",
          conv_bias=True, _feed=feeds.waveform)
@@ -311,7 +311,7 @@ def translators(case):
 
 def cases(case):
     whisper(case)
-    wav2vec2_kin(case)
+    wav2vec2_family(case)
     other_encoders(case)
     audio_language(case)
     towers(case)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of convolutions: MobileNet, EfficientNet, MobileViT and their kin. A grid is pixels."""
+"""Networks of convolutions: MobileNet, EfficientNet, MobileViT and their family. A grid is pixels."""
 
 import math
 import random

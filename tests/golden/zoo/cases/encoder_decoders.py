@@ -52,7 +52,7 @@ def one_end(config, batch, length, encoder_length):
     return {"input_ids": ids}
 
 
-def t5_kin(case):
+def t5_family(case):
     t5 = dict(vocab_size=103, d_model=40, d_kv=7, num_heads=3, num_layers=3, num_decoder_layers=2, d_ff=62,
               relative_attention_num_buckets=10, decoder_start_token_id=0)
     without = lambda *names: {key: value for key, value in t5.items() if key not in names}
@@ -105,7 +105,7 @@ def t5_kin(case):
         case(name + "/question-answering", prefix + "ForQuestionAnswering", **t5)
 
 
-def bart_kin(case):
+def bart_family(case):
     bart = dict(vocab_size=103, d_model=48, encoder_layers=3, decoder_layers=2, encoder_ffn_dim=70, decoder_ffn_dim=54,
                 encoder_attention_heads=4, decoder_attention_heads=6, max_position_embeddings=29, pad_token_id=1,
                 bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
@@ -144,5 +144,5 @@ def bart_kin(case):
 
 
 def cases(case):
-    t5_kin(case)
-    bart_kin(case)
+    t5_family(case)
+    bart_family(case)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BERT's and RoBERTa's kin: roberta, camembert, xlm-roberta, xlm-roberta-xl, roberta-prelayernorm, data2vec-text,
+"""BERT's and RoBERTa's family: roberta, camembert, xlm-roberta, xlm-roberta-xl, roberta-prelayernorm, data2vec-text,
 ernie, megatron-bert, electra, rembert, distilbert, mpnet, ibert, bert-generation, xmod, roc_bert, big_bird."""
 
 HEADS = {"model": "Model", "sequence-classification": "ForSequenceClassification",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image-text models that the other groups do not have: readers of documents, contrastive kin, and single families."""
+"""Image-text models that the other groups do not have: readers of documents, contrastive family, and single families."""
 
 import feeds
 from cases.qwen_vl import GLM_TOKENS
@@ -24,7 +24,7 @@ def plain(config):
 
 def cases(case):
     document_readers(case)
-    janus_kin(case)
+    janus_family(case)
     ernie(case)
     query_towers(case)
     florence(case)
@@ -32,7 +32,7 @@ def cases(case):
     documents(case)
     retrievers(case)
     got(case)
-    packed_kin(case)
+    packed_family(case)
     images_as_words(case)
     deepseek_ocr(case)
     granite(case)
@@ -61,7 +61,7 @@ def document_readers(case):
     case("qianfan_ocr_vision/model", "QianfanOCRVisionModel", **intern, _feed=feeds.pixels)
 
 
-def janus_kin(case):
+def janus_family(case):
     case("deepseek_vl/generation", "DeepseekVLForConditionalGeneration", text_config=LLAMA, vision_config=SIGLIP,
          image_token_id=7, _feed=feeds.image_text)
     case("deepseek_vl/untied", "DeepseekVLForConditionalGeneration", text_config=LLAMA, vision_config=CLIP,
@@ -290,7 +290,7 @@ def got(case):
          _feed=feeds.image_text)
 
 
-def packed_kin(case):
+def packed_family(case):
     """Towers whose images are packed, of any size."""
     qwen = dict(depth=3, hidden_size=40, intermediate_size=58, num_heads=5, in_channels=2, patch_size=3,
                 temporal_patch_size=2, spatial_merge_size=2, window_size=12, fullatt_block_indexes=[1],
@@ -536,8 +536,8 @@ def borrowed(case):
 def contrastive(case):
     tower = dict(plain(CLIP), num_hidden_layers=3)
     text = dict(vocab_size=101, hidden_size=48, num_hidden_layers=3, num_attention_heads=6, intermediate_size=70)
-    kin = {"chinese_clip": ("ChineseCLIP", text), "altclip": ("AltCLIP", dict(text, project_dim=34))}
-    for name, (prefix, texts) in kin.items():
+    family = {"chinese_clip": ("ChineseCLIP", text), "altclip": ("AltCLIP", dict(text, project_dim=34))}
+    for name, (prefix, texts) in family.items():
         case(name + "/model", prefix + "Model", text_config=texts, vision_config=tower, projection_dim=26,
              _loss=["logits_per_image", "logits_per_text"], _feed=feeds.contrastive, _differences=contrasted(26))
         case(name + "_text_model/model", prefix + "TextModel", **texts)

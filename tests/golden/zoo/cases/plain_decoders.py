@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoders whose MLP has two matrices: the kin of GPT-2, the early ones, and later ones; XLM, FlauBERT, XLNet."""
+"""Decoders whose MLP has two matrices: the family of GPT-2, the early ones, and later ones; XLM, FlauBERT, XLNet."""
 
 
 def xlnet(config, batch, length, fused):

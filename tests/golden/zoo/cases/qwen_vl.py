@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of any size: patches with grids, merged into tokens of a text. Qwen2-VL, its descendants and its kin."""
+"""Images of any size: patches with grids, merged into tokens of a text. Qwen2-VL, its descendants and its family."""
 
 import feeds
 from cases.linear_attention import gated_delta_net

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What segments by prompts, SAM 2 and its kin, of sizes that are drawn at random."""
+"""What segments by prompts, SAM 2 and its family, of sizes that are drawn at random."""
 
 import feeds
 from draws import drawn

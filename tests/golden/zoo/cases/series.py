@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series of numbers and of steps, of sizes that are drawn at random: timesfm and its kin, patchtst, patchtsmixer,
+"""Series of numbers and of steps, of sizes that are drawn at random: timesfm and its family, patchtst, patchtsmixer,
 time_series_transformer, informer, autoformer, decision_transformer."""
 
 import feeds

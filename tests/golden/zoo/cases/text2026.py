@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts of 2026 and texts left out before: kolibri1, flint, beam, lfm3, ultrabert, cohere_compass_text, axk2,
-hrm_text, openai_privacy_filter, fsmt; cpmant; and kin of older ones: layoutlm, tapas, dpr, markuplm, imagegpt."""
+hrm_text, openai_privacy_filter, fsmt; cpmant; and family of older ones: layoutlm, tapas, dpr, markuplm, imagegpt."""
 
 S, F, CONV = "sliding_attention", "full_attention", "conv"
 LABELS = {"0": "A", "1": "B", "2": "C"}
@@ -107,7 +107,7 @@ def boxed(config, batch, length):
     return {"bbox": torch.zeros(batch, length, 4, dtype=torch.long)}
 
 
-def kin_of_bert(case, base):
+def family_of_bert(case, base):
     ant = dict(vocab_size=61, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, dim_head=10, dim_ff=70,
                prompt_types=4, prompt_length=3, segment_types=5, position_bias_num_buckets=8,
                position_bias_max_distance=16, _pairs=False)
@@ -160,5 +160,5 @@ def cases(case):
     decoders(case, base, gqa)
     deeper(case, base)
     encoders(case, base, gqa)
-    kin_of_bert(case, base)
+    family_of_bert(case, base)
     two_sides(case)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vision models by themselves: vit and kin, dinov2 and kin, siglip and clip, swin, convnext, masked autoencoders."""
+"""Vision models by themselves: vit and family, dinov2 and family, siglip and clip, swin, convnext, masked autoencoders."""
 
 import feeds
 
@@ -30,7 +30,7 @@ def pooled(config, batch, length, fused, grids):
                               "forward only"}}
 
 
-def vit_kin(case):
+def vit_family(case):
     vit = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
                patch_size=7, num_channels=2)
     for name, prefix in {"vit": "ViT", "deit": "DeiT", "vit_msn": "ViTMSN", "ijepa": "IJepa", "beit": "Beit",
@@ -68,7 +68,7 @@ def vit_kin(case):
          use_shared_relative_position_bias=True, layer_scale_init_value=0.0, head_dim=6, _feed=feeds.pixels)
 
 
-def dino_kin(case):
+def dino_family(case):
     dino = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, mlp_ratio=3, image_size=28, patch_size=7,
                 num_channels=2)
     for name, prefix, more in (("dinov2", "Dinov2", {}),
@@ -134,7 +134,7 @@ def padding(reached, slots=40):
     return difference
 
 
-def clip_kin(case):
+def clip_family(case):
     tower = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=66, image_size=28,
                  patch_size=7, num_channels=2)
     text = dict(vocab_size=101, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=54,
@@ -267,8 +267,8 @@ DIFFERENCES = {"swin": windows, "swinv2": windows}
 
 
 def cases(case):
-    vit_kin(case)
-    dino_kin(case)
-    clip_kin(case)
+    vit_family(case)
+    dino_family(case)
+    clip_family(case)
     hierarchical(case)
     autoencoders(case)

@@ -94,7 +94,7 @@ TOKEN = dict(image_token_index=7)
 TILES = dict(TOKEN, video_token_index=8, image_grid_pinpoints=[[21, 42], [42, 21], [42, 42]])
 
 
-def llava_kin(case):
+def llava_family(case):
     case("llava/generation", "LlavaForConditionalGeneration", text_config=LLAMA, vision_config=CLIP, **TOKEN,
          _feed=feeds.image_text)
     case("llava/full", "LlavaForConditionalGeneration", text_config=dict(LLAMA, tie_word_embeddings=True),
@@ -231,6 +231,6 @@ def gemma4(case):
 
 def cases(case):
     gemma4(case)
-    llava_kin(case)
+    llava_family(case)
     merging(case)
     gemma(case)

@@ -89,7 +89,7 @@ SIGLIP = dict(hidden_size=40, num_hidden_layers=2, num_attention_heads=5, interm
 SQUARE = feeds.variant(feeds.masked_canvas, square=True)
 
 
-def idefics_kin(case):
+def idefics_family(case):
     perceiver = dict(hidden_size=48, resampler_n_latents=3, resampler_depth=2, resampler_n_heads=4,
                      resampler_head_dim=10, num_key_value_heads=2)
     case("idefics2/generation", "Idefics2ForConditionalGeneration", text_config=MISTRAL, vision_config=SIGLIP,
@@ -162,6 +162,6 @@ def query_models(case):
 
 
 def cases(case):
-    idefics_kin(case)
+    idefics_family(case)
     cross_attended(case)
     query_models(case)

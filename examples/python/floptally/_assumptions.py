@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log of a meter about sizes that its cost assumes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+#: Where a `Meter` writes what its cost assumes, at level INFO.
+log = logging.getLogger("floptally.meter")
+_logged: set[tuple[str, str]] = set()
+
+
+def log_once(model_type: str, assumptions: Iterable[str]) -> None:
+    """Logs each assumption, unless this process has logged it for a model of this type already."""
+    for text in assumptions:
+        if (model_type, text) not in _logged:
+            _logged.add((model_type, text))
+            log.info("%s: %s", model_type, text)

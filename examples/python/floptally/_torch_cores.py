@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says what each attention core of a model attends, from what steps at several sizes have seen; see _from_torch.py."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ._core import Error, Mask
+from ._cost import cost
+from ._torch_entries import Names, Series, Size
+from ._torch_masks import Pairs, Pattern, Rows, Seen, mask_of_patterns, squares_of
+from ._torch_values import MOST_ELEMENTS, Unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._literals import PairShape
+
+
+class MoreLengths(Exception):
+    """Raised if a step at another length was added, so that all masks must be read again."""
+
+
+DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pair
+
+
+@dataclass
+class Attended:
+    """The pairs that an attention core attends.
+
+    parts: (heads, of how many, mask), if the pairs of every head are those of a mask over the whole sequence. counts: at
+    each size (attended pairs, all pairs) of all heads and samples; None if that was not computed. Both are empty if
+    the core attends all pairs.
+    """
+
+    parts: list[tuple[int, int, Mask]] = field(default_factory=list)
+    counts: list[tuple[int, int] | None] = field(default_factory=list)
+    is_given: bool = False  #: True if the caller passed the mask
+
+    @property
+    def is_full(self) -> bool:
+        return not self.parts and not self.counts
+
+
+class SeenMasks:
+    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran,
+    else the one that a transformers module states.
+
+    near: how many of the sizes must show each mask. stated: a function from the name of a module to the mask that the
+    module and its config state, or None.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        chosen: Mapping[str, Mask],
+        names: Names,
+        sizes: Sequence[Size],
+        near: int,
+        stated: Callable[[str], Mask | None],
+    ) -> None:
+        self.model = model
+        self.given = chosen
+        self.names = names
+        self.sizes = sizes
+        self.near = near
+        self.stated = stated
+        self.read: set[str] = set()
+        self.is_partial = False  #: True if some mask could not be seen at all sizes
+        self.notes: list[str] = []
+        self.known: dict[int, tuple[Series, Attended]] = {}
+        #: Adds a step at a length up to which tables reach. False if there is none.
+        self.more: Callable[[], bool] | None = None
+
+    def of(self, one: Series, is_square: bool) -> Attended:
+        """Returns what a core attends. is_square: True if it counts squares of the varying length."""
+        if id(one) not in self.known:
+            self.known[id(one)] = one, self.found(one, is_square)
+        return self.known[id(one)][1]
+
+    def found(self, one: Series, is_square: bool) -> Attended:
+        chosen = next((mask for pattern, mask in self.given.items() if fnmatchcase(one.module, pattern)), None)
+        if chosen is not None and is_square:
+            return Attended([(1, 1, chosen)], is_given=True)
+        stated = self.stated(one.module)
+        # Pairs that cannot be computed at a long length are looked at up to a shorter one.
+        unseen = [place for place, several in enumerate(one.seen) if is_unseen(several)]
+        lost = unseen if min(unseen, default=0) >= self.near else []
+        if lost:
+            self.is_partial = True
+            longest = max(size[1] for place, size in enumerate(self.sizes) if place not in lost)
+            self.note(f"{self.names.component(one.module)}: its mask was looked at up to length {longest}")
+        sizes = [size for place, size in enumerate(self.sizes) if place not in lost]
+        seen = [several for place, several in enumerate(one.seen) if place not in lost]
+        reason = next((pairs.reason for pairs in flat(seen) if isinstance(pairs, Unseen)), "")
+        every = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in seen]
+        if not reason:
+            if all(pairs.is_full() for pairs in flat(every)):
+                return Attended()
+            if any(pairs.has_remainder for pairs in flat(every)):
+                self.note(
+                    f"{self.names.component(one.module)}: its mask leaves small weights, as log(mask + 1e-10) does: "
+                    "pairs above 1e-30 of the largest weight count as attended"
+                )
+            reason = odd(sizes, every)
+        if not reason:
+            parts = self.by_head(sizes, every, stated)
+            found = iter([count_of(several) for several in every])
+            counts = [None if place in lost else next(found) for place in range(len(one.seen))]
+            if parts and all(mask == Mask.bidirectional() for _, _, mask in parts):
+                return Attended()
+            if parts or any(count is not None for count in counts):
+                return Attended(parts, counts)
+            reason = "are of no known mask"
+        if not is_square:
+            counts = [count_under(chosen or stated, several) for several in one.seen]
+            if None not in counts:
+                if chosen is None and stated is not None:
+                    self.note_stated(one, stated)
+                return Attended(counts=counts)
+            if chosen is not None and one.first.kind == "operator":
+                return Attended()  # FLOPs of a formula that are none per pair
+        elif stated is not None:
+            self.note_stated(one, stated)
+            return Attended([(1, 1, stated)], is_given=True)
+        raise Error(
+            one.module or "model",
+            f"attends under a mask whose values {reason} ({one.first.op}): give "
+            f"masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
+        )
+
+    def note_stated(self, one: Series, stated: Mask) -> None:
+        self.read.add(stated.name)
+        self.note(
+            f"{self.names.component(one.module)}: its mask is {stated.name} by the words of its module, and was not seen"
+        )
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def by_head(
+        self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
+    ) -> list[tuple[int, int, Mask]]:
+        """Returns the masks of the heads. Empty if a head has none over the whole sequence."""
+        if any(len(several) != 1 for several in seen):
+            return []
+        heads = [heads_of(several[0], size[0]) for several, size in zip(seen, sizes)]
+        if any(one is None or len(one) != len(heads[0] or ()) for one in heads):
+            if any(len(several[0].patterns) > 1 for several in seen):
+                return []
+            heads = [[0] for _ in seen]
+        numbers = Counter(zip(*(one for one in heads if one is not None)))
+        parts = []
+        for key, number in numbers.items():
+            patterns = [as_square(several[0], index) for several, index in zip(seen, key)]
+            mask = mask_of_patterns(patterns, stated) or self.table(sizes, patterns)
+            if mask is None:
+                return []
+            parts.append((number, sum(numbers.values()), mask))
+        return parts
+
+    def table(self, sizes: Sequence[Size], patterns: Sequence[Pattern]) -> Mask | None:
+        """Returns a mask that has the pairs of each length in a table, for patterns that no known mask has. None if they
+        are no squares of the sequence's length."""
+        wide = []
+        for pattern, size in zip(patterns, sizes):
+            if isinstance(pattern, Rows) and pattern.queries * pattern.keys > MOST_ELEMENTS:
+                if not pattern.told:
+                    continue
+                pattern = Rows(DENSE_LENGTH, DENSE_LENGTH, pattern.at)
+            elif pattern.shape[0] != size[1] if isinstance(pattern, torch.Tensor) else pattern.queries != size[1]:
+                return None
+            wide.append(pattern)
+        squares = squares_of(wide)
+        if not squares:
+            return None
+        dense = {}
+        for square in squares:
+            whole = square.pattern.whole() if isinstance(square.pattern, Rows) else square.pattern
+            if whole is None:
+                return None
+            dense[square.length] = whole
+        if self.more is not None and self.more():
+            raise MoreLengths
+        pairs = {length: int(whole.sum()) for length, whole in dense.items()}
+        longest = dense[max(dense)]
+        if all(torch.equal(longest[:length, :length], whole) for length, whole in dense.items()):
+            corners = longest.long().cumsum(0).cumsum(1).diagonal().tolist()
+            pairs = dict(enumerate(corners, 1))
+        causal = not any(bool(whole.triu(1).any()) for whole in dense.values())
+        mask = by_length("pairs", {(length, 0): number for length, number in pairs.items()}, "causal" if causal else "mixed")
+        shown = f"1 to {max(pairs)}" if len(pairs) == max(pairs) else ", ".join(map(str, sorted(pairs)))
+        self.note(f"{mask.name}: a mask of no known form, whose pairs are known at lengths {shown}")
+        return mask
+
+    def check(self) -> None:
+        """Raises an Error if masks read from modules differ from those of the config reader, if it can read the
+        config."""
+        config = getattr(self.model, "config", None)
+        if not self.read or config is None or not hasattr(config, "to_dict"):
+            return
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what its head is
+                known = {mask.in_tower("text").name for mask in cost(config.to_dict()).masks}
+        except Error:
+            return
+        both_sides = {Mask.bidirectional().name, Mask.cross_attention().name, Mask.encoder().name}
+        odd = sorted(self.read - known - (both_sides if known & both_sides else set()))
+        if odd:
+            raise Error(
+                "masks",
+                f"the attention modules have {', '.join(odd)}, but the config says {', '.join(sorted(known)) or 'none'}: give "
+                "masks=",
+            )
+
+
+def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
+    return [pairs for several in seen for pairs in several]
+
+
+def is_unseen(seen: Iterable[Seen]) -> bool:
+    """True if some pairs that a step should have seen could not be computed."""
+    for pairs in seen:
+        if isinstance(pairs, Unseen):
+            return True
+        for pattern in pairs.patterns:
+            if isinstance(pattern, Rows) and pattern.row(pattern.queries - 1) is None:
+                return True
+    return False
+
+
+def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
+    """Returns why the pairs of an attention core cannot be counted: they depend on data, or differ between samples.
+    Empty if neither is so."""
+    by_length: dict[tuple[int, int], tuple[int, Counter[bytes]]] = {}
+    for size, several in zip(sizes, seen):
+        samples = size[0]
+        found: Counter[bytes] = Counter()
+        for pairs in several:
+            if len(pairs.patterns) > 1:
+                names = [content(pattern) for pattern in pairs.patterns]
+                found.update(names[index] for index in pairs.of)
+            elif not pairs.is_full():
+                found[content(pairs.patterns[0])] += len(pairs.of)
+        other = by_length.setdefault(size[1:], (samples, found))
+        if any(found[key] * other[0] != other[1][key] * samples for key in found | other[1]):
+            return "depend on data"
+    for size, several in zip(sizes, seen):
+        if any(heads_of(pairs, size[0]) is None for pairs in several):
+            return "differ between the samples of a batch"
+    return ""
+
+
+def content(pattern: Pattern) -> bytes:
+    """Returns a key under which equal patterns are found."""
+    if isinstance(pattern, str):
+        return pattern.encode()
+    if isinstance(pattern, Rows):
+        if pattern.queries * pattern.keys > MOST_ELEMENTS:
+            return b"rows"
+        pattern = pattern.whole()
+    return b"" if pattern is None else hashlib.sha256(pattern.contiguous().numpy().tobytes()).digest()
+
+
+def heads_of(pairs: Pairs, samples: int) -> list[int] | None:
+    """Returns the index of each head's pattern. None if the samples of a batch differ."""
+    if len(pairs.patterns) == 1:
+        return [0] * max(len(pairs.of) // samples, 1)
+    if len(pairs.of) % samples:
+        return None
+    numbers = torch.tensor(pairs.of)
+    for by_sample in (numbers.view(samples, -1), numbers.view(-1, samples).T):
+        if bool((by_sample == by_sample[:1]).all()):
+            return by_sample[0].tolist()
+    return None
+
+
+def as_square(pairs: Pairs, number: int) -> Pattern:
+    pattern = pairs.patterns[number]
+    if not isinstance(pattern, str):
+        return pattern
+    if pairs.queries * pairs.keys <= MOST_ELEMENTS:
+        return torch.ones(pairs.queries, pairs.keys, dtype=torch.bool)
+    return Rows(pairs.queries, pairs.keys, lambda _, keys: torch.ones(keys, dtype=torch.bool))
+
+
+def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
+    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed or stated. None if there is no
+    mask, or if the core has not as many keys as queries."""
+    attended = every = 0
+    for pairs in several:
+        heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads
+        if mask is None or pairs.queries != pairs.keys or not heads:
+            return None
+        attended += heads * mask.pairs(pairs.queries)
+        every += heads * pairs.queries * pairs.keys
+    return (attended, every) if every else None
+
+
+def count_of(several: Sequence[Pairs]) -> tuple[int, int] | None:
+    attended = [pairs.attended() for pairs in several]
+    if not several or any(number is None for number in attended):
+        return None
+    return sum(number or 0 for number in attended), sum(pairs.area for pairs in several)
+
+
+TABLES: dict[str, tuple[Mask, dict[tuple[int, int], int]]] = {}
+
+
+def by_length(what: str, numbers: Mapping[tuple[int, int], int], shape: PairShape = "units") -> Mask:
+    """Returns a mask that counts by a table of (length, keys). what: "pairs" or "units"; the name begins with it."""
+    table = dict(numbers)
+    text = repr((sorted(table.items()), shape))
+    name = f"{what}_by_length_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    if name not in TABLES:
+        TABLES[name] = Mask.from_callable(name, counting(name, table), shape=shape), table
+    return TABLES[name][0]
+
+
+def counting(name: str, table: Mapping[tuple[int, int], int]) -> Callable[[int, int, int], int]:
+    def count(length: int, past: int, keys: int) -> int:
+        found = table.get((length, keys), table.get((length, 0)))
+        if found is None or past:
+            known = sorted({one for one, _ in table})
+            shown = f"1 to {known[-1]}" if known == list(range(1, len(known) + 1)) else ", ".join(map(str, known))
+            raise Error(
+                "lengths",
+                f"length {length}{f' after {past} cached tokens' if past else ''} was not counted by {name}, which has "
+                f"lengths {shown}: pass your lengths to from_torch as lengths=",
+            )
+        return found
+
+    return count
+
+
+def by_formula(what: str, terms: Mapping[str, int], divisor: int, least: int, shape: PairShape = "units") -> Mask:
+    """Returns a mask that counts a polynomial of the length n and the keys k.
+
+    terms: the coefficients by statistic, whose sum is divided by `divisor`. least: the smallest length from which the polynomial was fitted.
+    """
+    least = least if min(terms.values()) < 0 else 0  # a sum of positive terms holds from the first token on
+    of = {"count": "1", "tokens": "n", "keys": "k", "squares": "n2", "crossed": "nk", "key squares": "k2"}
+    of |= {"patches": "n", "patch squares": "n2"}
+    text = "".join(f"{number:+d}{of[name]}" for name, number in sorted(terms.items()) if number)
+    mark = hashlib.sha256(f"{text}/{divisor}/{least}/{shape}".encode()).hexdigest()[:8]
+    name = f"{what}_by_formula_{mark}"
+
+    def count(length: int, past: int, keys: int) -> int:
+        values = {"count": 1, "tokens": length, "keys": keys, "squares": length**2, "crossed": length * keys}
+        values["key squares"] = keys**2
+        values |= {"patches": length, "patch squares": length**2}
+        whole, rest = divmod(sum(number * values[key] for key, number in terms.items()), divisor)
+        if length < least or past or rest or whole < 0:
+            raise Error(
+                "lengths",
+                f"length {length}{f' after {past} cached tokens' if past else ''} cannot be counted by {name}, which was "
+                f"made from lengths of at least {least}: pass your lengths to from_torch as lengths=",
+            )
+        return whole
+
+    if name not in FORMULAS:
+        FORMULAS[name] = Mask.from_callable(name, count, shape=shape)
+    return FORMULAS[name]
+
+
+FORMULAS: dict[str, Mask] = {}
+
+
+def common(values: Iterable[int]) -> int:
+    return gcd(*values) or 1

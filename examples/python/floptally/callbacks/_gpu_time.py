@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The time of a part of a step, measured on the GPU without waiting for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+class UpdateTime:
+    """The time between start() and stop(), added up. With a GPU, events in its stream measure it, and the time is known
+    once the GPU has passed them; the host never waits for the device."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._began: Any = None
+        self._on_host = 0.0
+        self._on_gpu: list[tuple[Any, Any]] = []
+
+    def __bool__(self) -> bool:
+        """True if anything was measured."""
+        return bool(self._on_gpu) or self._on_host > 0
+
+    def start(self) -> None:
+        self._began = self._now()
+
+    def stop(self) -> None:
+        began, self._began = self._began, None
+        if began is None:
+            return
+        if isinstance(began, float):
+            self._on_host += self._clock() - began
+        else:
+            self._on_gpu.append((began, self._now()))
+
+    def done(self) -> bool:
+        """True once the time is known."""
+        return all(ended.query() for _, ended in self._on_gpu)
+
+    def wait(self) -> None:
+        """Waits for the last event alone. Other streams of the device go on."""
+        if self._on_gpu and not self.done():
+            self._on_gpu[-1][1].synchronize()
+
+    def seconds(self) -> float:
+        return self._on_host + float(sum(began.elapsed_time(ended) for began, ended in self._on_gpu)) / 1000
+
+    def _now(self) -> Any:
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+            return float(self._clock())
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event

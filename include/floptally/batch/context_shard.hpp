@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/text/error.hpp>
+
+/// @file
+/// Marks of a tally: the context-parallel shard that it counts, and the axes it was already summed over.
+
+namespace floptally::inline v0_3 {
+
+/// One of `cp` context-parallel ranks: its index and their number.
+struct cp_rank {
+    std::uint64_t cp = 1;
+    std::uint64_t rank = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const cp_rank&, const cp_rank&) = default;
+};
+
+/// The context-parallel shard that a tally counts, if its creator marked it. `context_parallel_pack::tally_of` marks
+/// its tallies.
+///
+/// If all ranks have equal shards, the shards look like replicas in a sum over ranks. A reduction scope that declares
+/// them replicated would be wrong by a factor of cp, without an error. So the mark stays with the tally, and a
+/// reduction compares it with the scope.
+class context_shard {
+  public:
+    /// Marks no shard: the tally counts whole sequences.
+    constexpr context_shard() = default;
+
+    /// Marks the shard of one rank. With `cp` = 1 the shard is the whole sequence, and nothing is marked.
+    constexpr explicit context_shard(const cp_rank& held) : cp_(held.cp == 1 ? 0 : held.cp), rank_(held.rank) {
+        if (held.rank >= held.cp) {
+            detail::refuse("cp_rank", {"must be below cp = ", held.cp, ", got ", held.rank});
+        }
+    }
+
+    /// Returns true if the tally is marked as the shard of one rank.
+    [[nodiscard]] constexpr bool is_known() const { return cp_ > several; }
+    /// Returns the number of context-parallel ranks; 0 without a mark, 1 for the sum of several ranks' shards.
+    [[nodiscard]] constexpr std::uint64_t cp() const { return cp_; }
+    [[nodiscard]] constexpr std::uint64_t rank() const { return rank_; }
+
+    /// Combines the marks of two tallies that are added. Shards of several ranks together may be the whole sequence. So
+    /// their sum is not marked as the shard of one rank.
+    constexpr context_shard& operator+=(const context_shard& other) {
+        if (cp_ == 0) {
+            *this = other;
+        } else if (other.cp_ != 0 && !(*this == other)) {
+            cp_ = several;
+            rank_ = 0;
+        }
+        return *this;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const context_shard&, const context_shard&) = default;
+
+  private:
+    static constexpr std::uint64_t several = 1;
+
+    std::uint64_t cp_ = 0;
+    std::uint64_t rank_ = 0;
+};
+
+/// The axes over which a tally was already summed. Every sum over ranks marks its result with them. A second sum over
+/// the same axis throws, since it would count the ranks twice.
+class added_up {
+  public:
+    /// Marks nothing: the tally was not summed over ranks.
+    constexpr added_up() = default;
+
+    /// Marks a sum over these axes of a layout, one bit for each `parallel_axis`. `visits` is true if each microbatch
+    /// counts once in the sum, however often a rank visited it.
+    constexpr added_up(std::uint32_t axes, bool visits) : axes_(axes), visits_(visits) {}
+
+    /// Returns true if the tally was summed over any axis or over the visits of microbatches.
+    [[nodiscard]] constexpr bool is_marked() const { return axes_ != 0 || visits_; }
+    /// Returns true if the tally was summed over this axis. `axis` is the number of a `parallel_axis`.
+    [[nodiscard]] constexpr bool over(std::uint32_t axis) const { return (axes_ >> axis & 1U) != 0; }
+    /// Returns true if each microbatch counts once in the sum, however often a rank visited it.
+    [[nodiscard]] constexpr bool over_visits() const { return visits_; }
+
+    /// Combines the marks of two tallies that are added. The sum may not be summed again over an axis of either tally.
+    constexpr added_up& operator+=(const added_up& other) {
+        axes_ |= other.axes_;
+        visits_ = visits_ || other.visits_;
+        return *this;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const added_up&, const added_up&) = default;
+
+  private:
+    std::uint32_t axes_ = 0;
+    bool visits_ = false;
+};
+
+}  // namespace floptally

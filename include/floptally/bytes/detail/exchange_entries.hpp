@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include <floptally/bytes/communication.hpp>
+#include <floptally/bytes/detail/element_entries.hpp>
+#include <floptally/count/plan_walk.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/cost_entry.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
+
+/// @file
+/// Counts the elements that a rank sends, as entries of a cost next to the products that need them. A plan runs an
+/// exchange as often as its product.
+
+namespace floptally::inline v0_3::detail {
+
+/// The runs of a product with which its exchange takes place.
+enum class exchange_moment : std::uint8_t {
+    forward,           ///< each forward, recomputed forwards included
+    first_forward,     ///< each forward except recomputed forwards: the value is kept until the backward
+    backward_data,     ///< each run of the gradient of the product's input
+    backward_weights,  ///< each run of the gradient of the product's weight
+    backward           ///< one exchange if the product has a gradient of its input, its weight or both
+};
+
+/// A fraction of the bytes that a rank sends in an exchange: those that go to other nodes. `of` is 0 if the places of
+/// ranks on nodes are unknown.
+struct node_share {
+    std::uint64_t amount = 0;
+    std::uint64_t of = 0;
+
+    [[nodiscard]] friend bool operator==(const node_share&, const node_share&) = default;
+};
+
+/// Returns the part of a ring exchange that leaves a node: the edges of the ring between nodes over all its edges. It
+/// is the average of the ranks, since frameworks run several rings whose edges between nodes start at different ranks.
+[[nodiscard]] inline node_share ring_between_nodes(const rank_group& group, std::uint64_t gpus_per_node) {
+    if (gpus_per_node == 0) {
+        return {};
+    }
+    std::uint64_t crossing = 0;
+    for (std::uint64_t i = 0; i < group.size(); ++i) {
+        crossing += group[i] / gpus_per_node != group[(i + 1) % group.size()] / gpus_per_node ? 1U : 0U;
+    }
+    return {crossing, group.size()};
+}
+
+/// Returns the part of an all-to-all that leaves the node of `rank`. With `keeps_own`, one of the equal parts stays on
+/// the rank itself and counts in the whole.
+[[nodiscard]] inline node_share all_to_all_between_nodes(const rank_group& group, std::uint64_t rank,
+                                                         std::uint64_t gpus_per_node, bool keeps_own) {
+    if (gpus_per_node == 0) {
+        return {};
+    }
+    std::uint64_t elsewhere = 0;
+    for (const std::uint64_t other : group) {
+        elsewhere += other / gpus_per_node != rank / gpus_per_node ? 1 : 0;
+    }
+    return {elsewhere, keeps_own ? group.size() : group.size() - 1};
+}
+
+/// Returns the part of a message that leaves the node of `from`: all of it or nothing.
+[[nodiscard]] inline node_share message_between_nodes(std::uint64_t from, std::uint64_t to,
+                                                      std::uint64_t gpus_per_node) {
+    return gpus_per_node == 0 ? node_share{} : node_share{from / gpus_per_node != to / gpus_per_node ? 1U : 0U, 1};
+}
+
+/// The properties that all exchanges of one kind share.
+struct exchange {
+    parallel_axis over = parallel_axis::tp;
+    collective operation = collective::all_reduce;
+    std::uint64_t ranks = 1;
+    exchange_moment when = exchange_moment::forward;
+    std::uint64_t bits = 16;
+    std::uint64_t times = 1;  ///< repetitions, for example one for each microbatch
+    /// True: all elements may leave the rank, an upper bound; for uniform choices of experts (n - 1) / n leave.
+    bool is_bound = false;
+    /// True: elements of adapters are given for rank 1 and grow with it; false: they do not depend on the rank.
+    bool is_of_adapters = false;
+    node_share between{};  ///< the part of the bytes that leaves the rank's node
+
+    [[nodiscard]] friend bool operator==(const exchange&, const exchange&) = default;
+};
+
+/// The exchanges of one rank, as entries of the model parts that the rank runs.
+class exchange_entries {
+  public:
+    explicit exchange_entries(std::span<const model_part> parts) : entries_(parts) {}
+
+    /// Adds the exchange of a tensor of `amount` elements, and of `of_adapter` elements for its adapter. It takes place
+    /// as often as the entry `like` runs.
+    void put(std::size_t part, const cost& whole, const cost_entry& like, const exchange& kind, std::uint64_t amount,
+             std::uint64_t of_adapter = 0) {
+        const auto sent = [&kind](std::uint64_t all) {
+            return kind.is_bound ? all : static_cast<std::uint64_t>(sent_elements(kind.operation, kind.ranks, all));
+        };
+        if (kind.ranks != 1 && (amount != 0 || of_adapter != 0)) {
+            entries_.put(part, whole, like, kind, sent(amount), sent(of_adapter));
+        }
+    }
+
+    /// Adds the bytes of all exchanges under a plan to `into`.
+    void count(const training_plan& plan, communication& into) const {
+        entries_.for_each(
+            plan, [&into](const exchange& kind, const component_name& name, std::uint64_t sent, const passes& run) {
+                const bool data = run.backward_data != 0;
+                const bool weights = run.backward_weights != 0;
+                const auto add = [&](phase during, std::uint64_t runs) {
+                    put_bytes(name, kind, during, uint128{sent} * runs * kind.times, into);
+                };
+                switch (kind.when) {
+                    case exchange_moment::forward:
+                        add(phase::forward, run.forward);
+                        add(phase::recompute, run.recomputed_forward);
+                        break;
+                    case exchange_moment::first_forward:
+                        add(phase::forward, run.forward);
+                        break;
+                    case exchange_moment::backward_data:
+                        add(phase::backward_data, data ? 1 : 0);
+                        break;
+                    case exchange_moment::backward_weights:
+                        add(phase::backward_weights, weights ? 1 : 0);
+                        break;
+                    case exchange_moment::backward:
+                        add(phase::backward_data, data || weights ? 1 : 0);
+                        break;
+                }
+            });
+    }
+
+  private:
+    static void put_bytes(const component_name& name, const exchange& kind, phase during, uint128 sent,
+                          communication& into) {
+        if (sent == 0) {
+            return;
+        }
+        const auto bytes_of = [&kind](uint128 count) {
+            const uint128 bits = count * kind.bits;
+            return bits / 8 + (bits % 8 != 0 ? 1 : 0);
+        };
+        communicated_bytes* entry = nullptr;
+        for (communicated_bytes& known : into.entries) {
+            const bool same = known.component == name && known.over == kind.over && known.operation == kind.operation &&
+                              known.during == during && known.ranks == kind.ranks;
+            entry = same ? &known : entry;
+        }
+        if (entry == nullptr) {
+            into.entries.push_back({.component = name,
+                                    .over = kind.over,
+                                    .operation = kind.operation,
+                                    .during = during,
+                                    .ranks = kind.ranks});
+            entry = &into.entries.back();
+        }
+        entry->bytes += bytes_of(sent);
+        uint128 leaving = sent;
+        if (kind.is_bound) {
+            leaving = sent * (kind.ranks - 1) / kind.ranks;
+            entry->uniform = entry->uniform.value_or(0) + bytes_of(leaving);
+        }
+        if (kind.between.of != 0) {
+            // Rounded up, but never above the bytes that leave the rank.
+            const uint128 across = sent * kind.between.amount;
+            const uint128 rounded = across / kind.between.of + (across % kind.between.of != 0 ? 1 : 0);
+            entry->between_nodes = entry->between_nodes.value_or(0) + bytes_of(rounded < leaving ? rounded : leaving);
+        }
+    }
+
+    element_entries<exchange> entries_;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/descriptors/sharding.hpp>
+#include <floptally/descriptors/term.hpp>
+#include <floptally/statistics/accumulator.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// `cost_entry`: one entry of a cost; and the descriptions that entries are made from: `linear`, `attention_core`,
+/// `dataflow`.
+
+namespace floptally::inline v0_3 {
+
+/// The values (tensors) inside one part of a layer that its entries read and write. They decide how far a backward pass
+/// must go (`training_plan::weights`) and nothing else.
+namespace value {
+
+/// A set of values (tensors), one bit for each.
+using set = std::uint16_t;
+inline constexpr set stream = 1;   ///< the input of the layer's part: the hidden states
+inline constexpr set context = 2;  ///< the output of an encoder, or a second stream
+inline constexpr set time =
+    4;  ///< an embedding of a whole sample, such as a timestep; as `context` if no entry writes it
+/// The values that later parts of a model read too.
+inline constexpr set carried = stream | context | time;
+/// Returns the bit of intermediate value n (0 to 12) inside a part. Number the values as you like. The sum of a part's
+/// result and the residual needs no number.
+[[nodiscard]] constexpr set local(unsigned n) {
+    if (n > 12) {
+        detail::refuse("value", {"must be from 0 to 12, since a part has at most 13 intermediate values, got ", n});
+    }
+    return static_cast<set>(8U << n);
+}
+
+}  // namespace value
+
+/// The values that an entry reads and writes. If none is set, the entry is taken to read every value of its part, so
+/// that no gradient is missed.
+struct dataflow {
+    value::set reads = 0;
+    value::set also_reads = 0;  ///< the second operand of a product of two activations
+    value::set fused_with = 0;  ///< for QKᵀ: the values (V), if a fused kernel multiplies them in the same pass
+    value::set writes = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const dataflow&, const dataflow&) = default;
+};
+
+/// The cost of one unit of LoRA's rank for an entry: a matrix A [rank, in] and a matrix B [out, rank] for each applied
+/// matrix. All zero means that no adapter fits, as for a convolution.
+struct adapter {
+    std::uint64_t in = 0;          ///< forward FLOPs of A per unit (token, …)
+    std::uint64_t out = 0;         ///< forward FLOPs of B per unit
+    std::uint64_t padded_out = 0;  ///< forward FLOPs of B per unit for the padded weight
+    std::uint64_t parameters = 0;  ///< weights of A and B
+
+    [[nodiscard]] friend constexpr bool operator==(const adapter&, const adapter&) = default;
+};
+
+/// One entry of a cost: the FLOPs of a forward pass per unit of an accumulator.
+struct cost_entry {
+    std::uint32_t component = 0;  ///< index into `cost::components()`
+    std::uint32_t mask = 0;       ///< index into `cost::masks()`, for accumulators `pairs` and `routed`
+    accumulator what = accumulator::tokens;
+    term kind = term::linear;
+    modality in = modality::text;
+    std::uint64_t useful = 0;      ///< forward FLOPs per real token or pair (unit of `what`)
+    std::uint64_t padded = 0;      ///< forward FLOPs per slot token or pair; above `useful` for a padded vocabulary
+    std::uint64_t parameters = 0;  ///< stored weights, including the experts that a token does not visit
+    std::uint32_t weight = 0;      ///< index into `cost::weights()` + 1; 0: the weight has no name
+    /// Groups of a convolution's channels. For a delta rule with a decay for each channel: the dim of its heads.
+    std::uint32_t groups = 1;
+    dataflow flow{};
+    adapter per_rank{};
+    tensor_sharding sharding{};  ///< how tensor and expert parallelism shard the entry
+
+    /// Returns this entry without its stored weights, because another entry counts them.
+    [[nodiscard]] constexpr cost_entry with_shared_weights() const {
+        cost_entry entry = *this;
+        entry.parameters = entry.per_rank.parameters = 0;
+        return entry;
+    }
+    /// Returns this entry without backward, for a result that does not reach the loss.
+    [[nodiscard]] constexpr cost_entry detached() const {
+        cost_entry entry = *this;
+        entry.kind = meaning_of(entry.kind).when_detached;
+        return entry;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const cost_entry&, const cost_entry&) = default;
+};
+
+/// A weight matrix [out_features, in_features] that is applied to every unit of an accumulator: 2·in·out FLOPs each.
+/// Biases are additions and count no FLOPs (`term::bias` keeps their number only).
+struct linear {
+    std::uint64_t in_features = 0;
+    std::uint64_t out_features = 0;
+    std::uint64_t applied = 1;              ///< number of such matrices that each token (or other unit) passes through
+    std::uint64_t stored = 0;               ///< number of stored matrices (all experts); 0: as many as are applied
+    std::uint64_t padded_out_features = 0;  ///< out_features after padding, for padded slots; 0: not padded
+    accumulator rows = accumulator::tokens;
+    term kind = term::linear;
+    bool shared = false;        ///< another entry has the same weights and counts them
+    std::string_view weight{};  ///< name within the component, as in LoRA's target modules: "q_proj"
+    value::set reads = 0;
+    value::set writes = 0;
+    bool adaptable = true;       ///< LoRA can adapt the matrix; false for convolutions and block-diagonal matrices
+    std::uint32_t groups = 1;    ///< groups of a convolution; `in_features` are those of one group
+    tensor_sharding sharding{};  ///< how tensor parallelism splits the matrix; for columns and rows `units` may be 0
+};
+
+/// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`. GQA repeats keys and
+/// values, so only query heads count.
+struct attention_core {
+    std::uint64_t num_heads = 0;
+    std::uint64_t qk_head_dim = 0;
+    std::uint64_t v_head_dim = 0;
+    value::set q = 0;
+    value::set k = 0;
+    value::set v = 0;
+    value::set writes = 0;
+};
+
+}  // namespace floptally

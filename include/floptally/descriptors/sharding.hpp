@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// @file
+/// `tensor_sharding`: how an entry is sharded over the ranks of tensor and expert parallelism.
+
+namespace floptally::inline v0_3 {
+
+/// How the ranks of tensor parallelism (tp) and expert parallelism split the work of a weight or of a product of
+/// activations.
+enum class sharding_kind : std::uint8_t {
+    unsaid,      ///< sharding unknown: an error with more than one rank
+    several,     ///< merged entries with shardings that do not combine: an error with more than one rank
+    columns,     ///< by output features: an MLP's gate and up
+    rows,        ///< by input features: an MLP's down
+    heads,       ///< by query heads
+    kv_heads,    ///< by key and value heads; if tp exceeds their number, by `tensor_options::kv`
+    fused_qkv,   ///< by heads, for one matrix of query, key and value heads
+    vocabulary,  ///< by slices of a vocabulary, padded to a multiple
+    experts,     ///< by experts; assumes that each rank's experts get equally many tokens
+    even,        ///< into tp equal parts, whatever they are; FLOPs that tp does not divide are an error
+    replicated,  ///< weight whole on every rank; with sequence parallelism each rank runs only its own tokens
+    repeated     ///< weight whole on every rank, and every rank runs all tokens
+};
+
+/// How an entry is sharded, and the number of units to split. The part of a layer that adds the entry sets the
+/// sharding, and `tensor_parts` reads it. Settings of `tensor_options` override it. The numbers are those of one layer,
+/// even in a sum of layers.
+struct tensor_sharding {
+    sharding_kind by = sharding_kind::unsaid;
+    std::uint64_t units = 0;  ///< columns, rows, heads, experts or vocabulary words to split over tp; 0: unknown
+    /// A second size: for kv_heads the columns of a head, for fused_qkv the number of kv heads, for experts their
+    /// width.
+    std::uint64_t inner = 0;
+
+    /// Splits a matrix by its `count` output features; 0: as many as the matrix has.
+    [[nodiscard]] static constexpr tensor_sharding columns(std::uint64_t count = 0) {
+        return {sharding_kind::columns, count};
+    }
+    /// Splits a matrix by its `count` input features; 0: as many as the matrix has.
+    [[nodiscard]] static constexpr tensor_sharding rows(std::uint64_t count = 0) {
+        return {sharding_kind::rows, count};
+    }
+    /// Splits by query heads: for the query projection, QKᵀ and PV, and the output projection.
+    [[nodiscard]] static constexpr tensor_sharding heads(std::uint64_t count) { return {sharding_kind::heads, count}; }
+    /// Splits the key or the value projection of `count` heads.
+    [[nodiscard]] static constexpr tensor_sharding kv_heads(std::uint64_t count) {
+        return {sharding_kind::kv_heads, count};
+    }
+    /// Splits one matrix of q, k and v with equally wide heads.
+    [[nodiscard]] static constexpr tensor_sharding fused_qkv(std::uint64_t num_heads, std::uint64_t num_kv_heads) {
+        return {sharding_kind::fused_qkv, num_heads, num_kv_heads};
+    }
+    /// Splits an embedding table of `words` words, or the lm_head; 0: as many words as outputs.
+    [[nodiscard]] static constexpr tensor_sharding vocabulary(std::uint64_t words = 0) {
+        return {sharding_kind::vocabulary, words};
+    }
+    /// Splits the matrices of `count` experts of width `intermediate_size`.
+    [[nodiscard]] static constexpr tensor_sharding experts(std::uint64_t count, std::uint64_t intermediate_size) {
+        return {sharding_kind::experts, count, intermediate_size};
+    }
+    /// Splits the work into tp equal parts, whatever they are.
+    [[nodiscard]] static constexpr tensor_sharding even() { return {sharding_kind::even}; }
+    /// Keeps the weight whole on every rank. With sequence parallelism each rank runs only its own tokens.
+    [[nodiscard]] static constexpr tensor_sharding replicated() { return {sharding_kind::replicated}; }
+    /// Keeps the weight whole on every rank, and every rank runs all tokens.
+    [[nodiscard]] static constexpr tensor_sharding repeated() { return {sharding_kind::repeated}; }
+
+    /// Returns this sharding for a matrix [out, in]. Fills in numbers that are 0: columns, rows, vocabulary words or
+    /// the width of a head.
+    [[nodiscard]] constexpr tensor_sharding of_matrix(std::uint64_t in, std::uint64_t out) const {
+        tensor_sharding result = *this;
+        const bool is_out = by == sharding_kind::columns || by == sharding_kind::vocabulary;
+        if (units == 0) {
+            result.units = is_out ? out : by == sharding_kind::rows ? in : 0;
+        }
+        if (by == sharding_kind::kv_heads && inner == 0 && units != 0) {
+            result.inner = out / units;
+        }
+        return result;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const tensor_sharding&, const tensor_sharding&) = default;
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr std::uint64_t greatest_common_divisor(std::uint64_t a, std::uint64_t b) {
+    while (b != 0) {
+        const std::uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/// Returns true if tp divides an entry's FLOPs whenever it divides the entry's number of units. Also true for key and
+/// value heads, although ranks may hold replicas of them.
+[[nodiscard]] constexpr bool divides_evenly(sharding_kind by) {
+    return by == sharding_kind::columns || by == sharding_kind::rows || by == sharding_kind::heads ||
+           by == sharding_kind::kv_heads || by == sharding_kind::fused_qkv || by == sharding_kind::even;
+}
+
+[[nodiscard]] constexpr std::uint64_t units_of(const tensor_sharding& sharding) {
+    return sharding.by == sharding_kind::fused_qkv ? greatest_common_divisor(sharding.units, sharding.inner)
+                                                   : sharding.units;
+}
+
+/// Returns the sharding of the sum of two entries. A tp that divides the units of each entry also divides their sum. So
+/// two matrices of different sizes can be one entry.
+[[nodiscard]] constexpr tensor_sharding sharding_of_sum(const tensor_sharding& a, const tensor_sharding& b) {
+    if (a == b) {
+        return a;
+    }
+    if (divides_evenly(a.by) && divides_evenly(b.by)) {
+        const bool alike = a.by == b.by && a.by != sharding_kind::kv_heads && a.by != sharding_kind::fused_qkv;
+        return {alike ? a.by : sharding_kind::even, greatest_common_divisor(units_of(a), units_of(b))};
+    }
+    if (a.by == sharding_kind::experts && b.by == sharding_kind::experts) {
+        return tensor_sharding::experts(greatest_common_divisor(a.units, b.units),
+                                        greatest_common_divisor(a.inner, b.inner));
+    }
+    return {sharding_kind::several};
+}
+
+}  // namespace detail
+
+}  // namespace floptally

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <floptally/text/error.hpp>
+#include <floptally/text/text.hpp>
+
+namespace floptally::inline v0_3::detail {
+
+/// Throws `error` at the first key or string that is not UTF-8, with the keys before it: "run.spent".
+template <class Json>
+void require_utf8_within(const Json& value, const std::string& path) {
+    if (value.is_string()) {
+        require_utf8(value.template get_ref<const std::string&>(), path.empty() ? "json" : path);
+    } else if (value.is_object()) {
+        for (const auto& [key, inner] : value.items()) {
+            require_utf8(key, path.empty() ? "json" : path);
+            require_utf8_within(inner, path.empty() ? key : text_of({path, ".", key}));
+        }
+    } else if (value.is_array()) {
+        for (const Json& inner : value) {
+            require_utf8_within(inner, path);
+        }
+    }
+}
+
+/// Returns the JSON. Throws `error` if it has a name that is not UTF-8, since `dump` would throw nlohmann_json's own
+/// type.
+template <class Json>
+[[nodiscard]] Json with_utf8(Json value) {
+    require_utf8_within(value, "");
+    return value;
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/host_device.hpp>
+#include <floptally/parallel/parallel_axis.hpp>
+#include <floptally/parallel/parallel_layout.hpp>
+#include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// A sum over ranks with extra integers that show which ranks it covers.
+
+namespace floptally::inline v0_3::detail {
+
+/// Returns a well-mixed hash of an integer: splitmix64 (Steele, Lea, Flood 2014).
+[[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t value) {
+    value += 0x9E37'79B9'7F4A'7C15U;
+    value = (value ^ (value >> 30U)) * 0xBF58'476D'1CE4'E5B9U;
+    value = (value ^ (value >> 27U)) * 0x94D0'49BB'1331'11EBU;
+    return value ^ (value >> 31U);
+}
+
+/// Returns the pseudo-random weight of a coordinate on an axis. It is odd, so that products keep all bits.
+[[nodiscard]] constexpr std::uint64_t weight(parallel_axis axis, std::uint64_t coordinate) {
+    constexpr std::uint64_t step = 6;  // part of the message's format, which other programs write too
+    return mixed(coordinate * step + static_cast<std::uint64_t>(axis)) | 1U;
+}
+
+/// Returns the sum of the weights of an axis, modulo 2^64.
+[[nodiscard]] constexpr std::uint64_t weights(parallel_axis axis, std::uint64_t size) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t coordinate = 0; coordinate < size; ++coordinate) {
+        sum += weight(axis, coordinate);
+    }
+    return sum;
+}
+
+/// One integer of a message, computed from one value of a rank. A device fills its message from the same list as the
+/// host.
+struct message_part {
+    std::uint32_t value;  ///< index of the value in the rank's values
+    std::uint32_t shift;
+    std::uint64_t bits;    ///< mask of the bits of the shifted value that are sent
+    std::uint64_t factor;  ///< factor of the value, modulo 2^64
+    bool must_be_zero;     ///< true: this rank does not hold the value, so it must be 0
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t integer_of(const std::uint64_t* values) const {
+        return ((values[value] >> shift) & bits) * factor;
+    }
+};
+
+/// A sum of accumulators over ranks that shows which ranks it covers.
+///
+/// Each rank sends its accumulators, a 1 and the product of its weights on all axes. A group over some axes has a known
+/// sum of these products (modulo 2^64). The sum therefore shows which axes were added up, or that the ranks form no
+/// group.
+///
+/// An accumulator is sent in two halves, so that no sum wraps. For each axis over which it is replicated it is sent
+/// once more, times the rank's weight on that axis: if the replicas are equal, that sum follows from the first one. All
+/// of this is one SUM of unsigned 64-bit integers.
+class verified_sum {
+  public:
+    /// An accumulator of the sum: its name in errors and its scope.
+    struct accumulator {
+        std::string name;
+        statistic_scope scope{};
+    };
+
+    verified_sum(const parallel_layout& layout, std::vector<accumulator> accumulators)
+        : layout_(layout), accumulators_(std::move(accumulators)) {
+        size_ = header_size;
+        for (const accumulator& w : accumulators_) {
+            size_ += 2;
+            for (const parallel_axis axis : dense_axes) {
+                size_ += is_verified(w, axis) ? 1U : 0U;
+            }
+        }
+        for (const parallel_axis axis : dense_axes) {
+            weights_[static_cast<std::size_t>(axis)] = weights(axis, layout_.size(axis));
+        }
+    }
+
+    [[nodiscard]] const parallel_layout& layout() const { return layout_; }
+    [[nodiscard]] const std::vector<accumulator>& accumulators() const { return accumulators_; }
+    [[nodiscard]] std::size_t message_size() const { return size_; }
+
+    /// Returns how to compute the integers of a message after its header, accumulator by accumulator.
+    [[nodiscard]] std::vector<message_part> parts() const {
+        std::vector<message_part> all;
+        for (std::uint32_t i = 0; i < accumulators_.size(); ++i) {
+            const bool absent = !accumulators_[i].scope.holds(layout_);
+            all.push_back({i, 0, low_half, 1, absent});
+            all.push_back({i, 32, low_half, 1, absent});
+            for (const parallel_axis axis : dense_axes) {
+                if (is_verified(accumulators_[i], axis)) {
+                    all.push_back({i, 0, ~std::uint64_t{0}, weight(axis, layout_.coordinate(axis)), absent});
+                }
+            }
+        }
+        return all;
+    }
+
+    /// The four integers of a header: the number of ranks, the sum of products of their weights, the number of ranks
+    /// with an error, and the sum of the indices of these ranks.
+    static constexpr std::size_t header_size = 4;
+    struct message_header {
+        std::uint64_t integers[header_size];
+    };
+    [[nodiscard]] message_header header(bool refuses) const {
+        return {{1, product_of_weights({}), refuses ? std::uint64_t{1} : 0, refuses ? layout_.rank() : 0}};
+    }
+
+    /// Returns the message that this rank adds to the sum.
+    [[nodiscard]] std::vector<std::uint64_t> message(std::span<const std::uint64_t> values) const {
+        const message_header first = header(false);
+        std::vector<std::uint64_t> message(std::begin(first.integers), std::end(first.integers));
+        message.reserve(size_);
+        for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+            accumulators_[i].scope.require_holder(accumulators_[i].name, values[i], layout_);
+        }
+        for (const message_part& part : parts()) {
+            message.push_back(part.integer_of(values.data()));
+        }
+        return message;
+    }
+
+    /// Takes part in the sum on a rank that has an error of its own. The other ranks learn of the error and none waits.
+    /// Messages of up to 1024 integers need no memory allocation.
+    template <class Reducer>
+    void refuse(Reducer& reducer) const {
+        const message_header first = header(true);
+        std::array<std::uint64_t, 1024> usual{};
+        std::vector<std::uint64_t> large(size_ <= usual.size() ? 0 : size_);
+        const std::span<std::uint64_t> message(large.empty() ? usual.data() : large.data(), size_);
+        std::copy(std::begin(first.integers), std::end(first.integers), message.begin());
+        reducer.sum(message);
+    }
+
+    /// Returns the axes that were added up, without axes of size 1. Throws where the summed ranks form no group of this
+    /// layout.
+    [[nodiscard]] axis_set summed_axes(std::span<const std::uint64_t> sums) const {
+        if (sums.size() != size_) {
+            throw error("sum", "must have the " + std::to_string(size_) + " integers of the message, got " +
+                                   std::to_string(sums.size()));
+        }
+        for (unsigned bits = 0; bits < 1U << dense_axis_count; ++bits) {
+            axis_set axes;
+            bool is_least = true;
+            for (const parallel_axis axis : dense_axes) {
+                if ((bits >> static_cast<unsigned>(axis) & 1U) != 0) {
+                    axes = axes | axis;
+                    is_least = is_least && layout_.size(axis) > 1;
+                }
+            }
+            const std::uint64_t ranks = layout_.size(axes);
+            if (!is_least || sums[0] % ranks != 0 || sums[1] != sums[0] / ranks * product_of_weights(axes)) {
+                continue;
+            }
+            if (sums[0] != ranks) {
+                throw error("sum", "contains every rank of " + axes.name() + " " + std::to_string(sums[0] / ranks) +
+                                       " times: it was reduced before; reduce each message once");
+            }
+            return axes;
+        }
+        throw error("sum", "covers " + std::to_string(sums[0]) + " ranks that form no group of this layout (" +
+                               layout_name() + "); pass a reducer over whole axes");
+    }
+
+    /// Returns the global values from the sum of the messages. Throws the same error on every rank.
+    [[nodiscard]] std::vector<std::uint64_t> globals(std::span<const std::uint64_t> sums) const {
+        const axis_set axes = summed_axes(sums);
+        if (sums[2] != 0) {
+            throw error("sum", sums[2] == 1 ? "rank " + std::to_string(sums[3]) + " refused; its own error says why"
+                                            : std::to_string(sums[2]) + " ranks refused; their own errors say why");
+        }
+        std::vector<std::uint64_t> values;
+        const std::uint64_t* next = sums.data() + header_size;
+        for (const accumulator& w : accumulators_) {
+            const uint128 sum = (uint128{next[1]} << 32U) + next[0];
+            next += 2;
+            const std::uint64_t global = w.scope.global(w.name, sum, layout_, axes);
+            for (const parallel_axis axis : dense_axes) {
+                if (!is_verified(w, axis)) {
+                    continue;
+                }
+                const std::uint64_t one_replica = static_cast<std::uint64_t>(sum / layout_.size(axis));
+                if (axes.contains(axis) && *next != one_replica * weights_[static_cast<std::size_t>(axis)]) {
+                    throw error(w.name, "is declared replicated over " + std::string(name_of(axis)) + ", but its " +
+                                            std::to_string(layout_.size(axis)) +
+                                            " ranks hold different values; declare it sharded if each holds a part");
+                }
+                ++next;
+            }
+            values.push_back(global);
+        }
+        return values;
+    }
+
+  private:
+    static constexpr std::uint64_t low_half = 0xFFFF'FFFFU;
+
+    [[nodiscard]] bool is_verified(const accumulator& w, parallel_axis axis) const {
+        return w.scope.is_copied(axis) && layout_.size(axis) > 1;
+    }
+
+    /// Returns the sum of the products of weights over the group that spans `axes`. It factors into a product of sums.
+    [[nodiscard]] std::uint64_t product_of_weights(axis_set axes) const {
+        std::uint64_t product = 1;
+        for (const parallel_axis axis : dense_axes) {
+            product *=
+                axes.contains(axis) ? weights_[static_cast<std::size_t>(axis)] : weight(axis, layout_.coordinate(axis));
+        }
+        return product;
+    }
+
+    [[nodiscard]] std::string layout_name() const {
+        std::string text;
+        for (const parallel_axis axis : {parallel_axis::dp, parallel_axis::cp, parallel_axis::tp, parallel_axis::pp}) {
+            append_item(text, std::string(name_of(axis)).append(" ").append(std::to_string(layout_.size(axis))));
+        }
+        return text;
+    }
+
+    parallel_layout layout_;
+    std::vector<accumulator> accumulators_;
+    std::size_t size_ = 0;
+    std::uint64_t weights_[dense_axis_count]{};
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// @file
+/// Splits layers over the ranks of a pipeline and simulates its schedule: time of each pass, idle time, splits that fit
+/// the memory.
+
+#include <floptally/text/macros_begin.hpp>
+
+#include <floptally/parallel/pipeline_schedule.hpp>
+#include <floptally/parallel/pipeline_split.hpp>
+#include <floptally/step/pipeline_search.hpp>
+#include <floptally/step/pipelines.hpp>
+
+#include <floptally/text/macros_end.hpp>

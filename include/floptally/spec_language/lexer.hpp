@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include <floptally/spec_language/spec.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// The tokenizer of a line of a spec.
+
+namespace floptally::inline v0_3::detail::specs {
+
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr bool is_of_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+[[nodiscard]] constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && is_space(text.front())) {
+        text.remove_prefix(1);
+    }
+    while (!text.empty() && is_space(text.back())) {
+        text.remove_suffix(1);
+    }
+    return text;
+}
+
+/// Reads the words and signs of one line of a spec, from left to right. A line that ends in a comma continues on the
+/// next line, so its text may contain line ends and comments.
+class lexer {
+  public:
+    lexer(std::string_view spec, std::string_view text, unsigned line) : spec_(spec), text_(text), line_(line) {
+        skip();
+    }
+
+    [[nodiscard]] bool at_end() const { return text_.empty(); }
+    [[nodiscard]] unsigned line() const { return line_; }
+    [[nodiscard]] std::string_view rest() const { return text_; }
+    [[nodiscard]] char peek(std::size_t at = 0) const { return at < text_.size() ? text_[at] : '\0'; }
+
+    /// If `expected` comes next, skips it and returns true. A word must match as a whole.
+    [[nodiscard]] bool take(std::string_view expected) {
+        if (!text_.starts_with(expected) || (is_of_name(expected.back()) && is_of_name(peek(expected.size())))) {
+            return false;
+        }
+        advance(expected.size());
+        return true;
+    }
+    void expect(std::string_view expected) {
+        if (!take(expected)) {
+            fail({"expected \"", expected, "\" before ", next()});
+        }
+    }
+    /// Reads a word of letters, digits and `_`. With `dotted` the word may have dots inside. Returns an empty text if
+    /// no word comes next.
+    [[nodiscard]] std::string_view word(bool dotted = false) {
+        std::size_t end = 0;
+        while (is_of_name(peek(end)) || (dotted && end != 0 && peek(end) == '.' && is_of_name(peek(end + 1)))) {
+            ++end;
+        }
+        const std::string_view found = text_.substr(0, end);
+        advance(end);
+        return found;
+    }
+    [[nodiscard]] std::string_view expect_name(const char* what, bool dotted = false) {
+        const std::string_view found = word(dotted);
+        if (found.empty()) {
+            fail({"expected ", what, " before ", next()});
+        }
+        return found;
+    }
+    /// Reads the name of a spec, or a text value of a config. Such a name may have dots and dashes inside ("gpt-sw3",
+    /// "t5.encoder").
+    [[nodiscard]] std::string_view expect_spec_name(const char* what) {
+        std::size_t end = 0;
+        while (is_of_name(peek(end)) ||
+               (end != 0 && (peek(end) == '.' || peek(end) == '-') && is_of_name(peek(end + 1)))) {
+            ++end;
+        }
+        if (end == 0) {
+            fail({"expected ", what, " before ", next()});
+        }
+        const std::string_view found = text_.substr(0, end);
+        advance(end);
+        return found;
+    }
+    /// Reads the text up to the next comma or the end.
+    [[nodiscard]] std::string_view until_comma() {
+        const std::size_t end = text_.find(',');
+        const std::string_view found = text_.substr(0, end);
+        advance(found.size());
+        return trimmed(found);
+    }
+    /// Reads the words of an argument up to the next comma. Throws if the words include the "if" that begins the line's
+    /// condition.
+    [[nodiscard]] std::string_view words_of(std::string_view argument) {
+        const std::string_view words = until_comma();
+        for (std::size_t at = words.find("if"); at != std::string_view::npos; at = words.find("if", at + 2)) {
+            if ((at == 0 || words[at - 1] == ' ') && (at + 2 == words.size() || words[at + 2] == ' ')) {
+                fail({"\"", argument, "\" reads up to the next comma, \"", words,
+                      "\": another argument must stand between it and \"if\""});
+            }
+        }
+        return words;
+    }
+    void advance(std::size_t characters) {
+        text_.remove_prefix(characters);
+        skip();
+    }
+
+    /// Returns the text that comes next, for errors.
+    [[nodiscard]] std::string next() const {
+        if (text_.empty()) {
+            return "the end of the line";
+        }
+        std::string shown = "\"";
+        for (const char c : text_.substr(0, 24)) {
+            shown += c < ' ' || c > '~' ? '?' : c;
+        }
+        return shown + "\"";
+    }
+    [[noreturn]] void fail(std::initializer_list<piece> problem) const { spec_error(spec_, line_, problem); }
+
+  private:
+    void skip() {
+        while (!text_.empty() && (is_space(text_.front()) || text_.front() == '#')) {
+            if (text_.front() == '#') {
+                const std::size_t end = text_.find('\n');
+                text_ = end == std::string_view::npos ? std::string_view{} : text_.substr(end);
+                continue;
+            }
+            line_ += text_.front() == '\n' ? 1U : 0U;
+            text_.remove_prefix(1);
+        }
+    }
+
+    std::string_view spec_;
+    std::string_view text_;
+    unsigned line_;
+};
+
+}  // namespace floptally::detail::specs

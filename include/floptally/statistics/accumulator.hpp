@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+
+/// @file
+/// The accumulators of a tally, and the three views of a batch: useful, padded, executed.
+
+namespace floptally::inline v0_3 {
+
+/// A sum over the sequences of a batch. Per sequence: n new tokens, `past` cached tokens, k tokens of the encoder's
+/// side. Every tally keeps the first seven sums, and one sum `pairs` for each mask.
+enum class accumulator : std::uint8_t {
+    count,    ///< sequences with at least one token
+    tokens,   ///< Σ n
+    keys,     ///< Σ k, the tokens of the encoder's side in cross attention
+    squares,  ///< Σ n²
+    cached,   ///< Σ n·past
+    crossed,  ///< Σ n·k
+    routed,   ///< measured visits of tokens to experts, over all layers; in an entry of a cost: any `measured` sum
+    pairs     ///< Σ attended pairs of one mask
+};
+
+/// The number of enumerators of `accumulator`.
+inline constexpr std::size_t accumulator_count = 8;
+
+/// Returns true for `pairs` and `routed`: a cost entry over them names its statistic by an index into `cost::masks()`.
+[[nodiscard]] constexpr bool has_statistic(accumulator kind) {
+    return kind == accumulator::pairs || kind == accumulator::routed;
+}
+
+/// Returns the name of an accumulator in texts and errors: "count", "tokens", ….
+[[nodiscard]] constexpr const char* name_of(accumulator kind) {
+    constexpr const char* names[accumulator_count] = {"count",  "tokens",  "keys",   "squares",
+                                                      "cached", "crossed", "routed", "pairs"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+/// A way to count one batch. `executed` is `padded` plus recompute and the extra product of a fused attention backward.
+enum class view : std::uint8_t {
+    useful,   ///< real tokens
+    padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
+    executed  ///< padded, plus recomputed forward passes and the product that a fused attention backward repeats
+};
+/// The names of the views, in the order of `view`.
+inline constexpr const char* view_names[] = {"useful", "padded", "executed"};
+/// Returns "useful", "padded" or "executed".
+[[nodiscard]] constexpr const char* name_of(view which) { return view_names[static_cast<std::size_t>(which)]; }
+
+/// Writes the name: "tokens".
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, accumulator what) {
+    return to << name_of(what);
+}
+/// Writes the name: "useful".
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, view seen) {
+    return to << name_of(seen);
+}
+
+}  // namespace floptally

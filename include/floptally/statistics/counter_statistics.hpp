@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/integer/host_device.hpp>
+#include <floptally/statistics/detail/hstu_pairs.hpp>
+#include <floptally/statistics/detail/pair_rows.hpp>
+#include <floptally/statistics/hstu_statistics.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/statistic_type.hpp>
+
+/// @file
+/// Statistics that only one published FLOP counter uses. Each stands in the namespace of its counter; `conventions/`
+/// has the counter's convention.
+
+namespace floptally::inline v0_3 {
+
+namespace megatron_bridge {
+
+/// The square n² of a sequence that is at most as long as the sliding window; 0 for a longer one.
+struct within_window : mask_statistics::of_window<within_window> {
+    static constexpr std::string_view name = "within_window"sv;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const std::uint64_t end = mask_statistics::end_of(s);
+        return end <= static_cast<std::uint64_t>(window()) ? end * end - std::uint64_t{s.past} * s.past : 0;
+    }
+};
+
+/// The pairs of a sliding window in a sequence that is longer than the window; 0 for a shorter one.
+struct limited_by_window : mask_statistics::of_window<limited_by_window> {
+    static constexpr std::string_view name = "limited_by_window"sv;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return mask_statistics::end_of(s) <= static_cast<std::uint64_t>(window()) ? 0
+                                                                                  : mask_statistics::band{left, 0}(s);
+    }
+};
+
+}  // namespace megatron_bridge
+
+namespace maxtext {
+
+/// The square n² minus the square of the tokens beyond the window. This is twice the pairs of a sliding window if its
+/// triangle counts as half a square: c² + 2W(L − c) with c = min(L, W).
+struct window_squares : mask_statistics::of_window<window_squares> {
+    static constexpr std::string_view name = "window_squares"sv;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const auto limit = static_cast<std::uint64_t>(window());
+        return detail::window_square_rows(mask_statistics::end_of(s), limit) -
+               detail::window_square_rows(s.past, limit);
+    }
+};
+
+/// The sum qC² + r² for q whole chunks of C tokens and a rest of r tokens. This is twice the pairs of chunked attention
+/// if each triangle counts as half a square.
+struct chunk_squares {
+    std::int32_t tokens;
+
+    static constexpr std::string_view name = "chunk_squares"sv;
+    static constexpr statistic_parameter parameters[] = {{"attention_chunk_size", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const auto chunk = static_cast<std::uint64_t>(tokens);
+        return detail::chunk_square_rows(mask_statistics::end_of(s), chunk) - detail::chunk_square_rows(s.past, chunk);
+    }
+};
+
+/// The count 2nk − k²R for n tokens, with k = min(K, ⌊n/R⌋), at most K keys and R tokens per compressed key. This is
+/// twice the pairs of `mask_statistics::best_compressed_keys` if their triangle counts as half a square.
+struct best_compressed_squares {
+    std::int32_t ratio;
+    std::int32_t keys;
+
+    static constexpr std::string_view name = "best_compressed_squares"sv;
+    static constexpr statistic_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return rows(mask_statistics::end_of(s)) - rows(s.past);
+    }
+    /// Returns the count over the first n queries.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
+        const auto size = static_cast<std::uint64_t>(ratio);
+        const auto most = static_cast<std::uint64_t>(keys);
+        const std::uint64_t best = detail::smaller(n / size, most);
+        return best * (2 * n - best * size);
+    }
+};
+
+}  // namespace maxtext
+
+namespace recsys_examples {
+
+/// The square h² of h tokens of history: twice the h(h + 1)/2 causal pairs, minus h.
+struct history_squares {
+    std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
+
+    static constexpr std::string_view name = "hstu_history_squares"sv;
+    static constexpr statistic_parameter parameters[] = {{"flags", 0, 3, 0}};
+    static constexpr bool frames_are_sequences = false;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return detail::hstu_history_squares(s, static_cast<std::uint8_t>(flags));
+    }
+};
+
+/// All pairs of an HSTU mask except those of history queries with history keys. A target sees only itself in its group.
+struct other_pairs {
+    std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
+
+    static constexpr std::string_view name = "hstu_other_pairs"sv;
+    static constexpr statistic_parameter parameters[] = {{"flags", 0, 3, 0}};
+    static constexpr bool frames_are_sequences = false;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return detail::hstu_other_pairs(s, static_cast<std::uint8_t>(flags));
+    }
+};
+
+}  // namespace recsys_examples
+
+}  // namespace floptally

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <floptally/statistics/clip_statistics.hpp>
+#include <floptally/statistics/detail/statistic_call.hpp>
+#include <floptally/statistics/grid_masks.hpp>
+#include <floptally/statistics/grid_units.hpp>
+#include <floptally/statistics/hstu_mask.hpp>
+#include <floptally/statistics/hstu_statistics.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/other_side_masks.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/sparse_masks.hpp>
+#include <floptally/statistics/statistic.hpp>
+#include <floptally/statistics/statistic_table.hpp>
+#include <floptally/statistics/statistic_type.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// `mask`: the library's attention masks by name, such as `mask::sliding_window(4096)`.
+
+namespace floptally::inline v0_3 {
+
+/// Returns the statistic of a struct from the numbers of its text form. Throws `error` at a parameter's name if its
+/// number is out of range.
+template <statistic_type Statistic, whole_number... Numbers>
+[[nodiscard]] constexpr statistic make_statistic(Numbers... numbers) {
+    static_assert(
+        sizeof...(numbers) == detail::text_parameters<Statistic>,
+        "make_statistic needs one number for each parameter of the statistic's text form: add or remove numbers");
+    const statistic_parameter* next = detail::named_parameters<Statistic>;
+    const std::int64_t values[sizeof...(numbers) + 1]{detail::in_range(*next++, numbers)...};
+    return {detail::table_of<Statistic>, detail::parameters_from(detail::table_of<Statistic>, values)};
+}
+
+/// The mask of an attention: a statistic that counts its (query, key) pairs. The functions make the library's masks. A
+/// struct of your own works as well (`statistic_type`). A number out of range throws `error` at the parameter's name. A
+/// floating-point number does not compile. The functions are templates, so that a program compiles the tables of only
+/// those masks that it uses. The functions of namespace `unit` make statistics that count tokens of towers, such as
+/// patches and frames.
+class mask : public statistic {
+  public:
+    /// The causal mask is the default.
+    constexpr mask() = default;
+    constexpr mask(const statistic& value) : statistic(value) {}  // NOLINT(google-explicit-constructor)
+    template <statistic_type Statistic>
+    constexpr mask(const Statistic& value) : statistic(value) {}  // NOLINT(google-explicit-constructor)
+    template <detail::fails_as_statistic T>
+    constexpr mask(const T& value) : statistic(value) {}  // NOLINT(google-explicit-constructor): does not compile
+
+    /// Every query sees every key: L².
+    [[nodiscard]] static constexpr mask bidirectional() { return mask_statistics::band{-1, -1}; }
+    /// A query sees itself and the keys before it: L(L+1)/2.
+    [[nodiscard]] static constexpr mask causal() { return mask_statistics::band{}; }
+    /// Causal over the last `tokens` tokens. The window includes the query's own token, as in Hugging Face's
+    /// `sliding_window`.
+    [[nodiscard]] static constexpr mask sliding_window(whole_number auto tokens) {
+        return mask_statistics::band{detail::in_range({"sliding_window", 1}, tokens) - 1, 0};
+    }
+    /// A query sees itself, `left` keys before it and `right` after it; −1 means no limit.
+    [[nodiscard]] static constexpr mask window(whole_number auto left, whole_number auto right) {
+        return detail::from_numbers<mask_statistics::band>(left, right);
+    }
+    /// Causal within consecutive chunks of `tokens` tokens.
+    [[nodiscard]] static constexpr mask chunked(whole_number auto tokens) {
+        return detail::from_numbers<mask_statistics::chunked>(tokens);
+    }
+    /// Causal over the `keys` best keys. The data choose which.
+    [[nodiscard]] static constexpr mask top_k(whole_number auto keys) {
+        return detail::from_numbers<mask_statistics::top_k>(keys);
+    }
+    /// Causal over compressed keys: each complete block of `ratio` tokens is one key.
+    [[nodiscard]] static constexpr mask compressed_keys(whole_number auto ratio) {
+        return detail::from_numbers<mask_statistics::compressed_keys>(ratio);
+    }
+    /// Causal over the `keys` best compressed keys of `ratio` tokens each.
+    [[nodiscard]] static constexpr mask best_compressed_keys(whole_number auto ratio, whole_number auto keys) {
+        return detail::from_numbers<mask_statistics::best_compressed_keys>(ratio, keys);
+    }
+    /// Causal over blocks of `block` tokens: all of the query's own block, and of the blocks before.
+    [[nodiscard]] static constexpr mask block_causal(whole_number auto block) {
+        return detail::from_numbers<mask_statistics::block_causal>(block);
+    }
+    /// Causal over the `blocks` best blocks of `block` keys, including the query's own block.
+    [[nodiscard]] static constexpr mask best_blocks(whole_number auto block, whole_number auto blocks) {
+        return detail::from_numbers<mask_statistics::best_blocks>(block, blocks);
+    }
+    /// Causal over the `pools` best pools of `pool` keys, plus the keys after the last whole pool.
+    [[nodiscard]] static constexpr mask best_pools(whole_number auto pool, whole_number auto pools) {
+        return detail::from_numbers<mask_statistics::best_pools>(pool, pools);
+    }
+    /// Cross attention: every query sees every token of the encoder's side, q·k.
+    template <class = void>
+    [[nodiscard]] static constexpr mask cross_attention() {
+        return mask_statistics::cross_attention{};
+    }
+    /// Every token of the encoder's side sees every other: k².
+    template <class = void>
+    [[nodiscard]] static constexpr mask encoder() {
+        return mask_statistics::encoder{};
+    }
+    /// Every token of the encoder's side sees `left` tokens before it and `right` after it; −1 means no limit.
+    [[nodiscard]] static constexpr mask encoder_window(whole_number auto left, whole_number auto right) {
+        return detail::from_numbers<mask_statistics::encoder_window>(left, right);
+    }
+    /// Causal, but every query also sees the first `tokens` keys.
+    [[nodiscard]] static constexpr mask prefix_lm(whole_number auto tokens) {
+        return detail::from_numbers<mask_statistics::prefix_lm>(tokens);
+    }
+    /// L·min(L, W): rows times columns of a product with a table of relative positions.
+    [[nodiscard]] static constexpr mask box(whole_number auto tokens) {
+        return detail::from_numbers<mask_statistics::box>(tokens);
+    }
+
+    /// The mask of an HSTU layer over contextual rows, history and targets.
+    template <class = void>
+    [[nodiscard]] static constexpr mask hstu(const hstu_mask& options = {}) {
+        static_cast<void>(detail::in_range({"max_attn_len", 0}, options.max_attn_len));
+        static_cast<void>(detail::in_range({"min_full_attn_seq_len", 0}, options.min_full_attn_seq_len));
+        return mask_statistics::hstu::from_mask(options);
+    }
+
+    /// Every patch sees its window of `patches` x `patches` in its frame. With a `shift` above 0 the first window of
+    /// each axis ends after `shift` patches.
+    template <whole_number Patches, whole_number Shift = int>
+    [[nodiscard]] static constexpr mask grid_windows(Patches patches, Shift shift = 0) {
+        return detail::from_numbers<mask_statistics::grid_windows>(patches, shift);
+    }
+    /// Every patch of a video clip sees all patches of all frames, with `prefix` extra tokens in each frame.
+    template <whole_number Prefix = int>
+    [[nodiscard]] static constexpr mask clip_squares(Prefix prefix = 0) {
+        return detail::from_numbers<mask_statistics::clip_squares>(prefix);
+    }
+    /// The pairs that image tokens see in addition to a causal mask, or to a sliding window.
+    template <whole_number Side, whole_number Window = int>
+    [[nodiscard]] static constexpr mask later_image_tokens(Side side, Window window = -1) {
+        return detail::from_numbers<mask_statistics::later_image_tokens>(side, window);
+    }
+    /// The output frames of convolutions over an audio clip (`strided_frames`) all see each other. With a `window`
+    /// above 0, frames see only those of their window.
+    template <whole_number Field, whole_number Stride, whole_number Chunk = int, whole_number Window = int>
+    [[nodiscard]] static constexpr mask strided_squares(Field field, Stride stride, Chunk chunk = 0,
+                                                        Window window = 0) {
+        return detail::from_numbers<mask_statistics::strided_squares>(field, stride, chunk, window);
+    }
+    /// A band over the output frames of convolutions (`strided_frames`), after upsampling each to `up` frames. A frame
+    /// sees `left` frames before it and `right` after it; −1 means no limit.
+    template <whole_number Up = int>
+    [[nodiscard]] static constexpr mask strided_band(whole_number auto field, whole_number auto stride,
+                                                     whole_number auto left, whole_number auto right, Up up = 1) {
+        return detail::from_numbers<mask_statistics::strided_band>(field, stride, left, right, up);
+    }
+    /// `grid_windows` over the cells of a frame after height and width were halved `level` times.
+    [[nodiscard]] static constexpr mask level_windows(whole_number auto cells, whole_number auto level, bool shifted,
+                                                      bool shrinking) {
+        return detail::from_numbers<mask_statistics::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
+    }
+    /// Each output cell of a convolution sees all cells of its frame that a further convolution leaves.
+    [[nodiscard]] static constexpr mask reduced_pairs(whole_number auto field, whole_number auto stride,
+                                                      whole_number auto keys_field, whole_number auto keys_stride) {
+        return detail::from_numbers<mask_statistics::reduced_pairs>(keys_field, keys_stride, field, stride);
+    }
+    /// Every patch meets the rows and the columns of its window, or of its frame if `patches` is 0.
+    template <whole_number Patches = int>
+    [[nodiscard]] static constexpr mask window_lines(Patches patches = 0) {
+        return detail::from_numbers<mask_statistics::window_lines>(patches);
+    }
+    /// Every patch sees the patches at its position in all frames.
+    template <class = void>
+    [[nodiscard]] static constexpr mask across_frames() {
+        return mask_statistics::across_frames{};
+    }
+    /// Each unit that `unit::listed_units` counts sees every patch of its frame.
+    [[nodiscard]] static constexpr mask listed_pairs(whole_number auto patches, whole_number auto units,
+                                                     whole_number auto other_patches, whole_number auto other_units) {
+        return detail::from_numbers<mask_statistics::listed_pairs>(patches, units, other_patches, other_units);
+    }
+
+    /// Each token of a grid of latents sees every other within `reach`.
+    template <class = void>
+    [[nodiscard]] static constexpr mask latent_pairs(const latent_patches& patches = {},
+                                                     latent_reach reach = latent_reach::sample) {
+        return detail::from_numbers<mask_statistics::latent_pairs>(patches.side, patches.frames, patches.multiple,
+                                                                   patches.prefix, patches.filled ? 1 : 0,
+                                                                   static_cast<int>(reach));
+    }
+    /// Each token of the streams `queries` (grid, text, …) sees every token of the streams `keys`: joint attention.
+    template <class = void>
+    [[nodiscard]] static constexpr mask joint_pairs(const latent_patches& patches = {},
+                                                    token_stream queries = token_stream::joint,
+                                                    token_stream keys = token_stream::joint) {
+        return detail::from_numbers<mask_statistics::joint_pairs>(patches.side, patches.frames, patches.multiple,
+                                                                  patches.prefix, patches.filled ? 1 : 0,
+                                                                  static_cast<int>(queries), static_cast<int>(keys));
+    }
+
+    /// The cells after convolutions and upsamplers see each other within `reach`.
+    template <class = void>
+    [[nodiscard]] static constexpr mask level_pairs(const resampling& space, const resampling& time = {},
+                                                    level_reach reach = level_reach::sample) {
+        return detail::from_numbers<mask_statistics::level_pairs>(space.field, space.stride, space.up, space.add,
+                                                                  time.field, time.stride, time.up, time.add,
+                                                                  static_cast<int>(reach));
+    }
+
+    using statistic::in;
+    /// Returns this mask over the samples of another modality. Throws `error` for a modality that it cannot count.
+    [[nodiscard]] constexpr mask in(modality which) const { return statistic::in(which); }
+    /// Returns this band over the tokens of the encoder's side. Throws `error` for a mask that is not a band.
+    template <class = void>
+    [[nodiscard]] constexpr mask on_encoder() const {
+        if (!is<mask_statistics::band>()) {
+            detail::refuse("masks", {name(), " has no form on an encoder's side: use bidirectional or a window"});
+        }
+        const mask_statistics::band& own = as<mask_statistics::band>();
+        return own.left < 0 && own.right < 0 ? encoder() : encoder_window(own.left, own.right);
+    }
+};
+
+}  // namespace floptally

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/lists/list.hpp>
+
+/// @file
+/// `seen_keys`: the spans of keys that some queries of a mask see together.
+
+namespace floptally::inline v0_3 {
+
+/// A span of keys: first … end − 1.
+struct key_span {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const key_span&, const key_span&) = default;
+};
+
+/// The keys that consecutive queries see together, as disjoint spans in ascending order.
+class seen_keys {
+  private:
+    // Private members come first: clang evaluates a template in a constant expression only after its definition.
+    /// Returns the size of the union of the spans after `mapped` maps each one.
+    template <class Map>
+    [[nodiscard]] constexpr std::uint64_t covered(Map mapped) const {
+        std::uint64_t size = 0;
+        std::uint64_t counted = 0;  // keys before this position are counted
+        for (const key_span& span : spans_) {
+            const key_span image = mapped(span);
+            const std::uint64_t end = detail::larger(image.end, counted);
+            size += end - detail::larger(image.first, counted);
+            counted = end;
+        }
+        return size;
+    }
+
+  public:
+    /// Adds the keys first … end − 1. Adds nothing if first ≥ end.
+    constexpr void add(std::uint64_t first, std::uint64_t end) {
+        if (first >= end) {
+            return;
+        }
+        merged_.clear();
+        key_span last{first, end};  // the added span, merged with all spans that touch it
+        for (const key_span& span : spans_) {
+            if (span.end < last.first) {
+                merged_.push_back(span, "spans");
+            } else if (last.end < span.first) {
+                merged_.push_back(last, "spans");
+                last = span;
+            } else {
+                last = {detail::smaller(last.first, span.first), detail::larger(last.end, span.end)};
+            }
+        }
+        merged_.push_back(last, "spans");
+        std::swap(spans_, merged_);
+    }
+
+    /// Removes all keys.
+    constexpr void clear() { spans_.clear(); }
+
+    /// Returns the number of blocks that hold a seen key. Blocks start at the multiples of `block`.
+    [[nodiscard]] constexpr std::uint64_t blocks(std::uint64_t block) const {
+        return covered([block](const key_span& span) -> key_span {
+            return {span.first / block, (span.end - 1) / block + 1};
+        });
+    }
+
+    /// Returns the number of seen keys before `limit`.
+    [[nodiscard]] constexpr std::uint64_t before(std::uint64_t limit) const {
+        return covered([limit](const key_span& span) -> key_span {
+            return {detail::smaller(span.first, limit), detail::smaller(span.end, limit)};
+        });
+    }
+
+  private:
+    list<key_span> spans_;
+    list<key_span> merged_;  // memory that the next `add` reuses
+};
+
+}  // namespace floptally
+
+namespace floptally::inline v0_3::detail {
+
+/// Returns from − by, but at least 0.
+[[nodiscard]] constexpr std::uint64_t back(std::uint64_t from, std::uint64_t by) { return from - smaller(from, by); }
+
+}  // namespace floptally::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <floptally/integer/host_device.hpp>
+
+/// @file
+/// The samples that statistics count: a sequence, a grid of patches, an audio clip. A block of sequences.
+
+namespace floptally::inline v0_3 {
+
+/// The longest sequence in tokens, including its cached prefix. Up to here L² and q·k fit 64 bits.
+inline constexpr std::uint64_t max_sequence_length = 0xFFFF'FFFFU;
+
+/// One sequence as a kernel sees it, in tokens.
+struct sequence {
+    std::uint32_t length = 0;  ///< new tokens: the queries
+    std::uint32_t past = 0;    ///< earlier tokens, whose keys and values are cached
+    std::uint32_t keys = 0;    ///< tokens of the encoder's side, for cross attention; 0: no encoder
+    /// Numbers of tokens among past + length in HSTU models. Contextual tokens come first. Targets come last, in groups
+    /// of `target_group` (at least 1 if there are targets). The tokens between are the history.
+    std::uint32_t context = 0;
+    std::uint32_t targets = 0;
+    std::uint32_t target_group = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const sequence&, const sequence&) = default;
+};
+
+/// Sequences without a past and without keys, by their lengths, with their sums. A tally adds long lists of lengths in
+/// blocks.
+struct length_block {
+    static constexpr std::size_t most = 512;             ///< the most lengths of a block
+    static constexpr std::uint32_t longest = 0x3F'FFFF;  ///< the longest length of a block, below 2^22 tokens
+
+    std::uint32_t lengths[most];  ///< only the first `size` are set
+    std::size_t size;
+    std::uint64_t count;    ///< number of lengths above 0
+    std::uint64_t tokens;   ///< Σ L, below 2^31
+    std::uint64_t squares;  ///< Σ L², below 2^53
+};
+
+/// One image (t = 1) or video clip, in patches before merging: Qwen-VL's `grid_thw`.
+///
+/// Attention runs within a frame unless a mask says otherwise: a grid is t sequences of h·w patches, not one of t·h·w.
+struct grid {
+    std::uint32_t t = 1;
+    std::uint32_t h = 0;
+    std::uint32_t w = 0;
+    std::uint32_t keys = 0;    ///< tokens of the sample's text (diffusion models); 0: no text
+    std::uint32_t second = 0;  ///< tokens of a second text with another length; `third` and `fourth` likewise
+    std::uint32_t third = 0;
+    std::uint32_t fourth = 0;
+    std::uint32_t condition = 0;  ///< cells of grids given as input: pictures to edit, frames to continue
+
+    /// Returns the patches of one frame, h·w.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_patches() const { return std::uint64_t{h} * w; }
+
+    [[nodiscard]] friend constexpr bool operator==(const grid&, const grid&) = default;
+};
+
+/// One audio clip, in the frames of a spectrogram (or samples of a waveform) that enter an audio tower.
+struct audio_clip {
+    std::uint32_t frames = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const audio_clip&, const audio_clip&) = default;
+};
+
+}  // namespace floptally

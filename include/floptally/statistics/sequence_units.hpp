@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/integer/host_device.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/statistic_type.hpp>
+
+/// @file
+/// Units of a sequence that are not its tokens.
+
+namespace floptally::inline v0_3::unit_statistics {
+
+/// The whole blocks of `ratio` tokens of a sequence: ⌊n / ratio⌋. The last token of a block completes it.
+struct whole_blocks {
+    std::int32_t ratio;
+
+    static constexpr std::string_view name = "whole_blocks"sv;
+    static constexpr statistic_parameter parameters[] = {{"compression_ratio", 1}};
+    static constexpr bool frames_are_sequences = true;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        const auto tokens = static_cast<std::uint64_t>(ratio);
+        return mask_statistics::end_of(s) / tokens - s.past / tokens;
+    }
+    [[nodiscard]] constexpr bool counts_by_position() const { return true; }
+};
+
+}  // namespace floptally::unit_statistics
+
+namespace floptally::inline v0_3::unit {
+
+/// Returns the statistic of the whole blocks of `ratio` tokens of a sequence.
+[[nodiscard]] constexpr unit_statistics::whole_blocks whole_blocks(whole_number auto ratio) {
+    return detail::from_numbers<unit_statistics::whole_blocks>(ratio);
+}
+
+}  // namespace floptally::unit

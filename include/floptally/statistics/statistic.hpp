@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/host_device.hpp>
+#include <floptally/statistics/modality.hpp>
+#include <floptally/statistics/sequence.hpp>
+#include <floptally/statistics/sequence_checks.hpp>
+#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/statistics/statistic_table.hpp>
+#include <floptally/statistics/statistic_type.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// `statistic`: maps one sample to an integer. A value made from any struct that is a `statistic_type`.
+
+namespace floptally::inline v0_3 {
+
+/// A statistic maps one sample of its modality to an integer: attended pairs of a mask, patches, L². A small trivially
+/// copyable value.
+///
+/// Any `statistic_type` struct converts to it, whether the library's or your own: `statistic(dilated_window{4, 2})`. It
+/// keeps the struct's parameters and a pointer to a table of its functions. So one value serves the host, a constant
+/// expression and a kernel. `mask::causal()` and the other functions of `mask` make attention masks (mask.hpp).
+class statistic {
+    // Private members come first: clang evaluates a template in a constant expression only after its definition.
+    template <class Function, class Sample>
+    [[nodiscard]] constexpr uint128 call(const Function& function, const Sample& sample, modality which) const {
+        if (!function) {
+            detail::refuse(name(),
+                           {"cannot count ", detail::samples_of(which), ": use a statistic that has a call for them"});
+        }
+        return function(parameters_, sample);
+    }
+
+    /// Returns true for bands, the most frequent masks. They are called without the table.
+    [[nodiscard]] constexpr bool is_band() const {
+        return id_ == detail::id_of<mask_statistics::band> && table_ == &detail::table_of<mask_statistics::band>;
+    }
+
+    constexpr void require_countable(const sequence& sample) const {
+        if (detail::is_too_long(sample)) {
+            throw overflow("past", detail::text_of_long_sequence(sample));
+        }
+    }
+    constexpr void require_countable(const grid& sample) const {
+        if (detail::has_too_large_a_frame(sample)) {
+            throw overflow("grid", detail::text_of_large_frame(sample));
+        }
+        const grid_problem problem = problem_of(sample);
+        if (problem == grid_problem::too_large) {
+            throw overflow("grid", detail::text_of_problem(sample, problem, parameters_));
+        }
+        if (problem != grid_problem::none) {
+            throw error("grid", detail::text_of_problem(sample, problem, parameters_));
+        }
+    }
+    constexpr void require_countable(const audio_clip& /*sample*/) const {}
+
+  public:
+    /// The causal mask: every query sees itself and the keys before it.
+    constexpr statistic();
+
+    /// Makes the statistic of a struct. Its modality is the first that the struct counts: text, else vision, else
+    /// audio.
+    template <statistic_type Statistic>
+    constexpr statistic(
+        const Statistic& value)  // NOLINT(google-explicit-constructor): a struct stands for its statistic
+        : statistic(detail::table_of<Statistic>, detail::parameters_of(value)) {}
+
+    /// Fails to compile for a struct that looks like a statistic but is not one, and says what to change.
+    template <detail::fails_as_statistic T>
+    constexpr statistic(const T& /*value*/)  // NOLINT(google-explicit-constructor): for the same reason
+        : statistic() {
+        detail::say_what_is_missing<T>();
+    }
+
+    /// Makes a statistic from a table and parameters, for functions that read texts and for `make_statistic`. Throws
+    /// `error` for a parameter out of its range. If another statistic is equal for these parameters, the result is the
+    /// other statistic: `prefix_lm(0)` becomes `causal`.
+    constexpr statistic(const detail::statistic_table& table, const detail::statistic_parameters& parameters)
+        : table_(&table), parameters_(parameters), id_(table.id) {
+        detail::check_parameters(table, parameters);
+        if (table.equal) {
+            table.equal(table_, parameters_);
+            id_ = table_->id;
+        }
+        in_ = table_->counts[0] || table_->is_measured ? modality::text
+              : table_->counts[1]                      ? modality::vision
+                                                       : modality::audio;
+    }
+
+    /// Returns this statistic over the samples of another modality. Throws `error` for a modality that it cannot count.
+    [[nodiscard]] constexpr statistic in(modality which) const {
+        if (!counts(which)) {
+            cannot_count(which);
+        }
+        statistic moved = *this;
+        moved.in_ = which;
+        return moved;
+    }
+    /// Returns the modality whose samples this statistic counts.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr modality in() const { return in_; }
+    /// Returns true if this statistic can count the samples of that modality. A measured accumulator may have any
+    /// modality.
+    [[nodiscard]] constexpr bool counts(modality which) const {
+        return table_->counts[static_cast<std::size_t>(which)] || table_->is_measured;
+    }
+
+    /// Returns the integer that one sample adds. A grid may give more than 64 bits. Throws `overflow` for a sequence or
+    /// a frame above `max_sequence_length`, and `error` for a grid that the statistic cannot count (`problem_of`).
+    template <class Sample>
+    [[nodiscard]] constexpr uint128 amount(const Sample& sample) const {
+        require_countable(sample);
+        return amount_of_countable(sample);
+    }
+    /// Returns the amount of a sample that was checked before. Tallies call it.
+    [[nodiscard]] constexpr uint128 amount_of_countable(const sequence& sample) const {
+        if (is_band()) {
+            return detail::statistic_from<mask_statistics::band>(parameters_)(sample);
+        }
+        return call(table_->of_sequence, sample, modality::text);
+    }
+    [[nodiscard]] constexpr uint128 amount_of_countable(const grid& sample) const {
+        if (table_->of_frame) {
+            return sample.t * table_->of_frame(parameters_, sample);
+        }
+        if (!table_->of_grid && table_->frames_are_sequences) {
+            return uint128{sample.t} * table_->of_sequence(parameters_, detail::sequence_of_frame(sample));
+        }
+        return call(table_->of_grid, sample, modality::vision);
+    }
+    [[nodiscard]] constexpr uint128 amount_of_countable(const audio_clip& sample) const {
+        if (!table_->of_clip && table_->frames_are_sequences) {
+            return table_->of_sequence(parameters_, sequence{sample.frames});
+        }
+        return call(table_->of_clip, sample, modality::audio);
+    }
+
+    /// Returns `amount` in 64 bits. Throws `overflow` if it does not fit.
+    template <class Sample = sequence>
+    [[nodiscard]] constexpr std::uint64_t operator()(const Sample& sample) const {
+        const uint128 value = amount(sample);
+        if ((value >> 64) != 0) {
+            throw overflow(name(), detail::text_of({to_string(value), " does not fit 64 bits"}));
+        }
+        return static_cast<std::uint64_t>(value);
+    }
+    /// Returns the amount of a sequence of `length` tokens without a past and without keys. Returns 0 for a measured
+    /// accumulator and for a statistic of another modality.
+    [[nodiscard]] constexpr std::uint64_t of_length(std::uint32_t length) const {
+        if (in_ != modality::text) {
+            return 0;
+        }
+        if (is_band()) {
+            return detail::statistic_from<mask_statistics::band>(parameters_).of_length(length);
+        }
+        return is_measured() ? 0 : (*this)(sequence{.length = length});
+    }
+    /// Returns the (query, key) pairs that a mask attends: `amount` in 64 bits.
+    template <class Sample = sequence>
+    [[nodiscard]] constexpr std::uint64_t pairs(const Sample& sample) const {
+        return (*this)(sample);
+    }
+
+    /// Returns the sum of `of_length` over a block of lengths. Throws `overflow` above 64 bits.
+    [[nodiscard]] std::uint64_t over(const length_block& block) const {
+        if (in_ != modality::text) {
+            return 0;
+        }
+        if (is_band()) {
+            return detail::statistic_from<mask_statistics::band>(parameters_).over(block);
+        }
+        // The table of a measured accumulator has no `over`, since samples add nothing to it.
+        return table_->over ? table_->over(parameters_, block) : 0;
+    }
+
+    /// Returns true if this statistic was made from the struct `Statistic`.
+    template <statistic_type Statistic>
+    [[nodiscard]] constexpr bool is() const {
+        // Compares ids and names, not tables: naming the table here would make the compiler generate it.
+        return id_ == detail::id_of<Statistic> &&
+               detail::is_same_struct(table_->name, table_->spelled, Statistic::name, detail::spelled<Statistic>());
+    }
+    /// Returns the struct that this statistic was made from. Requires `is<Statistic>()`.
+    template <statistic_type Statistic>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Statistic as() const {
+        return detail::statistic_from<Statistic>(parameters_);
+    }
+
+    /// Returns the shape of the counted pairs. Conventions use it to count squares or triangles instead.
+    [[nodiscard]] constexpr pair_shape shape() const {
+        return table_->shape ? table_->shape(parameters_) : pair_shape::units;
+    }
+    /// Returns true if the count of each query depends on the query's position alone, and not on where the sequence or
+    /// the pass ends. A sequence then has the same count, however it is divided into passes.
+    [[nodiscard]] constexpr bool counts_by_position() const {
+        return table_->counts_by_position && table_->counts_by_position(parameters_);
+    }
+    /// Returns how to compute this statistic's sum from the moments that every tally keeps. `exists` is false if the
+    /// sum needs an accumulator of its own.
+    [[nodiscard]] constexpr moment_form moments() const {
+        return table_->moments ? table_->moments(parameters_) : moment_form{};
+    }
+    /// Returns true if this statistic's sum follows from the moments of a batch.
+    [[nodiscard]] constexpr bool is_polynomial() const { return moments().exists; }
+    /// Returns the statistic that names the accumulator of this one in a tally. Statistics with equal sums share an
+    /// accumulator: `top_k(100)` gives `sliding_window(100)`.
+    [[nodiscard]] constexpr statistic canonical() const {
+        statistic same = *this;
+        if (table_->canonical) {
+            table_->canonical(same.table_, same.parameters_);
+            same.id_ = same.table_->id;
+        }
+        return same;
+    }
+    /// Returns true for accumulators that a caller measures and adds (`measured`). Samples add nothing to them.
+    [[nodiscard]] constexpr bool is_measured() const { return table_->is_measured; }
+    /// Returns true if the queries are the tokens of the encoder's side of an encoder-decoder.
+    [[nodiscard]] constexpr bool is_of_other_side() const { return table_->is_of_other_side; }
+    /// Returns true if the count depends on the tokens of the encoder's side.
+    [[nodiscard]] constexpr bool reads_other_side() const { return table_->reads_other_side; }
+
+    /// Returns the reason why this statistic cannot count a grid, or `none`.
+    [[nodiscard]] constexpr grid_problem problem_of(const grid& sample) const {
+        return table_->problem_of_grid ? table_->problem_of_grid(parameters_, sample) : grid_problem::none;
+    }
+
+    /// Returns true if this mask can say which keys a query sees, and not only how many.
+    [[nodiscard]] constexpr bool says_which_keys() const { return bool{table_->add_keys}; }
+    /// Adds the keys that the queries at positions first … end − 1 see. Throws `error` if the mask knows only their
+    /// number.
+    constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, seen_keys& keys) const {
+        if (!table_->add_keys) {
+            detail::refuse(
+                "mask",
+                {name(),
+                 " gives only the number of keys that a query sees: pass a mask with `add_keys`, such as a window"});
+        }
+        table_->add_keys(parameters_, s, first, end, keys);
+    }
+
+    /// Returns the text form of the statistic, which `statistic_named` reads: "causal", "sliding_window(4096)",
+    /// "vision.grid_windows(7,shift=3)".
+    [[nodiscard, gnu::cold, gnu::noinline]] std::string name() const {
+        std::string text;
+        detail::write_statistic(*table_, parameters_, text);
+        return qualified(in_, text);
+    }
+
+    /// Throws `error` at `field` if the other statistic has another struct with the same name.
+    constexpr void require_own_name(const statistic& other, const char* field) const {
+        detail::require_own_name(*table_, *other.table_, field);
+    }
+
+    /// Returns the hash of its struct's name (`detail::id_of`). A kernel finds the struct by it.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint32_t id() const { return id_; }
+    /// Returns the parameters of its struct as 32-bit integers.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const detail::statistic_parameters& parameters() const {
+        return parameters_;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const statistic& a, const statistic& b) {
+        return a.id_ == b.id_ && a.in_ == b.in_ && a.parameters_ == b.parameters_ &&
+               detail::is_same_struct(*a.table_, *b.table_);
+    }
+
+  private:
+    /// Throws `error` for samples of another modality. Not constexpr, so that a compiler that evaluates a constant
+    /// stops here and shows the name of this function.
+    [[noreturn, gnu::cold, gnu::noinline]] void cannot_count(modality which) const {
+        detail::refuse(name(),
+                       {"cannot count ", detail::samples_of(which), ": use a statistic that has a call for them"});
+    }
+
+    const detail::statistic_table* table_;
+    detail::statistic_parameters parameters_{};
+    std::uint32_t id_;
+    modality in_ = modality::text;
+};
+
+/// Writes the text form: "sliding_window(4096)".
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const statistic& shown) {
+    return to << shown.name();
+}
+
+namespace detail {
+inline constexpr statistic_parameters causal_parameters = parameters_of(mask_statistics::band{});
+}  // namespace detail
+
+// Sets the members directly instead of via `band`, to save compile time: a constant that holds sixteen statistics first
+// makes sixteen default ones.
+constexpr statistic::statistic()
+    : table_(&detail::table_of<mask_statistics::band>),
+      parameters_(detail::causal_parameters),
+      id_(detail::id_of<mask_statistics::band>) {}
+
+/// Returns true for a sliding window. Most published counters treat sliding windows in their own way.
+[[nodiscard]] constexpr bool is_sliding_window(const statistic& mask) {
+    return mask.is<mask_statistics::band>() && mask.as<mask_statistics::band>().is_sliding_window();
+}
+
+static_assert(sizeof(statistic) == 32);
+
+}  // namespace floptally

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include <floptally/integer/host_device.hpp>
+#include <floptally/statistics/sequence.hpp>
+
+/// @file
+/// The concept `statistic_type`: the members that a struct needs to be a statistic, in the library or in your own code.
+
+namespace floptally::inline v0_3 {
+
+class statistic;
+
+// With sv the length of a text constant is known. Otherwise each translation unit would compute it.
+using std::string_view_literals::operator""sv;
+
+/// A whole number for a function of a mask or unit: an integer of at most 64 bits. Floating-point numbers, bool and
+/// char do not satisfy it.
+// Compiler built-ins instead of <type_traits> save compile time.
+template <class T>
+concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) && !__is_same(T, char) &&
+                       sizeof(T) <= sizeof(std::int64_t) && requires(T number) {
+    number % 1;
+};
+
+/// The shape of the pairs that a statistic counts. Conventions that count squares or half squares read it.
+enum class pair_shape : std::uint8_t {
+    units,          ///< not part of a square, or pairs that every convention counts exactly
+    full,           ///< all pairs of a square, or part of them; no convention halves their number
+    causal,         ///< no query sees a later key: the triangle of a square, or part of one
+    mixed,          ///< partly causal: counted exactly, or as a square by conventions that count every mask as a square
+    beyond_causal,  ///< pairs on top of a causal mask: 0 if the convention counts that mask as a square or half of one
+    masked_out,     ///< pairs that a kernel computes and a mask removes: only conventions that count every mask as a
+                    ///< square count them
+    unregistered    ///< units of operators without a formula in PyTorch's FlopCounterMode: its conventions count none
+};
+
+/// A sum as a combination of the moments of a batch (per sequence: n new tokens, `past` cached tokens, k tokens of the
+/// encoder's side). The factors of Σn² and Σn are in halves: (half_squares·Σn² + half_tokens·Σn)/2 + cached·Σn·past +
+/// crossed·Σn·k, plus the other moments times their factors.
+struct moment_form {
+    bool exists = false;
+    std::uint8_t half_squares = 0;
+    std::uint8_t half_tokens = 0;
+    std::uint8_t cached = 0;
+    std::uint8_t crossed = 0;
+    std::uint8_t count = 0;
+    std::uint8_t keys = 0;
+    std::uint8_t routed = 0;  ///< factor of the measured visits of experts
+
+    [[nodiscard]] friend constexpr bool operator==(const moment_form&, const moment_form&) = default;
+};
+
+/// One parameter of a statistic: its name, its range and its form in texts. A parameter with a fallback is written as
+/// name=value, and left out if it has that value.
+struct statistic_parameter {
+    const char* name = "";  // not std::string_view, since compilers would compute its length in each constant
+    std::int64_t least = std::numeric_limits<std::int32_t>::min();
+    std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    std::int64_t fallback = none;
+
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+};
+
+/// The result of `equal()`: the other statistic that a statistic equals for some values of its parameters. If it
+/// exists, it replaces the statistic.
+template <class Statistic>
+struct equal_statistic {
+    bool exists = false;
+    Statistic other{};
+};
+
+/// The reason why a grid has no count under a statistic.
+enum class grid_problem : std::uint8_t {
+    none,
+    does_not_divide,       ///< the statistic's first parameter does not divide the grid's height or width
+    leaves_nothing,        ///< no cell is left after convolutions (or patches) of the statistic's first parameter
+    too_large,             ///< the grid's count may not fit 64 bits
+    not_listed,            ///< a frame's number of patches is neither the first nor the third parameter
+    condition_leaves_rest  ///< `grid::condition` does not fill whole patches; their side is the first parameter
+};
+
+namespace detail {
+
+/// True for the unsigned integers: a count is never fractional or below 0. A list, because the traits of <type_traits>
+/// instantiate classes for each type.
+template <class T>
+inline constexpr bool is_count = false;
+template <>
+inline constexpr bool is_count<unsigned char> = true;
+template <>
+inline constexpr bool is_count<unsigned short> = true;
+template <>
+inline constexpr bool is_count<unsigned int> = true;
+template <>
+inline constexpr bool is_count<unsigned long> = true;
+template <>
+inline constexpr bool is_count<unsigned long long> = true;
+__extension__ typedef unsigned __int128 wide_count;
+template <>
+inline constexpr bool is_count<wide_count> = true;
+
+/// A placeholder for one member of a struct. It converts only to std::int32_t or to an enumeration of the same size.
+struct parameter_probe {
+    template <class T>
+    requires(__is_same(T, std::int32_t) || (__is_enum(T) && sizeof(T) == 4)) operator T() const;
+};
+/// A struct whose members are all signed 32-bit integers. Its text form writes them.
+template <class Statistic>
+concept has_whole_parameters = __is_empty(Statistic) || requires(parameter_probe p) {
+    requires sizeof(Statistic) != 4 || requires { Statistic{p}; };
+    requires sizeof(Statistic) != 8 || requires { Statistic{p, p}; };
+    requires sizeof(Statistic) != 12 || requires { Statistic{p, p, p}; };
+    requires sizeof(Statistic) != 16 || requires { Statistic{p, p, p, p}; };
+};
+
+}  // namespace detail
+
+/// A statistic that counts a kind of sample: it has a call for the sample that returns an unsigned integer.
+template <class Statistic, class Sample>
+concept counts = requires(const Statistic& value, const Sample& sample) {
+    requires detail::is_count<decltype(value(sample))>;
+};
+/// A statistic that counts one frame of a grid. The grid has t times that count.
+template <class Statistic>
+concept counts_frame = requires(const Statistic& value, const grid& sample) {
+    requires detail::is_count<decltype(value.of_frame(sample))>;
+};
+/// A statistic of sequences that also counts grids and audio clips, as its `frames_are_sequences` says. A frame of a
+/// grid is a sequence of its patches; a clip is a sequence of its frames.
+template <class Statistic>
+concept takes_frames_as_sequences = counts<Statistic, sequence> && Statistic::frames_are_sequences;
+
+namespace detail {
+
+/// A statistic that counts grids: as a whole, frame by frame, or each frame as a sequence.
+template <class Statistic>
+concept counts_grids = counts<Statistic, grid> || counts_frame<Statistic> || takes_frames_as_sequences<Statistic>;
+/// A statistic that counts audio clips.
+template <class Statistic>
+concept counts_clips = counts<Statistic, audio_clip> || takes_frames_as_sequences<Statistic>;
+/// A statistic of an accumulator that a caller measures.
+template <class Statistic>
+concept is_measured_statistic = requires {
+    requires Statistic::is_measured;
+};
+/// A statistic whose queries are the tokens of the encoder's side of an encoder-decoder.
+template <class Statistic>
+concept is_statistic_of_other_side = requires {
+    requires Statistic::is_of_other_side;
+};
+/// A statistic that depends on the tokens of the encoder's side.
+template <class Statistic>
+concept reads_other_side = requires {
+    requires Statistic::reads_other_side;
+};
+
+/// A statistic that names its parameters.
+template <class Statistic>
+concept names_parameters = requires {
+    Statistic::parameters[0];
+};
+/// A statistic whose text form has other numbers than its members, and that converts between the two.
+template <class Statistic>
+concept converts_parameters = names_parameters<Statistic> && requires(const Statistic& value, std::int64_t* values) {
+    value.values(values);
+    { Statistic::from(values) } -> std::same_as<Statistic>;
+};
+/// A statistic that names each of its members in `parameters`, or has no `parameters`, or converts them.
+template <class Statistic>
+concept names_each_member = !names_parameters<Statistic> || converts_parameters<Statistic> || requires {
+    requires sizeof(Statistic::parameters) / sizeof(statistic_parameter) == sizeof(Statistic) / sizeof(std::int32_t);
+};
+
+}  // namespace detail
+
+/// A struct that can be a statistic, in the library or in your own code. It has at most four std::int32_t members, a
+/// name, and a call for each kind of sample that it counts. The call returns an unsigned integer for every sample and
+/// is `constexpr` and FLOPTALLY_HOST_DEVICE.
+///
+///     struct dilated_window {                                  // every `step`-th of the last `tokens` tokens
+///         std::int32_t tokens, step;
+///         static constexpr std::string_view name = "dilated_window"sv;
+///         FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const floptally::sequence& s) const { … }
+///     };
+///
+/// Optional members: `parameters` (an array of `statistic_parameter`: their names and ranges), `shape()`,
+/// `counts_by_position()` (true if each query counts by its position alone), `moments()`, `canonical()`, `equal()`,
+/// `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`, `over(length_block)` (a faster sum over a block of
+/// lengths), `add_keys(s, first, end, keys)` (for tiles), `is_of_other_side`, `reads_other_side`.
+// Uses compiler built-ins, since the traits of <type_traits> instantiate a dozen classes for each struct.
+template <class Statistic>
+concept statistic_type = __is_trivially_copyable(Statistic) && __is_aggregate(Statistic) && sizeof(Statistic) <= 16 &&
+                         (__is_empty(Statistic) ||
+                          (sizeof(Statistic) % 4 == 0 && __has_unique_object_representations(Statistic))) &&
+                         requires {
+    { Statistic::name } -> std::convertible_to<std::string_view>;
+}
+&&detail::names_each_member<Statistic> &&
+    (detail::has_whole_parameters<Statistic> ||
+     detail::is_measured_statistic<Statistic>)&&(counts<Statistic, sequence> || counts<Statistic, grid> ||
+                                                 counts_frame<Statistic> || counts<Statistic, audio_clip> ||
+                                                 detail::is_measured_statistic<Statistic>);
+
+namespace detail {
+
+/// A type that can be called with a sample, perhaps with the wrong signature: not const, or with another result.
+template <class T, class Sample>
+concept called_with = requires(T& value, const Sample& sample) {
+    value(sample);
+};
+/// A type with a const call for a sample, perhaps with a result that is not an unsigned integer.
+template <class T, class Sample>
+concept gives = called_with<const T, Sample>;
+template <class T>
+concept has_static_name = requires {
+    requires std::is_pointer_v<decltype(&T::name)>;
+};
+/// A struct that looks like a statistic but is not one: it has a name, or a call for a sample.
+template <class T>
+concept fails_as_statistic = __is_class(T) && !__is_base_of(statistic, T) && !statistic_type<T> &&
+                             (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> ||
+                              called_with<T, audio_clip>);
+
+/// Fails to compile and says what to change in a struct that looks like a statistic.
+template <fails_as_statistic T>
+constexpr void say_what_is_missing() {
+    constexpr bool has_name = requires {
+        { T::name } -> std::convertible_to<std::string_view>;
+    };
+    constexpr bool has_call = counts<T, sequence> || counts<T, grid> || counts_frame<T> || counts<T, audio_clip>;
+    constexpr bool has_other_result = !has_call && (gives<T, sequence> || gives<T, grid> || gives<T, audio_clip>);
+    constexpr bool has_bits = __is_trivially_copyable(T) && __is_aggregate(T);
+    static_assert(has_name, "this type is not a statistic: add `static constexpr std::string_view name`");
+    static_assert(
+        !has_other_result,
+        "this type is not a statistic: its operator() must return an unsigned integer, std::uint64_t: a fraction "
+        "would be cut off, and a number below 0 would wrap");
+    static_assert(has_call || has_other_result,
+                  "this type is not a statistic: add `constexpr std::uint64_t operator()(const floptally::sequence&) "
+                  "const`, or one with a grid or an audio_clip; mind the const");
+    static_assert(has_bits,
+                  "this type is not a statistic: it must be a trivially copyable aggregate (no constructor, no "
+                  "private member, nothing that owns memory)");
+    static_assert(has_whole_parameters<T> || !has_bits,
+                  "this type is not a statistic: its members must be std::int32_t, at most four of them");
+    static_assert(
+        names_each_member<T> || !has_whole_parameters<T>,
+        "this type is not a statistic: `parameters` must name each of its members, which are 32-bit integers, in "
+        "order");
+    static_assert(!(has_name && has_call && has_bits && has_whole_parameters<T> && names_each_member<T>),
+                  "this type is not a statistic: its members must be std::int32_t, at most four of them");
+}
+
+}  // namespace detail
+
+}  // namespace floptally

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention modules drawn from parts, through floptally.from_torch, against the enumeration of their masks.
+
+FLOPTALLY_SEED draws others. .ci/long attention draws three times 400, each with a fresh seed.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import attention_sample
+
+SEED = int(os.environ.get("FLOPTALLY_SEED", "51"))
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_randomly_generated_attention_modules_are_counted_as_their_masks_define(half):
+    seed = 2 * SEED + half
+    print(f"seed {seed}")
+    told = []
+    found = attention_sample.sample(seed, 20, 5, told.append)
+    assert found["wrong"] == 0, (seed, told)
+    assert found["control wrong"] == 0, (seed, told)
+    assert found["refused"] <= 1, (seed, told)
+
+
+def test_flipping_an_entry_of_a_mask_changes_the_counted_pairs():
+    drawn = attention_sample.Drawn("fused", "matmul", "causal", "masked_fill -inf", "softmax", "float32")
+    flipped = attention_sample.replace(drawn, flipped=True)
+    assert drawn.pairs(57) - flipped.pairs(57) == attention_sample.HEADS
+    assert attention_sample.outcome(flipped).kind == "right"
+
+
+def test_every_operator_that_applies_a_mask_is_recognised_in_from_torch():
+    # The parts have at least the operators that were counted wrong or refused once.
+    names = {*attention_sample.SCORES, *attention_sample.WEIGHTS, *attention_sample.WHOLE}
+    for name in ("s - 1e4 * m", "sub alpha", "rsub", "addcmul", "lerp", "minimum", "masked_scatter", "index_put", "row by row"):
+        assert name in names
+    assert len(names) > 40

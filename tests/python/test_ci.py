@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What CI may leave out, and whose code its workflows run."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def test_ci_can_skip_only_stages_that_exist() -> None:
+    environment = os.environ | {"FLOPTALLY_CI_SKIP": "cuda hip"}
+    done = subprocess.run(["bash", ".ci/run"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == 'FLOPTALLY_CI_SKIP: "hip" is no stage that can be skipped; must be of: z3 nvdisasm ptxas torch cuda\n'
+
+
+def test_every_skippable_ci_stage_checks_whether_it_is_skipped() -> None:
+    script = (ROOT / ".ci/run").read_text()
+    names = re.search(r'can_skip="(.*)"', script)
+    assert names is not None
+    assert set(names[1].split()) == set(re.findall(r"is_skipped (\w+)", script))
+    assert script.rstrip().splitlines()[-1] == 'stage "passed; skipped: ${FLOPTALLY_CI_SKIP:-nothing}"'
+
+
+def test_workflows_pin_every_action_to_a_commit() -> None:
+    used = [(file.name, use) for file in ROOT.glob(".github/workflows/*.yml") for use in re.findall(r"uses: (.*)", file.read_text())]
+    assert len(used) > 3
+    assert [(file, use) for file, use in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", use)] == []
+
+
+def test_the_weekly_workflow_runs_the_stages_that_the_ci_script_lists() -> None:
+    listed = re.search(r"stage: \[(.*)\]", (ROOT / ".github/workflows/long.yml").read_text())
+    assert listed is not None
+    known = re.findall(r"^(\w+)\(\) \{", (ROOT / ".ci/long").read_text(), re.MULTILINE)
+    assert [stage for stage in listed[1].split(", ") if stage not in known] == []

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""floptally.from_torch: attention cores whose pairs are no square of the sequence, and what fits no form."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import floptally
+from floptally import Mask
+
+nn = torch.nn
+F = torch.nn.functional
+
+
+class Core(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(8, 24, bias=False)
+
+    def forward(self, x):
+        return self.attend(*self.qkv(x).chunk(3, -1))
+
+
+PROJECTION = 2 * 8 * 24
+PAIR = 2 * 2 * 8  #: FLOPs of a pair: QK^T and PV
+
+
+def forward(cost, *lengths, **batch):
+    return cost.flops(lengths=list(lengths), **batch).useful.forward
+
+
+def inputs(batch, length):
+    return torch.zeros(batch, length, 8)
+
+
+def test_causal_attention_in_a_fixed_context_counts_its_pairs():
+    class Fixed(Core):
+        def attend(self, q, k, v):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    cost = floptally.from_torch(Fixed(), lambda batch: torch.zeros(batch, 32, 8))
+    assert forward(cost, 1, 1) == 2 * (32 * PROJECTION + PAIR * 32 * 33 // 2)
+
+
+def test_causal_attention_over_video_frames_counts_its_pairs():
+    class Frames(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = nn.Linear(8, 24, bias=False)
+
+        def forward(self, x):
+            b, n, _ = x.shape
+            q, k, v = self.qkv(x).view(b, 8, n // 8, 24).transpose(1, 2).chunk(3, -1)
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    cost = floptally.from_torch(Frames(), lambda batch, length: torch.zeros(batch, 8 * length, 8))
+    for length in (5, 57, 200):
+        assert forward(cost, length) == 8 * length * PROJECTION + length * PAIR * 36
+
+
+def test_attention_in_causal_blocks_counts_its_pairs():
+    class Blocks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = nn.Linear(8, 24, bias=False)
+
+        def forward(self, x):
+            b, n, _ = x.shape
+            q, k, v = self.qkv(x.view(b * n // 16, 16, 8)).chunk(3, -1)
+            seen = torch.ones(16, 16, dtype=torch.bool).tril()
+            return ((q @ k.mT).masked_fill(~seen, -torch.inf).softmax(-1) @ v).view(b, n, 8)
+
+    cost = floptally.from_torch(Blocks(), inputs, lengths=[32, 64, 96, 128, 160])
+    for length in (16, 160, 320):
+        assert forward(cost, length) == length * PROJECTION + length // 16 * PAIR * 136
+        every = cost.flops(lengths=[length], convention="torch_flop_counter_eager").useful.forward
+        assert every == length * PROJECTION + length // 16 * PAIR * 256
+
+
+def test_latent_queries_at_the_end_of_a_sequence_count_their_pairs():
+    class Latents(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.kv = nn.Linear(8, 8, bias=False), nn.Linear(8, 16, bias=False)
+
+        def forward(self, x):
+            n = x.shape[1]
+            i, j = torch.arange(n - 16, n)[:, None], torch.arange(n)[None]
+            k, v = self.kv(x).chunk(2, -1)
+            return F.scaled_dot_product_attention(self.q(x[:, -16:]), k, v, attn_mask=j <= i)
+
+    cost = floptally.from_torch(Latents(), inputs)
+    for length in (57, 100):
+        assert forward(cost, length) == 128 * 16 + 256 * length + PAIR * sum(range(length - 15, length + 1))
+    with pytest.raises(floptally.Error, match="^lengths: length 20 cannot be counted by .*which was made from lengths of at least 32"):
+        forward(cost, 20)
+
+
+class Cross(nn.Module):
+    def __init__(self, rule, flex=False):
+        super().__init__()
+        self.q, self.kv, self.rule, self.flex = nn.Linear(8, 8, bias=False), nn.Linear(8, 16, bias=False), rule, flex
+
+    def forward(self, x, y):
+        q, (k, v) = self.q(x), self.kv(y).chunk(2, -1)
+        if self.flex:
+            from torch.nn.attention import flex_attention as flex
+
+            q, k, v = q[:, None], k[:, None], v[:, None]
+            rule = lambda b, h, i, j: self.rule(i, j)
+            blocks = flex.create_block_mask(rule, None, None, q.shape[2], k.shape[2], device=q.device)
+            return flex.flex_attention(q, k, v, block_mask=blocks)
+        i, j = torch.arange(q.shape[1])[:, None], torch.arange(k.shape[1])[None]
+        return (q @ k.mT).masked_fill(~self.rule(i, j), -torch.inf).softmax(-1) @ v
+
+
+def both(batch, length, keys):
+    return torch.zeros(batch, length, 8), torch.zeros(batch, keys, 8)
+
+
+@pytest.mark.parametrize(("wait", "flex"), [(0, False), (3, False), (0, True)])
+def test_cross_attention_with_a_delayed_causal_mask_counts_its_pairs(wait, flex):
+    cost = floptally.from_torch(Cross(lambda i, j: j <= i + wait, flex), both)
+    for length, keys in ((32, 40), (57, 61), (48, 56)):
+        pairs = sum(min(i + wait + 1, keys) for i in range(length))
+        assert forward(cost, length, encoder_lengths=[keys]) == 128 * length + 256 * keys + PAIR * pairs
+
+
+@pytest.mark.parametrize("of", [lambda n: torch.arange(n) < n - 1, lambda n: torch.arange(n) >= 3 * torch.arange(3)[:, None]])
+def test_learned_queries_count_the_keys_that_a_mask_leaves(of):
+    class Latents(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.queries, self.kv = nn.Parameter(torch.zeros(3, 8)), nn.Linear(8, 16)
+
+        def forward(self, x):
+            k, v = self.kv(x).chunk(2, -1)
+            scores = self.queries.expand(len(x), 3, 8) @ k.mT
+            return scores.masked_fill(~of(x.shape[1]), -torch.inf).softmax(-1) @ v
+
+    cost = floptally.from_torch(Latents(), inputs)
+    for length in (40, 200):
+        own = 2 * 8 * 16 * length
+        assert forward(cost, length) == own + PAIR * int(of(length).expand(3, length).sum())
+        every = cost.flops(lengths=[length], convention="torch_flop_counter_eager").useful.forward
+        assert every == own + PAIR * 3 * length
+
+
+def test_lengths_passed_by_the_caller_are_also_the_lengths_of_keys():
+    lengths = [16, 24, 40, 64, 100]
+    seen = []
+
+    def recorded(batch, length, keys):
+        seen.append((length, keys))
+        return both(batch, length, keys)
+
+    cost = floptally.from_torch(Cross(lambda i, j: (i >= 0) & (j >= 0)), recorded, lengths=lengths)
+    assert {n for size in seen for n in size if n <= max(lengths)} == {*lengths}
+    assert cost.masks == [Mask.cross_attention()] or cost.masks == []
+
+
+def test_a_mask_among_the_inputs_keeps_its_values():
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+
+    def masked(batch, length):
+        return {"src": torch.zeros(batch, length, 16), "mask": nn.Transformer.generate_square_subsequent_mask(length)}
+
+    cost = floptally.from_torch(nn.TransformerEncoder(layer, 1, enable_nested_tensor=False), masked)
+    assert cost.masks == [Mask.causal()]
+    assert "masks among the inputs count as they are passed: mask" in cost.notes
+
+
+def test_an_example_with_a_mask_of_one_length_asks_for_a_callable():
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    mask = nn.Transformer.generate_square_subsequent_mask(9)
+    with pytest.raises(floptally.Error, match="^example_inputs: has a mask of 9 x 9, .*: pass a callable"):
+        floptally.from_torch(layer, {"src": torch.zeros(2, 9, 16), "src_mask": mask})
+
+
+def test_a_causal_bias_object_of_pytorch_is_read_as_a_mask():
+    from torch.nn.attention.bias import causal_lower_right, causal_upper_left
+
+    class Biased(Core):
+        def attend(self, q, k, v):
+            k, v = (F.pad(one, (0, 0, 5, 0)) for one in (k, v))
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=self.of(q.shape[1], k.shape[1]))
+
+    for of, pairs in ((causal_lower_right, 57 * 58 // 2 + 5 * 57), (causal_upper_left, 57 * 58 // 2)):
+        model = Biased()
+        model.of = of
+        cost = floptally.from_torch(model, inputs)
+        assert forward(cost, 57) == 57 * PROJECTION + PAIR * pairs
+
+
+def test_attention_over_pooled_keys_is_counted_at_lengths_that_the_pool_divides():
+    class Pooled(Core):
+        def attend(self, q, k, v):
+            k, v = (F.avg_pool1d(one.mT, 4).mT for one in (k, v))
+            return (q @ k.mT).softmax(-1) @ v
+
+    cost = floptally.from_torch(Pooled(), inputs, lengths=[16, 32, 48, 64, 80])
+    assert forward(cost, 64) == 64 * PROJECTION + PAIR * 64 * 16
+
+
+def test_flops_that_no_formula_of_the_length_gives_are_counted_by_a_table_of_lengths():
+    cost = floptally.from_torch(
+        nn.Conv2d(3, 4, 3, 2, 1, bias=False), lambda batch, side: torch.zeros(batch, 3, side, side), lengths=[16, 33, 48, 50, 81]
+    )
+    assert forward(cost, 33) == 2 * 27 * 4 * 17 * 17
+    assert any("counts by a table of lengths 16, 33, 48, 50, 81" in note for note in cost.notes)
+    with pytest.raises(floptally.Error, match="^lengths: length 34 was not counted by .* which has lengths 16, 33, 48, 50, 81"):
+        forward(cost, 34)
+
+
+@pytest.mark.parametrize("example", [lambda batch: torch.zeros(batch, 8), inputs])
+def test_a_model_that_branches_on_the_batch_size_is_an_error(example):
+    class Branch(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(8, 8)
+
+        def forward(self, x):
+            return self.linear(self.linear(x)) if x.shape[0] >= 4 else self.linear(x)
+
+    with pytest.raises(floptally.Error, match="^linear: addmm counts .* 4 samples"):
+        floptally.from_torch(Branch(), example)
+
+
+def test_a_mask_that_leaves_small_attention_weights_is_noted():
+    class Leaky(Core):
+        def attend(self, q, k, v):
+            mask = torch.ones(q.shape[1], q.shape[1]).tril()
+            return (q @ k.mT + (mask + 1e-10).log()).softmax(-1) @ v
+
+    cost = floptally.from_torch(Leaky(), inputs)
+    assert cost.masks == [Mask.bidirectional()]
+    assert any("leaves small weights" in note for note in cost.notes)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("slope", [0.0625, 0.5, 0.92])
+def test_distance_slopes_in_low_precision_are_not_read_as_a_mask(kind, slope):
+    class Slope(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = nn.Linear(8, 24, bias=False, dtype=kind)
+
+        def forward(self, x):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            i, j = torch.arange(x.shape[1])[:, None], torch.arange(x.shape[1])[None]
+            scores = q @ k.mT - (slope * (i - j)).to(kind)
+            return scores.masked_fill(j > i, torch.finfo(kind).min).softmax(-1) @ v
+
+    cost = floptally.from_torch(Slope(), lambda batch, length: torch.zeros(batch, length, 8, dtype=kind))
+    assert cost.masks == [Mask.causal()]
+
+
+@pytest.mark.parametrize("of", [torch.empty_like, torch.zeros_like])
+def test_scores_written_into_slices_of_another_tensor_keep_their_mask(of):
+    class Written(Core):
+        def attend(self, q, k, v):
+            scores = q @ k.mT
+            out = of(scores)
+            for begin in range(0, q.shape[1], 16):
+                j = torch.arange(k.shape[1])
+                i = torch.arange(begin, min(begin + 16, q.shape[1]))[:, None]
+                out[:, begin : begin + 16] = scores[:, begin : begin + 16].masked_fill(j > i, -torch.inf)
+            return out.softmax(-1) @ v
+
+    assert floptally.from_torch(Written(), inputs).masks == [Mask.causal()]
+
+
+class Added(nn.Module):
+    """Attention without a batch axis: the mask is what the product of queries and keys is added to."""
+
+    def __init__(self, scores):
+        super().__init__()
+        self.qkv, self.scores = nn.Linear(8, 24, bias=False), scores
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        mask = torch.full((x.shape[1], x.shape[1]), -torch.inf).triu(1)
+        return self.scores(mask.expand(len(x), -1, -1).clone(), q, k.mT).softmax(-1) @ v
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        torch.baddbmm,
+        lambda mask, q, k: mask.baddbmm_(q, k),
+        lambda mask, q, k: torch.stack([torch.addmm(*one) for one in zip(mask, q, k)]),
+    ],
+    ids=["baddbmm", "baddbmm_", "addmm"],
+)
+def test_scores_added_to_a_mask_are_counted_like_a_mask_added_to_scores(scores):
+    assert floptally.from_torch(Added(scores), inputs).masks == [Mask.causal()]
+
+
+def test_a_model_of_many_operators_runs_at_all_lengths_if_it_is_counted_by_a_table(monkeypatch):
+    from floptally import _from_torch
+
+    class Holes(Core):
+        def attend(self, q, k, v):
+            i, j = torch.arange(q.shape[1])[:, None], torch.arange(k.shape[1])[None]
+            return (q @ k.mT).masked_fill(i % 3 < j % 3, -torch.inf).softmax(-1) @ v
+
+    whole = floptally.from_torch(Holes(), inputs)
+    monkeypatch.setattr(_from_torch, "MANY_OPERATORS", 1)
+    fewer = floptally.from_torch(Holes(), inputs)
+    assert fewer.entries == whole.entries
+    assert all(f"2 x {length}" in fewer.notes[0] for length in (32, 48, 57, 80, 131))
