@@ -458,6 +458,8 @@ def test_errors_that_the_host_can_see_are_raised_by_the_call(mistral: floptally.
         floptally.DeviceTally(mistral, device=7)
     with pytest.raises(floptally.Error, match="^snapshots: "):
         floptally.DeviceTally(mistral, snapshots=0)
+    with pytest.raises(floptally.Error, match="^cuMemHostAlloc: CUDA_ERROR_2"):  # out of memory
+        floptally.DeviceTally(mistral, snapshots=2**31 - 1)
     assert counted.read().tokens == 0
 
 

@@ -97,8 +97,13 @@ void require_access(const void* memory, std::size_t bytes) {
         throw std::runtime_error("a copy touches what is no memory of the device");
     }
 }
+constexpr std::size_t memory_size = std::size_t{1} << 30;  // of a device, and what can be pinned
+
 cudaError_t allocate(void** memory, std::size_t bytes, int device) {
-    *memory = std::aligned_alloc(256, (bytes + 256) / 256 * 256);
+    *memory = bytes > memory_size ? nullptr : std::aligned_alloc(256, (bytes + 256) / 256 * 256);
+    if (*memory == nullptr) {
+        return cudaErrorMemoryAllocation;
+    }
     std::memset(*memory, 0xCD, bytes);
     allocations[reinterpret_cast<std::uintptr_t>(*memory)] = {bytes, device};
     return cudaSuccess;
