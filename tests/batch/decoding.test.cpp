@@ -331,9 +331,9 @@ TEST_CASE("a request or a speculative step may end exactly at the longest sequen
     const std::vector<speculation> steps{{2, 0}, {1, 1}, {0, 0}};  // one token, then two, then one
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 4, steps)); }) == "no error");
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 3, steps)); }) ==
-          "steps[2]: must end at or below 4294967295 tokens");
+          "steps[2]: the sequence must have at most 4294967295 tokens after this step: pass fewer steps");
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 2, steps)); }) ==
-          "steps[0]: must end at or below 4294967295 tokens");
+          "steps[0]: the sequence must have at most 4294967295 tokens after this step: pass fewer steps");
 }
 
 }  // namespace decoding_test

@@ -810,7 +810,7 @@ TEST_CASE("accumulators are ordered useful before padded, and sums over lengths 
 
 TEST_CASE("tallies with different masks compare unequal and cannot be added") {
     tally t = something();
-    const std::string text = "masks: two tallies of different masks cannot be added: build both with the same masks";
+    const std::string text = "masks: tallies of different masks cannot be added up: build both with the same masks";
     CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{}; }) == text);
     CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{set_of({mask::sliding_window(5)})}; }) == text);
     CHECK_FALSE(tally{} == tally{kept});

@@ -506,7 +506,7 @@ TEST_CASE("bytes of batches add up and clearing a counter removes them") {
           both.count()["attention.core"].total(byte_kind::cache));
     const floptally::tally others(floptally::mask_set{mask::bidirectional(), mask::sliding_window(3)});
     CHECK(error_of([&] { one.add_counted(others); }) ==
-          "masks: two tallies of different masks cannot be added: build both with the same masks");
+          "masks: tallies of different masks cannot be added up: build both with the same masks");
     CHECK(one.count().total() == both.count().total());
 }
 

@@ -511,7 +511,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'gemma4_text', 'use_bidirectional_attention': 'all'}",
      R"(use_bidirectional_attention: is not supported for model_type gemma4_text; must be false or absent, got "all")"},
     {"{'model_type': 'gemma4_text', 'per_layer_config': {'full_attention': {'head_dim': 64}}}",
-     "per_layer_config.full_attention: must be the index of a layer, such as \"12\""},
+     "per_layer_config.full_attention: every key must be the index of a layer, such as \"12\""},
     {"{'model_type': 'gemma4_text', 'per_layer_config': {'03': {'num_attention_heads': 4}}}",
      "per_layer_config.03.num_attention_heads: unknown key; known: head_dim, num_key_value_heads"},
     {"{'model_type': 'diffllama', 'num_key_value_heads': 1}",
@@ -701,7 +701,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'vit', 'image_size': [224]}", "image_size: must be an integer or [height, width], got [224]"},
     {"{'model_type': 'vit', 'image_size': [224, 0]}", "image_size[1]: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'vit', 'patch_size': 225}",
-     "image_size: must be at least patch_size: rows of its patches are 0; it is missing, and its default is 224"},
+     "image_size: must be at least patch_size, but rows of its patches are 0; it is missing, and its default is 224"},
     {"{'model_type': 'clip_vision_model', 'image_size': [224, 224]}",
      "image_size: must be an integer from 1 to 16777216, got [224,224]"},
     {"{'model_type': 'siglip_vision_model', 'num_attention_heads': 7}",
@@ -1125,7 +1125,7 @@ TEST_CASE("a config with Infinity or NaN is read, and is an error only if a spec
     CHECK(error_of([&] {
               return read("{'model_type': 'mine', 'hidden_size': 64, 'mlp_ratio': [1, NaN]}",
                           {.specs = {any + "f = .mlp_ratio[1] > 1 ? 8 : 9\n"}});
-          }) == "spec mine:3: expected a finite number, got NaN");
+          }) == "spec mine:3: the operand must be a finite number, got NaN");
 
     struct broken {
         const char* text;

@@ -397,7 +397,7 @@ TEST_CASE(
     const detail::read_refusal two(merged(refused_by(8, 0x1'0000'0005U), refused_by(8, 0x9'0000'0001U)));
     CHECK_FALSE(two.is_whole);
     CHECK(error_of([&] { two.repeat(mask_set{}); }) ==
-          "device: several refused samples have the same index, so the first is unknown: pass each its own index");
+          "device: several invalid samples have the same index, so that the first is unknown: pass another index with each sample");
 }
 
 TEST_CASE("kernels count rows of a BSHD batch like a host tally") {
@@ -819,7 +819,7 @@ TEST_CASE("a device tally refuses more masks than its kernels can count", "[cuda
     CHECK(detail::accumulator_schema(masks).mask_count == 17);
     masks.find_or_add(mask::sliding_window(18), "masks");
     const std::string refused =
-        "masks: this model needs accumulators of 18 masks, and a device's tally has room for 17: count it on the host";
+        "masks: this model needs accumulators for 18 masks, and a device's tally has room for 17: count it on the host";
     CHECK(error_of([&] { static_cast<void>(detail::accumulator_schema(masks)); }) == refused);
 }
 

@@ -358,7 +358,7 @@ TEST_CASE("on_encoder refuses by name a mask that has no encoder counterpart", "
     CHECK(problem(mask::encoder()) == "masks: encoder" + rest);
     CHECK(error_of([] {
               return cross_attention{6, 2, 7, 0, {}}.cost(causal).on_encoder();
-          }) == "cross_attention.qkv: an encoder has no other side to attend: remove its cross attention");
+          }) == "cross_attention.qkv: an encoder has no other sequence to attend to: remove its cross attention");
     const std::string longest(31, 'x');
     const auto named = [](const std::string& name) {
         return error_of([&] { return cost{}.add(name, linear{1, 1}).on_encoder(); });
@@ -470,8 +470,7 @@ TEST_CASE("measured visits spread evenly over the experts give the count from th
 
 TEST_CASE("two kinds of experts cannot share one measured count of visits", "[cost][routed][errors]") {
     const std::string two_kinds =
-        "moe.experts: experts of two kinds cannot share one measured count of visits: give each an accumulator of its "
-        "own";
+        "moe.experts: experts of two kinds cannot share one measured number of visits: give `visits` of each another measured(\"NAME\")";
     moe wide = by_visits;
     wide.intermediate_size = 13;
     CHECK(error_of([&] { return by_visits.cost(causal) + wide.cost(causal); }) == two_kinds);
@@ -480,7 +479,7 @@ TEST_CASE("two kinds of experts cannot share one measured count of visits", "[co
               return by_visits.cost(causal) +
                      cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = accumulator::routed});
           }) ==
-          "other: experts of two kinds cannot share one measured count of visits: give each an accumulator of its own");
+          "other: experts of two kinds cannot share one measured number of visits: give `visits` of each another measured(\"NAME\")");
     cost sum = by_visits.cost(causal);
     const cost before = sum;
     CHECK_THROWS_AS(sum += wide.cost(causal), error);
@@ -700,8 +699,7 @@ TEST_CASE("entries for one measured count merge if their useful and padded FLOPs
         CHECK(sum.entries()[0].parameters == 20);
         CHECK(sum.entries()[0].sharding == tensor_sharding::experts(2, 2));
         CHECK(error_of([&] { return sum.add_entry("experts", {}, entry(useful, 7)); }) ==
-              "experts: experts of two kinds cannot share one measured count of visits: give each an accumulator of "
-              "its own");
+              "experts: experts of two kinds cannot share one measured number of visits: give `visits` of each another measured(\"NAME\")");
         sum.add_entry("experts", {}, entry(useful, 7), measured("others"));
         CHECK(sum.entries().size() == 2);
     }

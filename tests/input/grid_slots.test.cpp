@@ -230,9 +230,9 @@ TEST_CASE("image sizes in pixels become grids by the spec's autoencoder and patc
         return error_of([&] { static_cast<void>(cells_of(pixels, wan("16"))); });
     };
     CHECK(bad({80, 480, 832}) ==
-          "pixels: frames must be one more than a multiple of 4 for WanTransformer3DModel, got 80");
+          "pixels: the number of frames must be one more than a multiple of 4 for WanTransformer3DModel, got 80");
     CHECK(bad({81, 480, 833}) ==
-          "pixels: height and width must be multiples of 8 for WanTransformer3DModel, got 480 x 833");
+          "pixels: the height and width must be multiples of 8 for WanTransformer3DModel, got 480 x 833");
     const auto made = [](std::string_view name, std::string_view more, const grid& pixels) {
         return cells_of(pixels, read_config(nlohmann::json::parse("{\"_class_name\": \"" + std::string(name) + "\"" +
                                                                   std::string(more) + "}")));

@@ -700,7 +700,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
               return token_split::zigzag_of_each(std::array{0, 8, 4}, 2);
           }) == "cu_seqlens_padded[2]: must be at least the boundary before it, 8, got 4");
     CHECK(error_of([] { return token_split::zigzag_of_each(std::vector<int>{}, 2); }) ==
-          "cu_seqlens_padded: needs at least one boundary");
+          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning");
 
     placed_sequences row;
     row.add({.length = 3, .keys = 2}, {.length = 8, .keys = 2});
@@ -719,7 +719,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
     CHECK(error_of([&] { return ranks.tally_of(0, {}, mask::sliding_window(4)); }) ==
           "square_rows: must be causal or bidirectional, got sliding_window(4)");
     CHECK(error_of([] { return split_tally(tally{mask_set{mask::chunked(3)}}, tally{}); }) ==
-          "masks: two tallies of different masks cannot be added: build both with the same masks");
+          "masks: tallies of different masks cannot be added up: build both with the same masks");
 
     placed_sequences huge;
     huge.add(sequence{.length = 2, .keys = 4'294'967'295});

@@ -60,7 +60,7 @@ def test_a_diffusion_sample_without_its_text_is_an_error() -> None:
     model = floptally.cost(SD3)
     with pytest.raises(floptally.Error, match="encoder_lengths: is missing"):
         model.flops(grid_thw=[(1, 8, 4)])
-    with pytest.raises(floptally.Error, match="pixels: height and width must be multiples of 8"):
+    with pytest.raises(floptally.Error, match="pixels: the height and width must be multiples of 8"):
         model.flops(pixels=[(1, 64, 65)], encoder_lengths=[7])
     with pytest.raises(floptally.Error, match="must be one, or one for each grid_thw"):
         model.flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7], encoder_lengths_padded=[7, 8])

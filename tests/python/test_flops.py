@@ -836,7 +836,7 @@ def test_hstu_sequences_and_cached_tokens_are_counted(llama: floptally.Cost) -> 
         ({"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 6]}, "cu_seqlens[1]: leaves a slot of 5 tokens for"),
         (
             {"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 5], "num_real_seqs": 2},
-            "num_real_seqs: must be the 1 sequences of cu_seqlens_real, got 2",
+            "num_real_seqs: must be 1, the number of sequences in cu_seqlens_real, got 2",
         ),
         ({"row_length": 5}, "row_length: needs lengths"),
         ({"lengths": [5], "row_length": 4}, "lengths[0]: must be at most the row_length, 4, got 5"),

@@ -254,7 +254,7 @@ def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
     assert other.run.useful == meter.run.useful + mistral.flops(lengths=[7], convention="verl").total
     with pytest.raises(floptally.Error, match="^span: must be .* the run was counted by several plans or conventions"):
         other.breakdown("run")
-    with pytest.raises(floptally.Error, match="words: is missing: give the whole state of a meter, as `to_json` wrote it"):
+    with pytest.raises(floptally.Error, match="words: is missing: pass the whole state of a meter, as `to_json` wrote it"):
         meter_of(mistral).load_state_dict({name: value for name, value in state.items() if name != "words"})
 
 

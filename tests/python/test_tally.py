@@ -36,7 +36,7 @@ def test_a_tally_is_a_sum_in_any_order(mistral: floptally.Cost) -> None:
     assert whole.pairs(Mask.causal()) == sum(n * (n + 1) // 2 for n in np.concatenate(parts).tolist())
     with pytest.raises(floptally.Error, match="masks: this tally keeps no pairs of chunked"):
         whole.pairs(Mask.chunked(5))
-    with pytest.raises(floptally.Error, match="masks: two tallies of different masks cannot be added: build both with the same masks"):
+    with pytest.raises(floptally.Error, match="masks: tallies of different masks cannot be added up: build both with the same masks"):
         whole += Tally()
     assert tallies[1].tokens == 1
     assert repr(tallies[0]) == "<Tally of 2 sequences, 9512 tokens>"

@@ -308,7 +308,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"seconds": 0}, "seconds: must be a finite number above 0, got 0"),
         ({"seconds": "a"}, "seconds: must be a number, got 'a'"),
         ({"seconds": float("nan")}, "seconds: must be a finite number above 0, got "),
-        ({"peak_tflops": None}, "accelerator: is missing, and so is peak_tflops: give one of them"),
+        ({"peak_tflops": None}, "accelerator: is missing, and so is peak_tflops: pass one of them"),
         ({"peak_tflops": -1}, "peak_tflops: must be a finite number above 0, got -1"),
         ({"precision": "bf17"}, "precision: "),
         ({"precisions": 3}, "precisions: must be a str, got 3"),

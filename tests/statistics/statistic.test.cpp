@@ -502,7 +502,7 @@ TEST_CASE("a model may have any number of named measured counts, two kinds of ex
     const std::uint64_t routers = 2 * 10 * 2 * 7 * 8;
     CHECK(counter.total_flops(batch).low() == routers + 11 * 3 * 2 * 7 * 5 + 17 * 3 * 2 * 7 * 3);
     CHECK(error_of([&] { batch.add_measured("other", {.useful = 1}); }) ==
-          "other: this tally has no such accumulator: build it with masks() that have measured(\"other\")");
+          "other: this tally does not keep this amount: build it with masks() that have measured(\"other\")");
     CHECK(error_of([&] { batch.add_measured("valid_tokens", {.useful = 2, .padded = 1}); }) ==
           "valid_tokens: 1 padded are fewer than 2 useful: the padded amount includes the useful one");
     // Visits are those of all layers: more layers are more weights, not more FLOPs a visit.

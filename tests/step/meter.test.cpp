@@ -234,7 +234,7 @@ TEST_CASE("beginning or ending a step at the wrong time is an error that keeps t
     CHECK(problem_of([&] { m.end_step(); }) == "step: ends without a begin: begin_step() comes first");
     CHECK(problem_of([&] { m.discard_step(); }) == "step: ends without a begin: begin_step() comes first");
     CHECK(problem_of([&] { static_cast<void>(m.microbatch()); }) ==
-          "microbatch: is outside a step: begin_step() comes first");
+          "microbatch: was added outside of a step: call begin_step() first");
     CHECK(error_of([&] { return floptally::rates(m.last_step()).mfu; }) ==
           "steps: no step has ended yet: end a step before you ask for rates");
 
@@ -277,7 +277,7 @@ TEST_CASE("discarding a step removes everything that was added to it") {
     CHECK(m.run().totals.steps == 0);
     CHECK(!m.in_step());
     CHECK(problem_of([&] { static_cast<void>(m.microbatch()); }) ==
-          "microbatch: is outside a step: begin_step() comes first");
+          "microbatch: was added outside of a step: call begin_step() first");
     m.begin_step();
     add(m.microbatch(), short_batch);
     other.clear();
@@ -486,8 +486,7 @@ TEST_CASE("a meter counts named measured counts of its microbatches") {
 TEST_CASE("a meter of several GPUs without a reduction is an error unless its sequences are those of all GPUs") {
     const auto problem = [](const metered_hardware& on) { return problem_of([&] { const meter m(folded(), on); }); };
     CHECK(problem({.gpus = 2, .peak_tflops = 989}) ==
-          "gpus: 2 GPUs, but it is unknown whose sequences the meter gets: give it the reduction over the ranks, or "
-          "say that they are those of all GPUs (counted: all_gpus)");
+          "gpus: 2 GPUs, but it is unknown whose sequences the meter gets: pass it a reduction over the ranks, or counted = all_gpus if it gets those of all GPUs");
     CHECK(problem({.gpus = 1, .peak_tflops = 989}) == "no error");
     CHECK(problem(two_gpus) == "no error");
     // With a reduction they are its ranks.
@@ -746,7 +745,7 @@ TEST_CASE("a meter can leave out steps that it cannot count") {
     meter m(folded(), two_gpus);
     m.begin_step();
     CHECK(problem_of([&] { m.add([&](tally& batch) { batch.add_cu_seqlens(bad.back()); }); }) ==
-          "cu_seqlens: needs at least one boundary");
+          "cu_seqlens: must have at least one boundary, the 0 at its beginning");
     m.discard_step();
     const auto train = [](const std::vector<int>&) {};
     m.on_errors(floptally::on_error::leave_out);

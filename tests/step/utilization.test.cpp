@@ -165,9 +165,9 @@ TEST_CASE("a peak above 100000 TFLOP/s is an error that names the unit", "[utili
     };
     CHECK(problem(1e5) == "no error");
     CHECK(problem(100'001) ==
-          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 100001; if that is GFLOP/s, give 100.001");
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 100001; if you mean GFLOP/s, pass 100.001");
     CHECK(problem(989.4e12) ==
-          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.894e+14; if that is FLOP/s, give 989.4");
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.894e+14; if you mean FLOP/s, pass 989.4");
     CHECK(error_of([&] {
               return mixed_precision_mfu(step.work, {1, 1, 989}, std::vector{component_peak{"mlp", 989e12}});
           }).starts_with("peak_tflops: must be in TFLOP/s"));

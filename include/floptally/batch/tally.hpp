@@ -145,7 +145,7 @@ class tally : public adds_batches<tally> {
             index = index == masks().size() ? masks().find(accumulator.in(in)) : index;
         }
         if (index == masks().size()) {
-            throw error(name, "this tally has no such accumulator: build it with masks() that have measured(\"" +
+            throw error(name, "this tally does not keep this amount: build it with masks() that have measured(\"" +
                                   std::string(name) + "\")");
         }
         const std::size_t at = detail::tally_accumulators::before_masks(masks()) + index;
@@ -172,7 +172,7 @@ class tally : public adds_batches<tally> {
     /// Adds another tally of the same masks in the same order.
     constexpr tally& operator+=(const tally& other) {
         if (!(masks() == other.masks())) {
-            throw error("masks", "two tallies of different masks cannot be added: build both with the same masks");
+            throw error("masks", "tallies of different masks cannot be added up: build both with the same masks");
         }
         accumulators_.commit(other.accumulators_.amounts_of(view::useful),
                              other.accumulators_.amounts_of(view::padded));
@@ -186,7 +186,7 @@ class tally : public adds_batches<tally> {
     [[nodiscard]] constexpr std::uint64_t get(view seen, accumulator which, modality in = modality::text) const {
         detail::require_amounts(seen);
         if (which == accumulator::pairs) {
-            throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
+            throw error("statistic", "every mask has its own number of pairs: call pairs(view, mask) for one of them");
         }
         return in != modality::text && !masks().has_towers()
                    ? 0

@@ -127,7 +127,7 @@ struct read_refusal {
         if (!is_whole) {
             throw error(
                 "device",
-                "several refused samples have the same index, so the first is unknown: pass each its own index");
+                "several invalid samples have the same index, so that the first is unknown: pass another index with each sample");
         }
         switch (head.kind) {
             case refused::sequence:

@@ -55,8 +55,7 @@ namespace detail {
     if (ranks == 0) {
         if (on.gpus > 1 && on.counted == counted_for::unsaid) {
             throw error("gpus", std::to_string(on.gpus) +
-                                    " GPUs, but it is unknown whose sequences the meter gets: give it the reduction "
-                                    "over the ranks, or say that they are those of all GPUs (counted: all_gpus)");
+                                    " GPUs, but it is unknown whose sequences the meter gets: pass it a reduction over the ranks, or counted = all_gpus if it gets those of all GPUs");
         }
         return on;
     }

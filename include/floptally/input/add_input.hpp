@@ -45,11 +45,11 @@ namespace floptally::inline v0_3 {
                                " does not say how pixels become a grid; use ", instead});
     }
     if (pixels.h % known->pixels != 0 || pixels.w % known->pixels != 0 || pixels.h == 0 || pixels.w == 0) {
-        detail::refuse(field, {"height and width must be multiples of ", known->pixels, " for ", model.model_type,
+        detail::refuse(field, {"the height and width must be multiples of ", known->pixels, " for ", model.model_type,
                                ", got ", pixels.h, " x ", pixels.w});
     }
     if (pixels.t == 0 || (pixels.t - 1) % known->pixel_frames != 0) {
-        detail::refuse(field, {"frames must be one more than a multiple of ", known->pixel_frames, " for ",
+        detail::refuse(field, {"the number of frames must be one more than a multiple of ", known->pixel_frames, " for ",
                                model.model_type, ", got ", pixels.t});
     }
     return {(pixels.t - 1) / known->pixel_frames + 1, pixels.h / known->pixels, pixels.w / known->pixels};
@@ -196,7 +196,7 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     const std::uint64_t tokens = batch.get(view::useful, accumulator::tokens);
     if (tokens < placeholders) {
         detail::refuse("lengths",
-                       {"must include the placeholders of images and sound, ", placeholders, " tokens; got ", tokens});
+                       {"must include the placeholder tokens of images and sound, ", placeholders, " of them, got ", tokens});
     }
 }
 
@@ -285,7 +285,7 @@ class input_adder {
         }
     }
     [[noreturn]] static void refuse_counted(const char* why) {
-        detail::refuse("tally", {"is already counted, and ", why, "; pass the batch itself"});
+        detail::refuse("tally", {"is counted already, so that ", why, ": pass the batch itself"});
     }
     [[noreturn]] void refuse(std::string_view name, std::initializer_list<piece> problem) const {
         detail::refuse(spelling_.field(name), problem);
@@ -375,7 +375,7 @@ class input_adder {
         }
         const auto require_absent = [&](bool is_present, std::string_view name) {
             if (needed && is_present) {
-                refuse(name, {"does not give the lengths of the encoder's sequences; use ", option("lengths"), " and ",
+                refuse(name, {"cannot be used with an encoder, since it has no lengths of the encoder's sequences; use ", option("lengths"), " and ",
                               option("encoder_lengths")});
             }
         };

@@ -108,7 +108,7 @@ class floptally_format {
         if (config_.contains("vocab_size")) {
             add_vocabulary();
         } else if (options_.mtp_layers != 0) {
-            refuse("mtp", {"needs vocab_size in the config"});
+            refuse("mtp", {"needs vocab_size in the config: add it, or leave mtp out"});
         } else if (options_.padded_vocab_size != 0) {
             refuse("padded_vocab_size", {"needs vocab_size in the config"});
         }

@@ -60,7 +60,7 @@ struct head_cost {
         refuse(call.in.config().field("id2label"), {"must be an object with at least one label, got {}"});
     }
     if (width == 0) {
-        call.fail({"needs `out` of at least 1, got 0"});
+        call.fail({"out must be at least 1, got 0"});
     }
     const bool words = call.on("words");
     const bool per_sequence = call.on("per_sequence");
@@ -140,8 +140,8 @@ class model_reader {
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
-            refuse(scope_.config().field("model_type"), {"must be a type that has a class with the head \"", suffix,
-                                                         "\", got \"", scope_.model_spec().type(), "\""});
+            refuse(scope_.config().field("model_type"), {"this type has no class with the head \"", suffix,
+                                                         "\": change architectures, got \"", scope_.model_spec().type(), "\""});
         }
         if (!head.entry->lines.empty() && head.entry->lines.front().part == "as") {
             const std::string_view other = trimmed(head.entry->lines.front().rest);

@@ -69,7 +69,7 @@ class pipeline {
             if (model.cost.masks().has(modality::vision)) {
                 if (!grids.empty()) {
                     refuse("parts",
-                           {"\"", chosen[k], "\" and \"", grids, "\" read grids of different sizes; count each alone"});
+                           {"\"", chosen[k], "\" and \"", grids, "\" take grids of different sizes, so that no batch fits both: count each alone"});
                 }
                 grids = chosen[k];
             }
