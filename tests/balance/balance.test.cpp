@@ -374,7 +374,8 @@ TEST_CASE("bad balancing input is an error that names the field") {
     CHECK(error_of([&] {
               return partition(std::vector<flops>{flops{uint128{1} << 126}, flops{1}}, 2);
           }).starts_with("costs: must add up to less than 2^126"));
-    CHECK(error_of([&] { return assigned(costs, {0}, 2); }) == "rank_of: must have one rank for each of the 2 samples, got 1");
+    CHECK(error_of([&] { return assigned(costs, {0}, 2); }) ==
+          "rank_of: must have one rank for each of the 2 samples, got 1");
     CHECK(error_of([&] { return assigned(costs, {0, 2}, 2); }) == "rank_of[1]: must be below the 2 ranks, got 2");
     CHECK(error_of([&] { return balance_report_of(contiguous(costs, 2), contiguous(std::vector<int>{1}, 1)); }) ==
           "before: must be an assignment of the same samples with the same loads");

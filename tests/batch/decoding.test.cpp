@@ -217,7 +217,7 @@ TEST_CASE("an invalid decoding request is an error that names the field") {
     tally sum;
     const std::vector<request> huge(4, request{4'294'967'295U, 0});
     CHECK(error_of([&] { sum.add(request_passes(huge)); }) ==
-          "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits");
+          "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers");
     CHECK(sum == tally{});
     sum.add(request_passes(std::vector<request>{{2'000'000'000, 2'000'000'000}}));  // 8e18 pairs, which fit
     CHECK(sum.pairs(view::useful, mask::causal()) == 3'999'999'999ULL * 2'000'000'000ULL);

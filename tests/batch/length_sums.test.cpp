@@ -361,7 +361,8 @@ TEST_CASE("a user's statistic that overflows or throws in a block reports the sa
             CAPTURE(n, length);
             std::vector<std::int32_t> lengths(n, length);
             // Eight sums of the second statistic are 2^64; the first statistic has not yet overflowed then.
-            const std::string overflows = "overflow heavy(61,2147483647): the sum does not fit 64 bits";
+            const std::string overflows =
+                "overflow heavy(61,2147483647): the sum does not fit 64 bits: count fewer samples";
             CHECK(same(lengths) == (n < 8 ? "" : overflows));
             std::fill(lengths.begin(), lengths.end() - 1, 0);
             CHECK(same(lengths).empty());
@@ -475,16 +476,19 @@ TEST_CASE("an overflow of the sum of squared lengths names that sum", "[length_s
         REQUIRE(problem_of_boundaries(boundaries).empty());
 
         lengths.push_back(1);
-        CHECK(problem_of_lengths(lengths) == "overflow squares: 18446744073709551615 + 1 does not fit 64 bits");
+        CHECK(problem_of_lengths(lengths) ==
+              "overflow squares: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
         boundaries.push_back(boundaries.back() + 1);
-        CHECK(problem_of_boundaries(boundaries) == "overflow squares: 18446744073709551615 + 1 does not fit 64 bits");
+        CHECK(problem_of_boundaries(boundaries) ==
+              "overflow squares: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
         lengths.insert(lengths.end(), 1000, 30'000);
         lengths.push_back(0xFFFF'FFFF);
-        CHECK(problem_of_lengths(lengths) == "overflow squares: 18446744073709551615 + 1 does not fit 64 bits");
+        CHECK(problem_of_lengths(lengths) ==
+              "overflow squares: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
     }
     const std::vector<std::uint32_t> two(2, 0xFFFF'FFFF);
     CHECK(problem_of_lengths(two) ==
-          "overflow squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits");
+          "overflow squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers");
     const mask_set masks = set_of({mask::bidirectional(), mask::causal()});
     CHECK(outcome_of([&] { return sum_lengths(two.data(), 1, masks); }).sums->pairs[0] == 18446744065119617025U);
 }

@@ -589,7 +589,7 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
         [](auto& to) {
             to.add_lengths(std::array<u64, 2>{4294967295, 4294967295});
         },
-        "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits");
+        "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers");
     is_refused([](auto& to) { to.add_padded(std::array{5, -1}, 8); }, "lengths[1]: must be at least 0, got -1");
     is_refused(
         [](auto& to) {
@@ -601,7 +601,7 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
     is_refused([](auto& to) { to.add_shape({.rows = 2, .columns = 4294967296}); },
                "row_length: must be at most 4294967295, got 4294967296");
     is_refused([](auto& to) { to.add_shape({.rows = 2, .columns = 4294967295}); },
-               "squares: the sum does not fit 64 bits");
+               "squares: the sum does not fit 64 bits: count fewer samples");
     const std::array<int, 6> hole{1, 0, 1, 1, 1, 1};
     is_refused([&](auto& to) { to.add_attention_mask(hole, {.rows = 2, .columns = 2}); },
                "attention_mask: must have 2 x 2 = 4 entries, got 6");
@@ -628,7 +628,8 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
             to.add_encoder_decoder(std::array{5, 6}, std::array{5, -5});
         },
         "encoder_lengths[1]: must be at least 0, got -5");
-    is_refused([](auto& to) { to.add_cu_seqlens(std::vector<int>{}); }, "cu_seqlens: must have at least one boundary, the 0 at its beginning");
+    is_refused([](auto& to) { to.add_cu_seqlens(std::vector<int>{}); },
+               "cu_seqlens: must have at least one boundary, the 0 at its beginning");
     is_refused([](auto& to) { to.add_cu_seqlens(std::array{1, 5}); }, "cu_seqlens[0]: must be 0, got 1");
     is_refused(
         [](auto& to) {
@@ -738,14 +739,14 @@ TEST_CASE("adding n equal samples at once gives the result of n single adds") {
     const u64 most = 0xFFFF'FFFF'FFFF'FFFF;
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{1, 2, 2}, most));
-          }) == "vision.tokens: the sum does not fit 64 bits");
+          }) == "vision.tokens: the sum does not fit 64 bits: count fewer samples");
     // Squares of 2^160, and of 2^125: no smaller number is taken for them.
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{0xFFFF'FFFE, 2, 0x7FFF'FFFE}, most));
-          }) == "vision.count: the sum does not fit 64 bits");
+          }) == "vision.count: the sum does not fit 64 bits: count fewer samples");
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{1, 0x8000, 0x1'0000}, u64{1} << 63U));
-          }) == "vision.tokens: the sum does not fit 64 bits");
+          }) == "vision.tokens: the sum does not fit 64 bits: count fewer samples");
     CHECK(at_once == singly);
 }
 

@@ -404,7 +404,8 @@ TEST_CASE("an overflow names the accumulator and leaves the tally unchanged") {
 
         ++sums[accumulator];
         tally full = tally::from_accumulators(kept, sums);
-        const std::string expected = names[accumulator % names.size()] + ": the sum does not fit 64 bits";
+        const std::string expected =
+            names[accumulator % names.size()] + ": the sum does not fit 64 bits: count fewer samples";
         INFO(accumulator);
         if (names[accumulator % names.size()] == "routed") {
             CHECK(refusal<overflow>(full, [](tally& t) { t.add_routed({.useful = 5, .padded = 7}); }) == expected);
@@ -424,7 +425,7 @@ TEST_CASE("a list of lengths or boundaries that overflows a sum adds nothing to 
         std::vector<std::uint64_t> sums(16, 5);
         sums[accumulator] = max64;
         tally full = tally::from_accumulators(masks, sums);
-        const std::string expected = names[accumulator % 8] + ": the sum does not fit 64 bits";
+        const std::string expected = names[accumulator % 8] + ": the sum does not fit 64 bits: count fewer samples";
         INFO(accumulator);
         for (const std::size_t n : {1U, 2U, 600U}) {
             const std::vector<std::uint32_t> lengths(n, 9);
@@ -443,10 +444,11 @@ TEST_CASE("two sequences of the longest length overflow the sum of squared lengt
     tally t{kept};
     t.add(sequence{max32});
     CHECK(refusal<overflow>(t, [](tally& full) { full.add(sequence{max32}); }) ==
-          "squares: the sum does not fit 64 bits");
+          "squares: the sum does not fit 64 bits: count fewer samples");
     CHECK(refusal<overflow>(t, [](tally& full) { full.add_lengths(std::vector<std::int64_t>{max32}); }) ==
-          "squares: the sum does not fit 64 bits");
-    CHECK(refusal<overflow>(t, [](tally& full) { full += full; }) == "squares: the sum does not fit 64 bits");
+          "squares: the sum does not fit 64 bits: count fewer samples");
+    CHECK(refusal<overflow>(t, [](tally& full) { full += full; }) ==
+          "squares: the sum does not fit 64 bits: count fewer samples");
 
     tally none{kept};
     const auto in_one_call = [](std::size_t others) {
@@ -859,7 +861,7 @@ TEST_CASE("a padded shape counts the same as its rows added one by one") {
     CHECK(error_of([&] { shape.add_shape({.rows = 1, .columns = 4294967296}); }) ==
           "row_length: must be at most 4294967295, got 4294967296");
     CHECK(error_of([&] { shape.add_shape({.rows = 2, .columns = 4294967295}); }) ==
-          "squares: the sum does not fit 64 bits");
+          "squares: the sum does not fit 64 bits: count fewer samples");
     CHECK(shape == rows);
 }
 

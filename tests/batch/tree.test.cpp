@@ -141,8 +141,10 @@ TEST_CASE("an invalid prefix tree is reported by index and leaves the tally unch
         return text;
     };
     CHECK(problem({-1, 2, 0}, {1, 1, 1}) == "parents[1]: must be smaller than the index of its child, 1, got 2");
-    CHECK(problem({-1, 1}, {1, 1}) == "parents[1]: makes a cycle, because node 1 is its own ancestor through node 1: correct the parents");
-    CHECK(problem({-1, 3, 1, 2}, {1, 1, 1, 1}) == "parents[1]: makes a cycle, because node 1 is its own ancestor through node 3: correct the parents");
+    CHECK(problem({-1, 1}, {1, 1}) ==
+          "parents[1]: makes a cycle, because node 1 is its own ancestor through node 1: correct the parents");
+    CHECK(problem({-1, 3, 1, 2}, {1, 1, 1, 1}) ==
+          "parents[1]: makes a cycle, because node 1 is its own ancestor through node 3: correct the parents");
     // Behind node 1 there is a cycle that it is not in.
     CHECK(problem({-1, 2, 3, 2}, {1, 1, 1, 1}) == "parents[1]: must be smaller than the index of its child, 1, got 2");
     CHECK(problem({1, -5}, {1, 1}) == "parents[0]: must be smaller than the index of its child, 0, got 1");
@@ -152,7 +154,8 @@ TEST_CASE("an invalid prefix tree is reported by index and leaves the tally unch
     CHECK(problem({-1, 0}, {1, -1}) == "lengths[1]: must be at least 0, got -1");
     CHECK(problem({-1, 0, 1}, {4'294'967'000, 295, 1}) ==
           "lengths[2]: the tokens from the root to this node must be at most 4294967295, got 4294967296");
-    CHECK(problem({-1, -1}, {4'294'967'295, 4'294'967'295}) == "squares: the sum does not fit 64 bits");
+    CHECK(problem({-1, -1}, {4'294'967'295, 4'294'967'295}) ==
+          "squares: the sum does not fit 64 bits: count fewer samples");
     CHECK_NOTHROW(add_tree(batch, std::array{-1, 0}, std::array<std::uint32_t, 2>{4'294'967'000, 295}));
 }
 

@@ -1461,7 +1461,8 @@ TEST_CASE("a weight setting that matches no weight of the model is an error that
     CHECK(weights({{"mlp", weight_state::frozen, 8}}) ==
           "plan.weights[0]: only LoRA adapters have a rank: set the rank to 0, or the state to lora");
     CHECK(weights({{"norm", weight_state::lora, 8}}) ==
-          "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter can be added to: name linear layers, such as \"*/q_proj\"");
+          "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter can be added to: name "
+          "linear layers, such as \"*/q_proj\"");
     CHECK(error_of([&] {
               return trained_parameters(model.parts, {.weights = {{"router", weight_state::frozen}}});
           }).rfind("plan.weights[0]: no weight is named \"router\"", 0) == 0);
@@ -1485,7 +1486,8 @@ TEST_CASE("a weight setting that matches no weight of the model is an error that
     CHECK(error_of([&] {
               return flop_counter(one_table, conventions::exact, {.weights = {{"embedding", weight_state::frozen}}});
           }) ==
-          "plan.weights: the lm_head shares its weights with the embedding: train both \"embedding\" and \"lm_head\", or neither");
+          "plan.weights: the lm_head shares its weights with the embedding: train both \"embedding\" and \"lm_head\", "
+          "or neither");
     CHECK(error_of([&] {
               return flop_counter(
                   one_table, conventions::exact,
@@ -1513,7 +1515,8 @@ TEST_CASE("an lm_head must have the weight state of the embedding if they are ti
     CHECK(problem({no_table, frozen_in("lm_head")}) == "no error");
     CHECK(problem({frozen_in("small head")}) == "no error");
     CHECK(problem({no_table, frozen_in("small head")}) ==
-          "plan.weights: the lm_head shares its weights with the embedding: train both \"embedding\" and \"lm_head\", or neither");
+          "plan.weights: the lm_head shares its weights with the embedding: train both \"embedding\" and \"lm_head\", "
+          "or neither");
 }
 
 TEST_CASE("experts with one measured visit count must be frozen or trained alike in all layers", "[training_plan]") {
@@ -1541,7 +1544,8 @@ TEST_CASE("experts with one measured visit count must be frozen or trained alike
     CHECK(error_of([&] {
               return work({.weights = {{"moe.experts", weight_state::frozen, 0, 0, 0}}});
           }) ==
-          "plan: experts that share one measured number of visits must train alike in all layers: name them in plan.weights without a range of layers");
+          "plan: experts that share one measured number of visits must train alike in all layers: name them in "
+          "plan.weights without a range of layers");
 }
 
 }  // namespace training_plan_test

@@ -230,7 +230,7 @@ TEST_CASE("an invalid attention mask or padded batch is an error that names the 
           "before or after them");
     CHECK(problem({1, 1, 1, 1, 0}, 2, 3) == "attention_mask: must have 2 x 3 = 6 entries, got 5");
     CHECK(problem({1}, std::size_t{1} << 33, std::size_t{1} << 33) ==
-          "attention_mask: 8589934592 x 8589934592 does not fit 64 bits");
+          "attention_mask: 8589934592 x 8589934592 does not fit 64 bits: use smaller numbers");
     CHECK(problem({}, 0, std::size_t{1} << 33) ==
           "attention_mask: must have rows of at most 4294967295 tokens, got 8589934592");
 

@@ -110,13 +110,14 @@ void check_unknown_devices() {
                                .memory_bytes = std::uint64_t{10} << 30U,
                                .compute_major = 9};
     };
-    require_text(refusal(slice("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 16)),
-                 R"(accelerator: no known accelerator is called "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; near it: H100 SXM, )"
-                 "H100 PCIe, H100 NVL; `floptally accelerators` lists the known parts. For another part pass the peak "
-                 "(peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the device; the device is "
-                 "a slice of a card "
-                 "(MIG): NVIDIA H100 80GB HBM3 MIG 1g.10gb, 16 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute "
-                 "capability 9.0; pass peak_tflops instead");
+    require_text(
+        refusal(slice("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 16)),
+        R"(accelerator: no known accelerator is called "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; near it: H100 SXM, )"
+        "H100 PCIe, H100 NVL; `floptally accelerators` lists the known parts. For another part pass the peak "
+        "(peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the device; the device is "
+        "a slice of a card "
+        "(MIG): NVIDIA H100 80GB HBM3 MIG 1g.10gb, 16 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute "
+        "capability 9.0; pass peak_tflops instead");
     expect(refusal(slice("NVIDIA H100 80GB HBM3 MIG 7g.80gb", 132)).starts_with("accelerator: no known part"),
            "the largest slice is taken for the card");
     require_text(refusal(slice("NVIDIA H100 80GB HBM3", 66)),

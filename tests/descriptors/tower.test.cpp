@@ -527,7 +527,8 @@ TEST_CASE("the number of outputs of convolutions over time equals an enumeration
                               .after(stem.convolutions[2]));
     floptally::convolution_stem odd = stem;
     odd.convolutions[1].groups = 3;
-    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) == "groups: must divide the input and output channels (10 to 8), got 3");
+    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
+          "groups: must divide the input and output channels (10 to 8), got 3");
     odd.convolutions[1].groups = 2;
     odd.convolutions[2].stride = 0;
     CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
@@ -665,8 +666,12 @@ TEST_CASE("an overflow in a tower's accumulator is named and leaves the tally un
     tally t{mask_set::of_towers()};
     t.add(grid{1, 65535, 65537});
     const tally before = t;
-    CHECK(error_of([&] { t.add(grid{2, 65535, 65537}); }) == "vision.squares: the sum does not fit 64 bits");
-    CHECK(error_of([&] { t.add(grid{1, 65535, 65537}); }) == "vision.squares: the sum does not fit 64 bits");
+    CHECK(error_of([&] {
+              t.add(grid{2, 65535, 65537});
+          }) == "vision.squares: the sum does not fit 64 bits: count fewer samples");
+    CHECK(error_of([&] {
+              t.add(grid{1, 65535, 65537});
+          }) == "vision.squares: the sum does not fit 64 bits: count fewer samples");
     CHECK(t == before);
 }
 

@@ -221,10 +221,12 @@ TEST_CASE("an ambiguous or partial accelerator name is an error that lists the c
 }
 
 TEST_CASE("an unknown accelerator name is an error that lists similar names", "[accelerator]") {
-    CHECK(refusal("RTX A1000") == R"(accelerator: no known accelerator is called "RTX A1000"; nearest: RTX A6000; )" + offer);
-    CHECK(refusal("NVIDIA H100 80GB HBM2e") ==
-          R"(accelerator: no known accelerator is called "NVIDIA H100 80GB HBM2e"; near it: H100 SXM, H100 PCIe, H100 NVL; )" +
-              offer);
+    CHECK(refusal("RTX A1000") ==
+          R"(accelerator: no known accelerator is called "RTX A1000"; nearest: RTX A6000; )" + offer);
+    CHECK(
+        refusal("NVIDIA H100 80GB HBM2e") ==
+        R"(accelerator: no known accelerator is called "NVIDIA H100 80GB HBM2e"; near it: H100 SXM, H100 PCIe, H100 NVL; )" +
+            offer);
     CHECK(
         refusal("NVIDIA A800 80GB NVL") ==
         R"(accelerator: no known accelerator is called "NVIDIA A800 80GB NVL"; near it: A800 SXM, A800 PCIe, A800 40GB Active; )" +
@@ -515,7 +517,8 @@ TEST_CASE("a precision is also found by the names that trainers use", "[accelera
 }
 
 TEST_CASE("an error for a misspelt accelerator name suggests the nearest name", "[accelerator]") {
-    CHECK(refusal("H100SXM") == R"(accelerator: no known accelerator is called "H100SXM"; nearest: H100 SXM; )" + offer);
+    CHECK(refusal("H100SXM") ==
+          R"(accelerator: no known accelerator is called "H100SXM"; nearest: H100 SXM; )" + offer);
     CHECK(refusal("H10O SXM").find("; nearest: H100 SXM; ") != std::string::npos);
     CHECK(refusal("MI30OX").find("; nearest: MI300X, MI308X; ") != std::string::npos);
     CHECK(refusal("tpuv5p").find("; nearest: TPU v5p; ") != std::string::npos);
@@ -797,10 +800,10 @@ TEST_CASE("an accelerator's name has one memory size or bandwidth only if all it
             return std::string(e.what());
         }
     };
-    CHECK(
-        text("V100 SXM2") ==
-        "memory_gib: V100 SXM2 is sold with several memory sizes; pass the name of one: Tesla V100-SXM2-16GB, Tesla V100-SXM2-32GB, or "
-        "pass memory_gib");
+    CHECK(text("V100 SXM2") ==
+          "memory_gib: V100 SXM2 is sold with several memory sizes; pass the name of one: Tesla V100-SXM2-16GB, Tesla "
+          "V100-SXM2-32GB, or "
+          "pass memory_gib");
     CHECK(text("RTX 4060 Ti") == "memory_gib: RTX 4060 Ti has no published memory size; pass memory_gib");
     CHECK(text("NVIDIA GeForce RTX 4090") == "24.000000");
 }
@@ -840,10 +843,10 @@ TEST_CASE("memory bandwidths equal the vendors' figures", "[accelerator]") {
             return std::string(e.what());
         }
     };
-    CHECK(
-        text("A100 PCIe") ==
-        "memory_tbps: A100 PCIe is sold with several memory bandwidths; pass the name of one: NVIDIA A100-PCIE-40GB, NVIDIA A100 80GB "
-        "PCIe, A100-PCIE-40GB, or pass memory_tbps");
+    CHECK(text("A100 PCIe") ==
+          "memory_tbps: A100 PCIe is sold with several memory bandwidths; pass the name of one: NVIDIA A100-PCIE-40GB, "
+          "NVIDIA A100 80GB "
+          "PCIe, A100-PCIE-40GB, or pass memory_tbps");
     CHECK(text("RTX 3060") == "memory_tbps: RTX 3060 has no published memory bandwidth; pass memory_tbps");
     CHECK(text("H1000").starts_with("accelerator: no known accelerator is called \"H1000\""));
 }

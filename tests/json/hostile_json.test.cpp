@@ -225,7 +225,7 @@ TEST_CASE("a log with very long or binary lines is read, or is an error with the
     std::istringstream text(repeated("[", million) + "\n\xff\n");
     CHECK(error_of([&] {
               static_cast<void>(floptally::read_throughput_log(text));
-          }).starts_with("log: says no throughput in its 2 lines: "));
+          }).starts_with("log: has no throughput in its 2 lines: "));
 }
 
 TEST_CASE("reading many JSON objects takes time linear in the text") {

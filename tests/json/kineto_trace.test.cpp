@@ -252,9 +252,12 @@ TEST_CASE("a gzip trace is an error that suggests gunzip if zlib is missing") {
 
 TEST_CASE("broken, truncated and unrelated traces are errors that name the cause") {
     const std::string whole = text_of("cpu_step.json");
-    CHECK(refusal_of(whole.substr(0, whole.size() / 2)).rfind("trace: must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte ", 0) ==
-          0);
-    CHECK(refusal_of("") == "trace: must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte 1, after 0 events, near \"\"");
+    CHECK(refusal_of(whole.substr(0, whole.size() / 2))
+              .rfind("trace: must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte ",
+                     0) == 0);
+    CHECK(refusal_of("") ==
+          "trace: must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte 1, after 0 "
+          "events, near \"\"");
     CHECK(refusal_of("{}") == "trace: has no list \"traceEvents\": pass a trace of PyTorch's profiler");
     CHECK(refusal_of(R"({"traceEvents": 5})") ==
           "trace: has no list \"traceEvents\": pass a trace of PyTorch's profiler");

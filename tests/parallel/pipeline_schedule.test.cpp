@@ -355,10 +355,10 @@ TEST_CASE("an impossible pipeline schedule is an error that names the field") {
     CHECK(made(pipeline_schedule::interleaved, 4, 2, 6) ==
           "microbatches: must be a multiple of pp, 4, in the interleaved schedule, got 6");
     CHECK(made(pipeline_schedule::gpipe, 4096, 1, 65536) ==
-          "microbatches: times pp x vpp must be at most 16777216, got 268435456");
+          "microbatches: microbatches x pp x vpp must be at most 16777216, got 268435456");
     const std::vector<chunk_work> three(3);
     CHECK(error_of([&] { static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(three)); }) ==
-          "work: must have a value for each of 2 chunks, or for each in each of 4 microbatches, got 3");
+          "work: must have one value for each of the 2 chunks, or for each chunk of each of the 4 microbatches, got 3");
     const std::vector<std::uint64_t> sizes(3, 1);
     CHECK(error_of([&] {
               static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).most_held(sizes));

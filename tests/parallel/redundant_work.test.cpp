@@ -199,7 +199,7 @@ TEST_CASE("an invalid redundant-work setting is an error that names it", "[redun
     CHECK(refusal({"vision.*", {}}) ==
           R"(redundant_work: "vision.*" must name an axis in `over` along which each rank runs it)");
     CHECK(refusal({"vision.*", parallel_axis::ep}) ==
-          "redundant_work: ep rearranges the ranks of dp x cp x tp: name dp, cp or tp");
+          "redundant_work: ep is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead");
     training_plan none;
     none.repeated.push_back({"*", 0}, "repeated");
     CHECK(error_of([&] { static_cast<void>(flop_counter(model, conventions::exact, none)); }) ==

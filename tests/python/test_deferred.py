@@ -377,9 +377,9 @@ def test_checkpoint_copy_and_finish_of_a_meter_wait_for_deferred_steps(meter: Me
     fresh = Meter(meter.cost, gpus=1, peak_tflops=1e5)
     with fresh.step(seconds=1.0):
         fresh.add(lengths=Tensor([1]))
-    with pytest.raises(floptally.Error, match="^resume: must come before the first step"):
+    with pytest.raises(floptally.Error, match="^resume: must be called before the first step"):
         fresh.load_state_dict(resumed.state_dict())
-    with pytest.raises(floptally.Error, match="^leave_out: must come before the first step"):
+    with pytest.raises(floptally.Error, match="^leave_out: must be called before the first step"):
         fresh.leave_out(3)
 
 

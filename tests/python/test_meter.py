@@ -71,7 +71,7 @@ def test_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: flopta
     head = work.components["lm_head"].total
     layers = scalars("@0-31=fp8")
     assert layers["train/mfu_mixed_pct"] == pytest.approx(100 * ((work.total - head) / fp8 + head / bf16) / 1e12)
-    with pytest.raises(floptally.Error, match="^layers: must be some of the 32 layers, got 0 to 33"):
+    with pytest.raises(floptally.Error, match="^layers: must be a range of the 32 layers, got 0 to 33"):
         scalars("@0-32=fp8")
 
 
@@ -243,7 +243,7 @@ def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
     with resumed.step(0.3):
         resumed.add(lengths=[7])
     assert resumed.run.tokens == 512 + 9000 + 4096 + 7 and resumed.run.gpu_seconds == 0.6 * 8 + 0.3 * 16
-    with pytest.raises(floptally.Error, match="resume: must come before the first step"):
+    with pytest.raises(floptally.Error, match="resume: must be called before the first step"):
         resumed.load_state_dict(state)
     other = meter_of(mistral, convention="verl")
     with pytest.warns(RuntimeWarning, match="^the saved run was counted by another model, plan or convention"):

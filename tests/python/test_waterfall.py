@@ -336,15 +336,15 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must be 2 numbers, pp x vpp, got 1"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: must be the 33 layers of the pipeline's split"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
-         "num_layers_in_last_pipeline_stage: is given with layers_of_chunks"),
+         "num_layers_in_last_pipeline_stage: cannot be passed with layers_of_chunks"),
         ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, after idle_gpus are"),
-        ({"pp": 2, "microbatches": []}, "microbatches: must be at least one, and equally many in each replica"),
+        ({"pp": 2, "microbatches": []}, "microbatches: must be at least 1, and the same number in each replica"),
         ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
         ({"vpp": 2}, "pp: is missing: vpp needs it"),
         ({"pp": 2}, "microbatches: is missing: give the number that each pipeline runs"),
         ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
-        ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: 32 must be a multiple of the 3 pipeline stages"),
+        ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: 32 remaining layers must be a multiple of the 3 pipeline stages"),
         ({"pp": 2, "vpp": 2, "microbatches": 3}, "microbatches: must be a multiple of pp, 2, in the interleaved schedule"),
         ({"pp": 2, "vpp": 2, "microbatches": 4, "schedule": "zero_bubble"}, "vpp: must be 1 in the schedule"),
         ({"masked_tiles": 1.5}, "masked_tiles: must be a floptally.MaskedTiles, or FLOPs as an int, got 1.5"),
@@ -537,7 +537,7 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
     assert by_step(made)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
     wrong: list[tuple[Any, str]] = [
         (row[1:], "microbatches: are of 6 count together, but the work is of 8"),
-        ([dealt[0], dealt[1][1:]], "microbatches: must be at least one, and equally many in each replica"),
+        ([dealt[0], dealt[1][1:]], "microbatches: must be at least 1, and the same number in each replica"),
         ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least one"),
     ]
     for given, text in wrong:

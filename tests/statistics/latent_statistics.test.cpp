@@ -294,7 +294,7 @@ TEST_CASE("empty latents, oversized texts and out-of-range numbers are errors", 
           }) == "encoder_lengths[0]: must be at least 0, got -1");
     CHECK(error_of([] { return mask::joint_pairs({.side = 0}); }) == "side: must be from 1 to 65535, got 0");
     CHECK(error_of([] { return statistic(floptally::mask_statistics::latent_pairs{}); }) ==
-          "side: side, frames and multiple of patches must be at least 1, got 0, 0 and 0");
+          "side: side, frames and multiple must be at least 1, got 0, 0 and 0");
     CHECK(batch.pairs(view::useful, mask::joint_pairs({.side = 4})) == 0);
 }
 

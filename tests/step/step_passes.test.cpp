@@ -134,7 +134,7 @@ TEST_CASE("RL passes that need more time than all GPUs have are an error") {
     const std::vector<step_pass> twice{passes[0], passes[0]};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(twice, gpu_time({100, 8, 100})));
-          }) == "passes[1]: \"rollout\" is the name of another pass too: give each pass its own name");
+          }) == "passes[1]: \"rollout\" is the name of two passes: give each pass its own name");
     CHECK(error_of([&] {
               static_cast<void>(rates_of({}, gpu_time({4, 8, 100})));
           }) == "passes: must have at least one pass");

@@ -229,7 +229,8 @@ class speculative_passes {
                                                      " drafted, got ", steps[i].accepted});
             }
             if (end + steps[i].drafted + 1 > max_sequence_length) {
-                detail::refuse(indexed("steps", i), {"the sequence must have at most ", max_sequence_length, " tokens after this step: pass fewer steps"});
+                detail::refuse(indexed("steps", i), {"the sequence must have at most ", max_sequence_length,
+                                                     " tokens after this step: pass fewer steps"});
             }
             end += std::uint64_t{steps[i].accepted} + 1;
         }

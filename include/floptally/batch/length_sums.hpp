@@ -224,7 +224,7 @@ struct borrowed_sums : fixed_sums {
     constexpr void add(std::size_t m, const statistic& which, std::uint64_t amount) {
         pairs[m] += amount;
         if (pairs[m] < amount) {
-            throw overflow(which.name(), "the sum does not fit 64 bits");
+            throw overflow(which.name(), "the sum does not fit 64 bits: count fewer samples");
         }
     }
 };

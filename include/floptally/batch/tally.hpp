@@ -205,7 +205,7 @@ class tally : public adds_batches<tally> {
                                 form.crossed * moment(accumulator::crossed) + form.count * moment(accumulator::count) +
                                 form.routed * moment(accumulator::routed) + form.keys * moment(accumulator::keys);
             if ((sum >> 64) != 0) {
-                throw overflow("pairs", to_string(sum) + " does not fit 64 bits");
+                throw overflow("pairs", to_string(sum) + " does not fit 64 bits: count fewer samples");
             }
             return static_cast<std::uint64_t>(sum);
         }

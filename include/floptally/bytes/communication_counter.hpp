@@ -248,9 +248,9 @@ class part_exchanges {
     /// the ranks of its experts. There the etp ranks of an expert gather the copies that all of them received.
     void put_copies(const cost_entry& entry, std::uint64_t copies, bool ends) {
         if (groups_.tp > 1 && !groups_.sequence_parallel) {
-            throw error(
-                "sequence_parallel",
-                "must be on where tensor-parallel ranks share experts, or each of them would send every token: turn it on");
+            throw error("sequence_parallel",
+                        "must be on where tensor-parallel ranks share experts, or each of them would send every token: "
+                        "turn it on");
         }
         const std::uint64_t of_rank = copies / groups_.tp + (copies % groups_.tp != 0 ? 1 : 0);
         if (groups_.ep > 1) {

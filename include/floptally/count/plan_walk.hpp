@@ -95,7 +95,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
                 entry.kind == term::scores ? choice_behind(part.cost.masks()[entry.mask]) : key_choice{};
             if (choice.exists && found.exists && !(choice.scored == found.scored)) {
                 throw error("plan.indexer",
-                            "the cost has indexers and several top-k masks, but does not say which layer has which: pass the model or its parts to flop_counter");
+                            "the cost has indexers and several top-k masks, but does not say which layer has which: "
+                            "pass the model or its parts to flop_counter");
             }
             found = choice.exists ? choice : found;
             if (entry.kind == term::index_scores) {
@@ -106,7 +107,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     found.indexer = indexer;
     if (!found.exists) {
         throw error("plan.indexer",
-                    "a layer with an indexer has no attention with a top-k mask: give its attention such a mask, or leave plan.indexer at frozen");
+                    "a layer with an indexer has no attention with a top-k mask: give its attention such a mask, or "
+                    "leave plan.indexer at frozen");
     }
     return found;
 }
@@ -449,7 +451,8 @@ class plan_walk {
             if (known.accumulator == accumulator) {
                 if (!(known.treatment == treatment)) {
                     throw error("plan",
-                                "experts that share one measured number of visits must train alike in all layers: name them in plan.weights without a range of layers");
+                                "experts that share one measured number of visits must train alike in all layers: name "
+                                "them in plan.weights without a range of layers");
                 }
                 return false;
             }

@@ -32,9 +32,9 @@ class basic_device_meter {
     explicit basic_device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
-            throw error(
-                "meter",
-                "must not have a reduction, because steps of a device arrive at a different time on each rank: use a device_reduction");
+            throw error("meter",
+                        "must not have a reduction, because steps of a device arrive at a different time on each rank: "
+                        "use a device_reduction");
         }
     }
 

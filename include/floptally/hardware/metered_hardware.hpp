@@ -55,7 +55,8 @@ namespace detail {
     if (ranks == 0) {
         if (on.gpus > 1 && on.counted == counted_for::unsaid) {
             throw error("gpus", std::to_string(on.gpus) +
-                                    " GPUs, but it is unknown whose sequences the meter gets: pass it a reduction over the ranks, or counted = all_gpus if it gets those of all GPUs");
+                                    " GPUs, but it is unknown whose sequences the meter gets: pass it a reduction over "
+                                    "the ranks, or counted = all_gpus if it gets those of all GPUs");
         }
         return on;
     }

@@ -64,9 +64,9 @@ struct chosen_peak {
             throw error("peak_tflops", "is missing: pass the peak that you measured, in TFLOP/s");
         }
         if ((chosen.kind == peak_kind::boost) != clock_mhz.has_value()) {
-            throw error("clock_mhz", clock_mhz
-                                         ? "determines a boost peak, but the peak of the datasheet is asked for: leave it out"
-                                         : "is missing: pass the clock that the device reports, which a boost peak needs");
+            throw error("clock_mhz",
+                        clock_mhz ? "determines a boost peak, but the peak of the datasheet is asked for: leave it out"
+                                  : "is missing: pass the clock that the device reports, which a boost peak needs");
         }
         chosen.tflops = clock_mhz ? part.boost_tflops(which, *clock_mhz) : part.peak_tflops(which);
         chosen.accelerator = part.name;

@@ -49,8 +49,8 @@ namespace floptally::inline v0_3 {
                                ", got ", pixels.h, " x ", pixels.w});
     }
     if (pixels.t == 0 || (pixels.t - 1) % known->pixel_frames != 0) {
-        detail::refuse(field, {"the number of frames must be one more than a multiple of ", known->pixel_frames, " for ",
-                               model.model_type, ", got ", pixels.t});
+        detail::refuse(field, {"the number of frames must be one more than a multiple of ", known->pixel_frames,
+                               " for ", model.model_type, ", got ", pixels.t});
     }
     return {(pixels.t - 1) / known->pixel_frames + 1, pixels.h / known->pixels, pixels.w / known->pixels};
 }
@@ -195,8 +195,8 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     const std::uint64_t placeholders = placeholder_tokens(model, batch);
     const std::uint64_t tokens = batch.get(view::useful, accumulator::tokens);
     if (tokens < placeholders) {
-        detail::refuse("lengths",
-                       {"must include the placeholder tokens of images and sound, ", placeholders, " of them, got ", tokens});
+        detail::refuse("lengths", {"must include the placeholder tokens of images and sound, ", placeholders,
+                                   " of them, got ", tokens});
     }
 }
 
@@ -375,8 +375,9 @@ class input_adder {
         }
         const auto require_absent = [&](bool is_present, std::string_view name) {
             if (needed && is_present) {
-                refuse(name, {"cannot be used with an encoder, since it has no lengths of the encoder's sequences; use ", option("lengths"), " and ",
-                              option("encoder_lengths")});
+                refuse(name,
+                       {"cannot be used with an encoder, since it has no lengths of the encoder's sequences; use ",
+                        option("lengths"), " and ", option("encoder_lengths")});
             }
         };
         require_absent(batch_.boundaries.has_value(), "cu_seqlens");

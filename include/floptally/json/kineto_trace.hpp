@@ -135,8 +135,8 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
     }
     bool parse_error(std::size_t position, const std::string& last, const nlohmann::json::exception& problem) override {
         static_cast<void>(problem);
-        refuse("trace", {"must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte ", position, ", after ", count_, " events, near \"",
-                         shortened(last), "\""});
+        refuse("trace", {"must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte ",
+                         position, ", after ", count_, " events, near \"", shortened(last), "\""});
     }
 
     /// Returns true if the text had a list of events, even an empty one.
@@ -219,7 +219,8 @@ class kineto_collector {
             return;
         }
         if (!event.ts || !event.dur) {
-            refuse(field_of(index, event.ts ? ".dur" : ".ts"), {"is missing: record the trace again, with the time of \"", event.name, "\""});
+            refuse(field_of(index, event.ts ? ".dur" : ".ts"),
+                   {"is missing: record the trace again, with the time of \"", event.name, "\""});
         }
         if (*event.dur < 0) {
             refuse(field_of(index, ".dur"), {"must be at least 0, got ", *event.dur, " ns"});

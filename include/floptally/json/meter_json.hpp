@@ -301,7 +301,8 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     for (const nlohmann::json& pair : read.list("durations")) {
         if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_unsigned() ||
             pair[0].get<std::uint64_t>() >= buckets.size()) {
-            detail::refuse("durations", {"must be a list of pairs [bucket, count] with each bucket below ", buckets.size(), ", got ", detail::shown(pair)});
+            detail::refuse("durations", {"must be a list of pairs [bucket, count] with each bucket below ",
+                                         buckets.size(), ", got ", detail::shown(pair)});
         }
         buckets[pair[0].get<std::size_t>()] = read.integer("durations", pair[1]);
     }

@@ -40,8 +40,9 @@ namespace floptally::inline v0_3::detail::specs {
         p = p->base;
     }
     if (p->classes.empty()) {
-        spec_error(read.name, read.line,
-                   {"neither the spec nor a base has a class: add a line such as `class ForCausalLM: head out v, words`"});
+        spec_error(
+            read.name, read.line,
+            {"neither the spec nor a base has a class: add a line such as `class ForCausalLM: head out v, words`"});
     }
     return p->classes;
 }

@@ -52,7 +52,8 @@ struct entry_name {
         }
         const bool counts = config_value == nullptr && p.find("split")->type != value::kind::flag;
         if (counts != known.has_units) {
-            p.fail({"split ", name, counts ? " takes no number: remove it" : " needs the number of heads or experts after it"});
+            p.fail({"split ", name,
+                    counts ? " takes no number: remove it" : " needs the number of heads or experts after it"});
         }
         const std::uint64_t units = counts ? p.number("split") : 0;
         if (counts && units == 0) {

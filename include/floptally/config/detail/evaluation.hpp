@@ -219,7 +219,8 @@ class evaluation {
             return list;
         }
         if (!at.is_whole() || (list.type != value::kind::list && list.type != value::kind::text)) {
-            fail(e, {"an index must be a number in brackets after a list, got ", in_.shown(list), "[", in_.shown(at), "]"});
+            fail(e, {"an index must be a number in brackets after a list, got ", in_.shown(list), "[", in_.shown(at),
+                     "]"});
         }
         const std::size_t size = list.size();
         const std::string field = list.node != nullptr ? in_.config().field(list.node->key) : std::string();

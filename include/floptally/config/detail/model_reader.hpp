@@ -140,8 +140,9 @@ class model_reader {
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
-            refuse(scope_.config().field("model_type"), {"this type has no class with the head \"", suffix,
-                                                         "\": change architectures, got \"", scope_.model_spec().type(), "\""});
+            refuse(scope_.config().field("model_type"),
+                   {"this type has no class with the head \"", suffix, "\": change architectures, got \"",
+                    scope_.model_spec().type(), "\""});
         }
         if (!head.entry->lines.empty() && head.entry->lines.front().part == "as") {
             const std::string_view other = trimmed(head.entry->lines.front().rest);

@@ -154,8 +154,8 @@ class weight_states {
             throw error(field(i), unknown(parts, setting));
         }
         if (!held) {
-            refuse(field(i),
-                   {"no layer in this range has \"", setting.weights.view(), "\": correct the range, which counts layers from 0"});
+            refuse(field(i), {"no layer in this range has \"", setting.weights.view(),
+                              "\": correct the range, which counts layers from 0"});
         }
         if (setting.state == weight_state::lora && !adapts) {
             refuse(field(i), {"LoRA needs a weight matrix, and \"", setting.weights.view(),
@@ -195,7 +195,8 @@ class weight_states {
                 const bool is_table = entry.kind == term::lm_head && entry.parameters >= table.useful / 2;
                 if (is_table && (state_of(part, layer, entry).state == weight_state::trainable) != trained) {
                     throw error("plan.weights",
-                                "the lm_head shares its weights with the embedding: train both \"embedding\" and \"lm_head\", or neither");
+                                "the lm_head shares its weights with the embedding: train both \"embedding\" and "
+                                "\"lm_head\", or neither");
                 }
             });
         });

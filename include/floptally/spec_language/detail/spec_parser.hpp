@@ -103,7 +103,8 @@ class spec_parser {
         if (line.indented) {
             if (block_ == nullptr) {
                 from.fail(
-                    {"an indented line must stand in a block: add a line such as \"mixer:\" above it, or remove the indent"});
+                    {"an indented line must stand in a block: add a line such as \"mixer:\" above it, or remove the "
+                     "indent"});
             }
             block_->lines.push_back(part(from, block_->is_class));
             return;
