@@ -100,8 +100,8 @@ inline floptally::sequence parse_new_tokens(std::string_view text, const std::st
     };
     const floptally::sequence tokens{.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
     if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
-        throw error(field,
-                    fmt::format("n + past must be at most {}, got \"{}\"", floptally::max_sequence_length, text));
+        throw error(field, fmt::format("must be n@past with n + past of at most {}, got \"{}\"",
+                                       floptally::max_sequence_length, text));
     }
     return tokens;
 }
@@ -143,7 +143,9 @@ inline floptally::sequence parse_sequence(std::string_view text, const std::stri
         text.remove_prefix(more ? comma + 1 : text.size());
     }
     if (parts < 3 || !text.empty()) {
-        throw error(field, "must be c,h,t or c,h,t,g: contextual tokens, history, targets and their group");
+        throw error(field,
+                    "must be c,h,t or c,h,t,g: the numbers of contextual tokens, history and targets, and the size of "
+                    "a group of targets");
     }
     return floptally::hstu_sequence(numbers[0], numbers[1], numbers[2], numbers[3], field);
 }
@@ -234,7 +236,8 @@ class read_input {
         }
         if (const auto slots = args.text("row-length")) {
             if (input_.lengths.empty()) {
-                throw error("row_length", "needs --lengths or --lengths-file");
+                throw error("row_length",
+                            "works only with --lengths or --lengths-file: pass one of them, or leave it out");
             }
             for (floptally::model_input::list& list : input_.lengths) {
                 list.row_length = parse_count(*slots, "row_length", 0, floptally::max_sequence_length);
@@ -258,7 +261,7 @@ class read_input {
         each(args.repeated("request"), "request", input_.requests, parse_request);
         if (const auto chunk = args.text("prefill-chunk")) {
             if (input_.requests.empty()) {
-                throw error("prefill_chunk", "needs --request");
+                throw error("prefill_chunk", "works only with --request: pass one, or leave it out");
             }
             input_.prefill_chunk =
                 static_cast<std::uint32_t>(parse_count(*chunk, "prefill_chunk", 1, floptally::max_sequence_length));
@@ -332,7 +335,7 @@ class read_input {
         if (!boundaries) {
             for (const char* option : {"cu-seqlens-padded", "cu-seqlens-real", "num-real-seqs"}) {
                 if (args_.given(option)) {
-                    throw error(arguments::field(option), "needs --cu-seqlens");
+                    throw error(arguments::field(option), "works only with --cu-seqlens: pass both, or leave it out");
                 }
             }
             return;

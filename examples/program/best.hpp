@@ -62,7 +62,9 @@ layout_search search_layouts(const arguments& args, const floptally::model_confi
           "num-layers-in-last-pipeline-stage", "account-for-embedding-in-pipeline-split",
           "account-for-loss-in-pipeline-split", "pipeline-model-parallel-layout", "layer-split", "batches"}) {
         if (args.text(option)) {
-            throw error("best", fmt::format("searches equal stages and microbatches only: leave --{} out", option));
+            throw error("best",
+                        fmt::format("searches only pipelines with equal stages and equal microbatches: leave --{} out",
+                                    option));
         }
     }
     const auto number = [&](const char* option) {

@@ -90,7 +90,7 @@ inline std::vector<floptally::component_name> read_names(const std::string& text
     std::vector<floptally::component_name> names;
     for (const std::string& name : comma_separated({text})) {
         if (name.empty() || name.size() > floptally::component_name::capacity) {
-            throw error(field, fmt::format("must be components separated by commas, got \"{}\"", text));
+            throw error(field, fmt::format("must be names of components separated by commas, got \"{}\"", text));
         }
         names.emplace_back(name);
     }
@@ -183,7 +183,7 @@ inline floptally::model_config with_optimizer(const arguments& args, const flopt
     const auto others = args.text("muon-others");
     if (!iterations) {
         if (others) {
-            throw error("muon_others", "needs --muon");
+            throw error("muon_others", "works only with --muon: pass both, or leave it out");
         }
         return model;
     }

@@ -37,7 +37,7 @@ inline std::optional<double> own_mfu(const arguments& args, const floptally::rep
     const auto given = args.text("mfu");
     if (args.given("seconds")) {
         if (given) {
-            throw error("mfu", "is given, and --seconds gives it too: pass one of them");
+            throw error("mfu", "is passed, but --seconds also determines the MFU: pass one of them");
         }
         return measure(args, counted).utilization.mfu;
     }

@@ -92,7 +92,7 @@ inline arguments with_layout(
         const std::uint64_t said = layout.sizes.*size;
         if (const auto own = args.text(option); own && *own != std::to_string(said)) {
             throw error(arguments::field(option),
-                        fmt::format("is {}, and the layout says {}: leave one out", *own, said));
+                        fmt::format("is {}, but the layout says {}: leave one of them out", *own, said));
         }
         if (said != 1 || size == &floptally::parallel_sizes::etp) {  // 1 is what an absent option means, but for etp
             values[option] = std::to_string(said);

@@ -418,9 +418,9 @@ def test_ranks_that_reduce_must_count_the_same_cost() -> None:
     forward = floptally.Plan(phase="forward")
     assert compared(cost) == compared(cost, floptally.Plan()) != compared(cost, forward)
     assert compared(tally_of([])) == compared(floptally.Tally(cost, plan=forward)) != compared(cost)
-    with pytest.raises(floptally.Error, match="^convention: must be named if like is a Cost: pass convention="):
+    with pytest.raises(floptally.Error, match="^convention: is missing: pass convention=, since `like` is a Cost"):
         compared(cost, convention=None)
-    with pytest.raises(floptally.Error, match="^plan: belongs to a Cost, and like is a Tally: leave it out"):
+    with pytest.raises(floptally.Error, match="^plan: cannot be used, since `like` is a Tally and not a Cost: leave it out"):
         compared(tally_of([]), forward)
     with pytest.raises(floptally.Error, match="^like: must be a floptally.Tally or a floptally.Cost, got 7"):
         compared(7)
@@ -501,7 +501,7 @@ def test_layouts_of_experts_and_attention_share_the_ranks() -> None:
     assert own.group(["ep"]) == [0, 1] and own.group(["tp"]) == [0, 1]
     assert floptally.ParallelLayout(dp=4, dp_replicate=2, rank=0).group(["dp_replicate"]) == [0, 2]
     for make, text in (
-        (lambda: floptally.ParallelLayout(layout="d2t2", tp=4, rank=0), "tp: is 4, and the layout says 2: leave one out"),
+        (lambda: floptally.ParallelLayout(layout="d2t2", tp=4, rank=0), "tp: is 4, and the layout says 2: leave one of them out"),
         (lambda: floptally.ParallelLayout(ep=3, rank=0), "ep: ep x etp must divide dp x cp x tp = 1, got 3 x 1"),
         (lambda: floptally.ParallelLayout(vpp=2, pp=2, rank=0).text("areal"), "layout: areal cannot express vpp"),
     ):

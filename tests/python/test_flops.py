@@ -804,7 +804,7 @@ def test_hstu_sequences_and_cached_tokens_are_counted(llama: floptally.Cost) -> 
         ("sequences", ((8, 900),)): r"sequences\[0\]: must be \(c, h, t\)",
         ("sequences", ((8, 900, -1),)): r"sequences\[0\]\[2\]: must be an integer from 0",
         ("new_tokens", (5,)): r"new_tokens\[0\]: must be \(n, past\)",
-        ("new_tokens", ((2**32 - 1, 1),)): r"new_tokens\[0\]: n \+ past must be at most 4294967295",
+        ("new_tokens", ((2**32 - 1, 1),)): r"new_tokens\[0\]: length \+ past must be at most 4294967295",
     }.items():
         with pytest.raises(floptally.Error, match=message):
             (hstu if bad[0] == "sequences" else llama).flops(**{bad[0]: bad[1]})
@@ -849,7 +849,7 @@ def test_hstu_sequences_and_cached_tokens_are_counted(llama: floptally.Cost) -> 
         ({"routed": (5, 4)}, "routed: 4 padded visits are fewer than 5"),
         ({"routed": 5}, "routed: must be (useful, padded) visits to experts, got 5"),
         ({"tally": 5}, "tally: must be a floptally.Tally, got 5"),
-        ({"tally": floptally.Tally()}, "tally: keeps no pairs and must keep the pairs of sliding_window(4096)"),
+        ({"tally": floptally.Tally()}, "tally: keeps no pairs but must keep the pairs of sliding_window(4096)"),
         ({"lengths": [2**32 - 1] * 2}, "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers"),
     ],
 )

@@ -150,7 +150,7 @@ def test_breakdowns_of_rl_passes_add_up() -> None:
     a, b = POLICY.flops(lengths=[600]), POLICY.flops(lengths=[700, 750])
     assert (a + b).to_dict() == POLICY.flops(lengths=LENGTHS).to_dict()
     rollout = POLICY.flops(requests=REQUESTS, plan=DECODE)
-    with pytest.raises(floptally.Error, match=r'breakdown: have different models, plans or conventions: name them to add them, a.named'):
+    with pytest.raises(floptally.Error, match=r'breakdown: of different models, plans or conventions can only be added by name: write a.named'):
         a + rollout
     with pytest.raises(floptally.Error, match="breakdown"):
         a + REWARD.flops(lengths=[600])

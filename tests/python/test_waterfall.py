@@ -205,7 +205,7 @@ def test_attention_tiles_with_masked_pairs_equal_an_enumeration() -> None:
     assert made.to_json() == work.waterfall(masked_tiles=tiles.executed(), **account).to_json()
     tiles.add(lengths=[9])
     assert by_step(made.what_if(kernel_rate=1))["masked_tiles"].is_known, "what was given is kept as it was"
-    with pytest.raises(floptally.Error, match="^masked_tiles: are of 4 count, but the work is of 3: add the same"):
+    with pytest.raises(floptally.Error, match="^masked_tiles: must contain the whole batch of the step, got 4 count instead of 3: add the same"):
         work.waterfall(masked_tiles=tiles, **account)
 
 
@@ -365,7 +365,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
     made = mistral.flops(lengths=[4096]).waterfall(**ACCOUNT)
     wrong: list[tuple[Any, str]] = [
         (lambda: mistral.flops(lengths=[9], convention="megatron").waterfall(**ACCOUNT),
-         'convention: must be exact, since only exact has the views that a waterfall needs, got "megatron"'),
+         'convention: must be exact, since only exact counts the padded and executed FLOPs that a waterfall needs, got "megatron"'),
         (lambda: made.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
         (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
          "masked_tiles: are FLOPs of the old work: pass those of the new one, or None"),
@@ -376,7 +376,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         (lambda: floptally.MaskedTiles(mistral, (0, 8)), "tile[0]: must be an integer from 1 to "),
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
         (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
-         "cost: must be a cost that knows its layers, got one made of entries: read it by floptally.cost() or from_torch()"),
+         "cost: must know its layers, but this cost was added up from entries: make it by floptally.cost() or from_torch()"),
         (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: is counted without the position of its tokens"),
         (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is already counted"),
     ]  # fmt: skip
@@ -483,7 +483,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
         assert made.what_if(cp=two).to_dict() == found["then"]
     two.add(lengths=[64])
     wrong: list[tuple[Any, str]] = [
-        ({"cp": two}, "cp: are of 3 count, but the work is of 2: add the same batches to both"),
+        ({"cp": two}, "cp: must contain the whole batch of the step, got 3 count instead of 2: add the same batches to both"),
         ({"cp": 4}, "cp: must be a floptally.ContextShards of the batch, got 4"),
         ({"tp": 0}, "tp: must be an integer from 1 to 65536, got 0"),
         ({"tp": 16}, "gpus: must be a multiple of 16 ranks, tp x cp"),
@@ -536,7 +536,7 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
     assert made.to_dict() == json_of_program("waterfall", *options, "--micro-batch-size", "2")
     assert by_step(made)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
     wrong: list[tuple[Any, str]] = [
-        (row[1:], "microbatches: are of 6 count together, but the work is of 8"),
+        (row[1:], "microbatches: must contain the whole batch of the step, got 6 count together instead of 8"),
         ([dealt[0], dealt[1][1:]], "microbatches: must be at least 1, and the same number in each replica"),
         ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least one"),
     ]

@@ -65,9 +65,9 @@ def test_true_and_false_are_not_accepted_as_lengths(llama: floptally.Cost, value
 
 
 def test_a_weight_setting_is_checked_in_its_constructor() -> None:
-    with pytest.raises(Error, match="^rank: must be at least 1 if the state is lora$"):
+    with pytest.raises(Error, match="^rank: must be at least 1 for the state lora, got 0$"):
         WeightSetting("*", "lora")
-    with pytest.raises(Error, match="^rank: is the rank of an adapter: must be 0 if the state is frozen, got 8$"):
+    with pytest.raises(Error, match="^rank: must be 0 unless the state is lora, which has adapters; the state is frozen, got 8$"):
         WeightSetting("*", "frozen", rank=8)
     assert WeightSetting("*", "lora", rank=8).rank == 8
 

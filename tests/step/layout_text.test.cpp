@@ -162,7 +162,7 @@ TEST_CASE("a layout text that is contradictory or incomplete is an error that sa
     CHECK(error_for("--tensor-model-parallel-size 3", 8) == "world_size: must be a multiple of cp x tp x pp, 3, got 8");
     CHECK(error_for("dp=2 tp=2", 8) == "world_size: must be dp x cp x tp x pp, 4, got 8");
     CHECK(error_for("tp=2 --tensor-parallel-size 4") ==
-          "tensor_parallel_size: is given twice with different values, 2 and 4: leave one out");
+          "tensor_parallel_size: is given twice with different values, 2 and 4: leave one of them out");
     CHECK(error_for("tensor_parallel_degree = two") ==
           "tensor_parallel_degree: must be a positive integer, got \"two\"");
     CHECK(error_for("weight_parallel_size = 2").starts_with("weight_parallel_size: is not a known size of a layout"));

@@ -501,9 +501,9 @@ TEST_CASE("a meter of several GPUs without a reduction is an error unless its se
     CHECK(reduced({.peak_tflops = 989}) == "no error");
     CHECK(reduced({.gpus = 2, .peak_tflops = 989}) == "no error");
     CHECK(reduced({.gpus = 1, .peak_tflops = 989}) == "gpus: must be the 2 ranks that the reduction adds up, got 1");
-    CHECK(
-        reduced(two_gpus) ==
-        "counted: is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one out");
+    CHECK(reduced(two_gpus) ==
+          "counted: is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one of "
+          "them out");
     // Every number of a log says which it is.
     const auto counted = [](meter& m) {
         run_step(m, short_batch, 1);

@@ -528,7 +528,7 @@ def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
     times = {name: arguments[name] for name in ("component_times", "trace", "modules") if arguments.get(name) is not None}
     choices = kept({name: arguments[name] for name in arguments if name not in ("component_times", "trace", "modules")})
     if "component_times" in times and "trace" in times:
-        raise Error("component_times", "cannot be passed with trace: both give the times; leave one out")
+        raise Error("component_times", "cannot be passed with trace, because both contain the times: leave one of them out")
     if "modules" in times and "trace" not in times:
         raise Error("modules", "needs trace=, since it names modules of the trace")
     if "trace" in times:
@@ -631,7 +631,7 @@ def with_layout(choices: Said) -> Said:
             raise Error("cp", f"must be a ContextShards of {sizes['cp']} ranks, as the layout says, got {cp}")
         for name, size in own.items():
             if said.get(name, size) != size:
-                raise Error(name, f"is {said[name]}, and the layout says {size}: leave one out")
+                raise Error(name, f"is {said[name]}, and the layout says {size}: leave one of them out")
         return {**choices, **{name: size for name, size in own.items() if size != 1 or name == "etp"}, "layout": None}
     of_replica = count(said.get("tp", 1), "tp", 1) * count(said.get("pp", 1), "pp", 1) * cp
     if ranks % of_replica != 0:

@@ -61,9 +61,9 @@ namespace detail {
         return on;
     }
     if (on.counted == counted_for::all_gpus) {
-        throw error(
-            "counted",
-            "is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one out");
+        throw error("counted",
+                    "is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one "
+                    "of them out");
     }
     if (on.gpus != 0 && on.gpus != ranks) {
         throw error("gpus", "must be the " + std::to_string(ranks) + " ranks that the reduction adds up, got " +

@@ -179,7 +179,7 @@ class layout_reader {
     }
     void set(std::optional<std::uint64_t>& size, std::uint64_t value, std::string_view name) const {
         if (size && *size != value) {
-            refuse(name, {"is given twice with different values, ", *size, " and ", value, ": leave one out"});
+            refuse(name, {"is given twice with different values, ", *size, " and ", value, ": leave one of them out"});
         }
         size = value;
     }
