@@ -173,9 +173,9 @@ TEST_CASE("a model part between two layers goes to the pipeline rank of the laye
 
 TEST_CASE("a pipeline that cannot be split is an error that names the field") {
     CHECK(error_of([] { return pipeline_split::even(10, 4); }) ==
-          "layers: 10 remaining layers must be a multiple of the 4 pipeline stages that share them");
+          "layers: the 10 remaining layers must be a multiple of the 4 pipeline stages that share them");
     CHECK(error_of([] { return pipeline_split::even(10, 4, 1, {.num_layers_in_first_pipeline_stage = 3}); }) ==
-          "layers: 7 remaining layers must be a multiple of the 3 pipeline stages that share them");
+          "layers: the 7 remaining layers must be a multiple of the 3 pipeline stages that share them");
     CHECK(error_of([] { return pipeline_split::even(8, 1, 1, {.num_layers_in_first_pipeline_stage = 8}); }) ==
           "no error");
     CHECK(error_of([] { return pipeline_split::even(8, 1, 1, {.num_layers_in_last_pipeline_stage = 8}); }) ==
@@ -193,11 +193,11 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
     CHECK(error_of([] { return pipeline_split::even(8, 0); }) == "pp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 0); }) == "vpp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 1, {.num_layers_in_first_pipeline_stage = 9}); }) ==
-          "layers: the first and the last pipeline stage take 9 of 8: they must take at most as many");
+          "layers: the first and the last pipeline stage take 9 of 8 layers: they must take at most as many");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 2, 1, {.num_layers_in_first_pipeline_stage = 2, .num_layers_in_last_pipeline_stage = 2});
-          }) == "layers: the first and the last pipeline stage take 4 of 8: they must take all");
+          }) == "layers: the first and the last pipeline stage take 4 of 8 layers: they must take all");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 1, 1, {.num_layers_in_first_pipeline_stage = 4, .num_layers_in_last_pipeline_stage = 4});
@@ -273,7 +273,7 @@ TEST_CASE("layers that do not divide evenly are split as Megatron or torchtitan 
     CHECK(pipeline_split::of(61, 16, 1).described() == "torchtitan's split: 3 x 1, 4 x 14, 2 x 1");
     CHECK(error_of([] {
               return pipeline_split::of(61, 16, 1, {.layers = floptally::layer_split::even});
-          }).starts_with("layers: 61 remaining layers must be a multiple of the 16"));
+          }).starts_with("layers: the 61 remaining layers must be a multiple of the 16"));
     CHECK(error_of([] { return pipeline_split::of(2, 8, 1); }) ==
           "layers: 2 layers, the embedding and the loss are fewer than the 8 chunks: pass a smaller pp or vpp");
 }

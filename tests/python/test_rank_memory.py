@@ -168,7 +168,7 @@ def test_fit_takes_two_layouts_splits_and_settings_of_recipes() -> None:
         work.fit(reserve_gib=1)
     with pytest.raises(floptally.Error, match="^layer_split: must be one of automatic, even, torchtitan"):
         work.fit(pp=3, layer_split="odd")  # type: ignore[arg-type]
-    with pytest.raises(floptally.Error, match="^layers: 7 remaining layers must be a multiple of the 3 pipeline stages"):
+    with pytest.raises(floptally.Error, match="^layers: the 7 remaining layers must be a multiple of the 3 pipeline stages"):
         work.fit(pp=3, layer_split="even")
 
 

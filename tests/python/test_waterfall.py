@@ -344,7 +344,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"pp": 2}, "microbatches: is missing: give the number that each pipeline runs"),
         ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
-        ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: 32 remaining layers must be a multiple of the 3 pipeline stages"),
+        ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: the 32 remaining layers must be a multiple of the 3 pipeline stages"),
         ({"pp": 2, "vpp": 2, "microbatches": 3}, "microbatches: must be a multiple of pp, 2, in the interleaved schedule"),
         ({"pp": 2, "vpp": 2, "microbatches": 4, "schedule": "zero_bubble"}, "vpp: must be 1 in the schedule"),
         ({"masked_tiles": 1.5}, "masked_tiles: must be a floptally.MaskedTiles, or FLOPs as an int, got 1.5"),

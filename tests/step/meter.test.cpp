@@ -689,7 +689,7 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
               s.accumulators.pop_back();
           }).rfind("accumulators: must be", 0) == 0);
     CHECK(problem(folded(), [](floptally::meter_state& s) { ++s.run.totals.steps; }) ==
-          "steps: the totals to be resumed are of 3 steps and 2 durations: the saved state is damaged");
+          "steps: the saved totals have 3 steps and 2 durations: the saved state is damaged, so load an earlier one");
     for (const double bad : {0.0, -1.0, std::nan("")}) {
         CHECK(problem(folded(), [&](floptally::meter_state& s) {
                   s.run.totals.seconds = bad;

@@ -454,7 +454,7 @@ TEST_CASE("an invalid time breakdown is an error that names the field") {
         "seconds: the work needs 0.2125 s of each GPU at its peak, but only 0.1500 of 0.5000 s are left for it: check "
         "the times, the peak and the number of GPUs");
     CHECK(refused([](time_breakdown& a) { a.step.seconds = 1e10; }) ==
-          "seconds: times the number of GPUs must be below 2^62 nanoseconds, got 40000000000.0 s");
+          "seconds: seconds x gpus must be below 2^62 nanoseconds, got 40000000000.0 s");
     CHECK(refused([](time_breakdown& a) { a.repeated = a.masked_tiles; }) ==
           "repeated: must have at least the FLOPs of `work`: pass the same work, counted under a plan with `repeated`");
 }

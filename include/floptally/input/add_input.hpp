@@ -67,8 +67,9 @@ namespace floptally::inline v0_3::detail {
 inline void require_one_for_each(std::size_t size, std::size_t grids, std::string_view name,
                                  const input_spelling& spelling, std::size_t each = 1) {
     if (size != each && size != each * grids) {
-        refuse(spelling.field(name), {"must be ", counted(each), ", or ", counted(each), " for each ",
-                                      spelling.option("grid_thw"), " (", grids, "), got ", size});
+        refuse(spelling.field(name),
+               {"must have ", counted(each), each == 1 ? " number" : " numbers", ", or ", counted(each), " for each ",
+                spelling.option("grid_thw"), " (", grids, "), got ", size});
     }
 }
 
@@ -148,8 +149,8 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
     }
     if (texts->size() != each * count) {
         refuse(batch.encoder_lengths ? spelling.field("encoder_lengths") : batch.lengths.front().field,
-               {"must be ", counted(each), " for each ", spelling.option("grid_thw"), " (", count, "), got ",
-                texts->size()});
+               {"must have ", counted(each), each == 1 ? " number" : " numbers", " for each ",
+                spelling.option("grid_thw"), " (", count, "), got ", texts->size()});
     }
     set_texts(all, *texts, "encoder_lengths", &slotted<grid>::real, spelling, each);
     std::optional<integer_view> padded = batch.encoder_lengths_padded;

@@ -388,12 +388,12 @@ class pipeline_split {
                                    (options.account_for_loss_in_pipeline_split ? 1 : 0);
         if (named_layers > rest || (others == 0 && named_layers != rest)) {
             detail::refuse("layers",
-                           {"the first and the last pipeline stage take ", named_layers, " of ", rest,
+                           {"the first and the last pipeline stage take ", named_layers, " of ", rest, " layers",
                             others == 0 ? ": they must take all of them" : ": lower their numbers of layers"});
         }
         if (others != 0 && (rest - named_layers) % others != 0) {
-            detail::refuse("layers", {rest - named_layers, " remaining layers must be a multiple of the ", others,
-                                      " pipeline stages that share them"});
+            detail::refuse("layers", {"the ", rest - named_layers, " remaining layers must be a multiple of the ",
+                                      others, " pipeline stages that share them"});
         }
         std::vector<std::uint64_t> layers(pp, others == 0 ? 0 : (rest - named_layers) / others);
         layers.front() = first != 0 ? first : layers.front();

@@ -364,17 +364,17 @@ class meter {
                 continue;
             }
             if (which == resume_from::same_counter) {
-                detail::refuse(
-                    "flops", {"the totals to be resumed have ", to_string(done.total(seen)),
-                              ", and this model, convention and plan ", to_string(model_.total_flops(done.batch, seen)),
-                              " for the same lengths: resume with those that saved the totals, or by ",
-                              "resume_from::any_counter, which adds new steps to the FLOPs as they were counted"});
+                detail::refuse("flops", {"the saved totals have ", to_string(done.total(seen)),
+                                         " FLOPs, but this model, convention and plan count ",
+                                         to_string(model_.total_flops(done.batch, seen)),
+                                         " for the same lengths: resume with those that saved them, or with ",
+                                         "resume_from::any_counter"});
             }
             same = false;
         }
         if (earlier.step_seconds.count() != done.steps) {
-            detail::refuse("steps", {"the totals to be resumed are of ", done.steps, " steps and ",
-                                     earlier.step_seconds.count(), " durations: the saved state is damaged"});
+            detail::refuse("steps", {"the saved totals have ", done.steps, " steps but ", earlier.step_seconds.count(),
+                                     " durations: the saved state is damaged, so load an earlier one"});
         }
         if (done.steps != 0) {
             detail::require_finite_positive(done.seconds, "seconds");

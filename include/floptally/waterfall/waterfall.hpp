@@ -237,8 +237,8 @@ class waterfall {
         const double gpu_seconds = step.seconds * static_cast<double>(step.gpus);
         const double nanoseconds = std::round(step.seconds * 1e9) * static_cast<double>(step.gpus);
         if (!(nanoseconds < 0x1p62)) {
-            detail::refuse("seconds", {"times the number of GPUs must be below 2^62 nanoseconds, got ",
-                                       decimal(gpu_seconds), " s"});
+            detail::refuse("seconds",
+                           {"seconds x gpus must be below 2^62 nanoseconds, got ", decimal(gpu_seconds), " s"});
         }
         const auto total =
             static_cast<std::int64_t>(std::llround(step.seconds * 1e9)) * static_cast<std::int64_t>(step.gpus);
