@@ -304,7 +304,7 @@ constexpr refusal refusals[] = {
     {"fit --config llama.json --lengths 5 --zero 4",
      R"(zero: must be one of none, optimizer, gradients, weights, got "4")"},
     {"fit --config llama.json --lengths 5 --tp 4 --layout d2t2",
-     "tp: is 4, and the layout says 2: leave one of them out"},
+     "tp: is 4, but the layout says 2: leave one of them out"},
     {"fit --config llama.json --lengths 5 --ep 3", "ep: ep x etp must divide dp x cp x tp = 1, got 3 x 1"},
     {"fit --config llama.json --lengths 5 --layout nothing",
      "layout: must name sizes such as attn:d1p1t2c4|ffn:d1p1t1e8, --tensor-model-parallel-size 2 or "

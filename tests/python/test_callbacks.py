@@ -162,7 +162,7 @@ def test_position_ids_of_images_restart_with_their_document(kinds: int) -> None:
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of each document must be contiguous, but are not in row 0"),
+        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of each document must stand together, but do not in row 0: pass a function as arguments="),
         ({"attention_mask": [[1, -1]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
         ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
         ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have 0 and 1, or ids of documents"),

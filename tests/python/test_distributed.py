@@ -328,7 +328,7 @@ def test_exchanged_samples_move_by_all_to_all_and_return(ranks: list[dict[str, A
 
 
 def test_a_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(ranks: list[dict[str, Any]]) -> None:
-    assert ranks[1]["one rank has less"] == "error: samples[1]: must be passed on rank 1, which owns it"
+    assert ranks[1]["one rank has less"] == "error: samples[1]: is missing: rank 1 must pass it, since it has this sample"
     assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 cannot take part, so nothing was sent")
     for found in ranks:
         problem = "the ranks have different values, so nothing was sent: configure all ranks alike"
@@ -501,7 +501,7 @@ def test_layouts_of_experts_and_attention_share_the_ranks() -> None:
     assert own.group(["ep"]) == [0, 1] and own.group(["tp"]) == [0, 1]
     assert floptally.ParallelLayout(dp=4, dp_replicate=2, rank=0).group(["dp_replicate"]) == [0, 2]
     for make, text in (
-        (lambda: floptally.ParallelLayout(layout="d2t2", tp=4, rank=0), "tp: is 4, and the layout says 2: leave one of them out"),
+        (lambda: floptally.ParallelLayout(layout="d2t2", tp=4, rank=0), "tp: is 4, but the layout says 2: leave one of them out"),
         (lambda: floptally.ParallelLayout(ep=3, rank=0), "ep: ep x etp must divide dp x cp x tp = 1, got 3 x 1"),
         (lambda: floptally.ParallelLayout(vpp=2, pp=2, rank=0).text("areal"), "layout: areal cannot express vpp"),
     ):

@@ -170,7 +170,7 @@ def test_a_step_is_a_context_manager_and_is_discarded_if_its_block_raises(mistra
     [
         (lambda m: m.end_step(), "step: ends without a begin"),
         (lambda m: m.discard_step(), "step: ends without a begin"),
-        (lambda m: (m.begin_step(), m.begin_step()), "step: begins inside a step"),
+        (lambda m: (m.begin_step(), m.begin_step()), "step: begins inside another step"),
         (lambda m: m.add(lengths=[5]), "microbatch: is outside a step"),
         (lambda m: (m.begin_step(), m.end_step(0)), "seconds: must be a finite number above 0"),
         (lambda m: (m.begin_step(), m.end_step(float("nan"))), "seconds: must be a finite number above 0"),

@@ -101,7 +101,7 @@ def test_flops_of_rl_passes_of_several_steps_are_the_sum_over_the_steps() -> Non
     assert run["update"].seconds == 2 * one["update"].seconds
     assert run.whole.mfu == pytest.approx(one.whole.mfu)
     meter.reset_interval()
-    with pytest.raises(floptally.Error, match="steps: have no rate yet"):
+    with pytest.raises(floptally.Error, match="steps: no step with passes has ended"):
         meter.passes("interval")
     with pytest.raises(floptally.Error, match="steps: no step has ended yet"):
         meter.last_step.mfu  # a step of passes is none of the meter's own

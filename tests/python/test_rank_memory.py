@@ -180,8 +180,8 @@ def test_waterfall_takes_the_layout_of_experts() -> None:
     assert by_name.lines == by_text.lines != whole.what_if(kernel_rate=1).lines
     for how, text in (
         ({"ep": 3}, "ep: ep x etp must divide dp x cp x tp = 8, got 3 x 1"),
-        ({"layout": "attn:d2p1t1c4|ffn:d1p1t1e8"}, "cp: must be a ContextShards of 4 ranks, as the layout says, got 1"),
-        ({"layout": "attn:d4p1t2c1|ffn:d1p1t1e8", "tp": 4}, "tp: is 4, and the layout says 2: leave one of them out"),
+        ({"layout": "attn:d2p1t1c4|ffn:d1p1t1e8"}, "cp: must be a ContextShards of 4 ranks, because the layout says so, got 1"),
+        ({"layout": "attn:d4p1t2c1|ffn:d1p1t1e8", "tp": 4}, "tp: is 4, but the layout says 2: leave one of them out"),
     ):
         with pytest.raises(floptally.Error) as raised:
             work.waterfall(seconds=1, gpus=8, peak_tflops=10, **how)  # type: ignore[arg-type,unused-ignore]

@@ -368,7 +368,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
          'convention: must be exact, since only exact counts the padded and executed FLOPs that a waterfall needs, got "megatron"'),
         (lambda: made.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
         (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
-         "masked_tiles: are FLOPs of the old work: pass those of the new one, or None"),
+         "masked_tiles: were counted for the old work: pass the FLOPs of the new work, or None"),
         (lambda: made.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
         (lambda: made.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
         (lambda: linear(3).waterfall(pp=2, microbatches=2, **ACCOUNT), "pp: needs the layers of a model"),
@@ -564,7 +564,7 @@ def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: flop
     wrong: list[tuple[Any, str]] = [
         (lambda: made.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
         (lambda: made.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
-        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches equal stages and microbatches only: leave"),
+        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches only pipelines with equal stages and equal microbatches: leave"),
         (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass it"),
     ]
     for call, text in wrong:

@@ -31,7 +31,7 @@ WRAPPERS = {
     "DeepSpeedEngine": "module",
 }
 
-COUNT_IT = "floptally.from_torch(model, example_inputs) counts it as it runs"
+COUNT_IT = "use floptally.from_torch(model, example_inputs), which counts the model as it runs"
 
 
 def cost(
@@ -80,7 +80,7 @@ def cost(
     if isinstance(config, Cost):
         usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": None, "parts": []}
         for name in ["spec"] * (spec is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
-            raise Error(name, "says how to read a config, but config is a Cost already: leave it out")
+            raise Error(name, "says how to read a config, but `config` is a Cost that was read already: leave it out")
         return config
     if isinstance(config, (str, os.PathLike)):
         require_file(config)
@@ -130,7 +130,7 @@ def text_of_spec(spec: object, field: str) -> tuple[str, str]:
             return file.read(), text
     except (OSError, ValueError):  # or a path with a zero byte
         raise Error(
-            field, f'cannot read "{text}"; a str without a line break is the path of a spec'
+            field, f'cannot read "{text}": pass the path of a file or the text of a spec, which has several lines'
         ) from None
 
 

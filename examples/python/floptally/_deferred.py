@@ -80,7 +80,7 @@ class Copy:
     def wait(self) -> None:
         """Waits until all values have arrived."""
         if self._events and _captures():
-            raise Error("meter", "waits for a copy from a GPU while its stream is being captured: end the capture first")
+            raise Error("meter", "cannot wait for a copy from a GPU while a CUDA graph is captured: end the capture first")
         for event in self._events.values():
             event.synchronize()
 
@@ -100,8 +100,7 @@ class Copy:
         if _captures():
             raise Error(
                 name,
-                "is on a GPU whose stream is being captured, and a replay would not copy it again: count it before or "
-                "after the graph, or inside it by a DeviceTally",
+                "must not be copied while a CUDA graph is captured, since a replay would not copy it again: count it outside the graph, or use a DeviceTally",
             )
         if tensor.device not in self._events:
             self._events[tensor.device] = torch.cuda.Event()
@@ -134,7 +133,7 @@ def _samples(values: Arguments) -> Arguments:
     group = count(values.get("target_group", 1), "target_group", 1, 2**32 - 1)
     for place, (n, c, t) in enumerate(zip(*parts)):
         if n < c + t:
-            raise Error(f"lengths[{place}]", f"must be at least {c} contextual tokens and {t} targets, got {n}")
+            raise Error(f"lengths[{place}]", f"must be at least {c} + {t}, its contextual tokens and targets, got {n}")
     return {"sequences": [(c, n - c - t, t, group) for n, c, t in zip(*parts)]}
 
 

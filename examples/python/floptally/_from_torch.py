@@ -516,12 +516,10 @@ def check_counted(step: Any) -> None:
     for module, op in sorted(step.uncounted):
         raise Error(
             module or "model",
-            f"runs {op}, a matrix product, convolution or custom operator that neither PyTorch's FlopCounterMode nor "
-            f"floptally has a formula for: pass formulas={{{op}: function}}, a function from the shapes of its arguments "
-            "to FLOPs, which returns 0 if it multiplies no matrices",
+            f"runs {op}, and neither PyTorch's FlopCounterMode nor floptally has a formula for it: pass formulas={{{op}: function}}. The function returns FLOPs from the shapes of the arguments, or 0 if it multiplies no matrices",
         )
     if not step.products:
-        raise Error("model", "runs no matrix product and no convolution: there are no FLOPs to count")
+        raise Error("model", "must run a matrix product or a convolution, or there are no FLOPs to count")
 
 
 def summed(outputs: Any) -> torch.Tensor:
@@ -532,7 +530,7 @@ def summed(outputs: Any) -> torch.Tensor:
     found = [one for one in found if one.is_floating_point() or one.is_complex()]
     found = [one for one in found if one.requires_grad] or found
     if not found:
-        raise Error("loss", "must be passed: the model has no floating-point output")
+        raise Error("loss", "is missing, and the model has no floating-point output to train on: pass loss=")
     sums = [one.real.sum() if one.is_complex() else one.sum() for one in found]
     total = sums[0]
     for one in sums[1:]:
@@ -556,7 +554,7 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         if arity not in (1, 2, 3):
             raise Error(
                 "example_inputs",
-                "must take (batch), (batch, length), (batch, length, keys) or (batch, rows, columns), takes "
+                "the function must take (batch), (batch, length), (batch, length, keys) or (batch, rows, columns), but takes "
                 f"{arity} arguments",
             )
         return lambda size: split(example(*size[:arity])), arity
@@ -683,7 +681,7 @@ def sizes_of(
     longest: the largest number of positions that the model takes.
     """
     if lengths is not None and (len(set(lengths)) < 5 or min(lengths) < 1):
-        raise Error("lengths", f"must be at least five different ones above 0, got {list(lengths)}")
+        raise Error("lengths", f"must be at least five different lengths above 0, got {list(lengths)}")
     sorted_lengths = list(dict.fromkeys(lengths or (LENGTHS if longest > max(LENGTHS) else SHORT_LENGTHS)))
     if arity == 1:
         return [(2, 0, 0), (3, 0, 0), (4, 0, 0)], 1

@@ -328,7 +328,7 @@ class Passes:
     def __init__(self, meter: Meter) -> None:
         if meter.reduces:
             raise Error(
-                "reduce", "cannot be used with passes: create the meter without it, and add tallies that are reduced already"
+                "reduce", "cannot be used with passes: create the meter without reduce=, and add tallies that were summed over the ranks"
             )
         self.cost, self.plan, self.convention = meter.cost, meter.plan, meter.convention
         self.gpus, self.peak_tflops = meter.gpus, meter.peak_tflops
@@ -342,7 +342,7 @@ class Passes:
             raise Error(one.name, f'begins inside of the pass "{outer.name}": end that pass first')
         if not one._meter.in_step:
             del self.running[threading.get_ident()]
-            raise Error(one.name, "is outside of a step: call begin_step(), or time it inside of step()")
+            raise Error(one.name, "begins outside of a step: call begin_step() first, or use it inside of step()")
 
     def leave(self, one: TimedPass) -> None:
         del self.running[threading.get_ident()]
@@ -368,7 +368,7 @@ class Passes:
             raise Error("span", f"must be one of step, interval, run, got {shortened(span)}")
         totals = self.spans[span]
         if totals.steps == 0:
-            raise Error("steps", "have no rate yet: end a step with passes first")
+            raise Error("steps", "no step with passes has ended: ask for rates after the first one")
         return StepPasses(totals, self.gpus)
 
 
@@ -383,5 +383,5 @@ def timed(
     if cost is not None and not isinstance(cost, _core.Cost):
         raise Error("cost", f"must be a floptally.Cost, got {shortened(cost)}")
     if gpus is not None and not 0 < (as_int(gpus) or 0) <= passes.gpus:
-        raise Error("gpus", f"must be from 1 to the {passes.gpus} of the meter (all of the job), got {gpus}")
+        raise Error("gpus", f"must be from 1 to {passes.gpus}, the number of GPUs of the meter, got {gpus}")
     return TimedPass(meter, passes, name, cost, plan, convention, gpus, peak_tflops, seconds, learner, memory_tbps)

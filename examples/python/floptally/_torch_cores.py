@@ -120,7 +120,7 @@ class SeenMasks:
                 return Attended()
             if parts or any(count is not None for count in counts):
                 return Attended(parts, counts)
-            reason = "are of no known mask"
+            reason = "match no known mask"
         if not is_square:
             counts = [count_under(chosen or stated, several) for several in one.seen]
             if None not in counts:
@@ -134,8 +134,7 @@ class SeenMasks:
             return Attended([(1, 1, stated)], is_given=True)
         raise Error(
             one.module or "model",
-            f"attends under a mask whose values {reason} ({one.first.op}): give "
-            f"masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
+            f"has an attention mask whose values {reason} ({one.first.op}): pass masks={{'{one.module or '*'}': floptally.Mask...}}, or a mask of Mask.from_callable",
         )
 
     def note_stated(self, one: Series, stated: Mask) -> None:
@@ -220,8 +219,7 @@ class SeenMasks:
         if odd:
             raise Error(
                 "masks",
-                f"the attention modules have {', '.join(odd)}, but the config says {', '.join(sorted(known)) or 'none'}: give "
-                "masks=",
+                f"the attention modules have {', '.join(odd)}, but the config says {', '.join(sorted(known)) or 'none'}: pass masks=",
             )
 
 

@@ -485,8 +485,7 @@ class Table:
             else:
                 raise Error(
                     one.module or self.names.root,
-                    f"{one.first.op} counts {one.backward[0]} in the backward of an operator that counts nothing in its "
-                    "forward, which a cost cannot express: pass formulas= for the operator, or count the model without it",
+                    f"{one.first.op} counts {one.backward[0]} in the backward of an operator without FLOPs in its forward, which a cost cannot express: pass formulas= for the operator",
                 )
         self.add_softmax(series)
         self.add_parameters()
@@ -682,7 +681,7 @@ class Table:
             raise Error(
                 where,
                 f"{one.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-                f"{shown(self.sizes[0], self.arity)}: an entry's backward counts at most twice its forward",
+                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass formulas= for the operator",
             )
         return split
 
@@ -748,13 +747,13 @@ class Table:
             values.append(2 * heads * queries * keys * value_width)
         where = one.module or self.names.root
         if not one.dims or [s + v for s, v in zip(scores, values)] != one.forward:
-            raise Error(where, f"{one.first.op} counts {one.forward[0]} forward, which is not what its shapes give: pass formulas= for it")
+            raise Error(where, f"{one.first.op} counts {one.forward[0]} FLOPs in its forward, which differs from the product of its shapes: pass formulas= for it")
         trained = [3 * s + 2 * v for s, v in zip(scores, values)] == one.backward
         if not trained and any(one.backward):
             raise Error(
                 where,
                 f"{one.first.op} counts {one.forward[0]} forward and {one.backward[0]} backward, but the backward of an "
-                "attention must be three products of scores and two of values, or 0",
+                "attention must be three products of scores and two of values, or 0: pass formulas= for it",
             )
         term = "{}" if trained else "detached"
         for kind, counted in (("scores", scores), ("values", values)):
@@ -826,9 +825,7 @@ class Table:
             if longer and mask not in (Mask.bidirectional(), Mask.bidirectional().in_tower("vision")):
                 raise Error(
                     one.module or self.names.root,
-                    f"{one.first.op} counts {longer} more than the pairs of {mask.name}: only a bidirectional mask counts "
-                    "tokens beyond the lengths, such as prefix tokens; pass masks=floptally.Mask.bidirectional() to count "
-                    "all pairs",
+                    f"{one.first.op} counts {longer} more than the pairs of {mask.name}, such as those of prefix tokens: pass masks=floptally.Mask.bidirectional() to count all pairs",
                 )
         for unit, flops in units.items():
             if unit not in SQUARES:
@@ -851,15 +848,14 @@ class Table:
             if every * count[0] % (count[1] * size[0]) and term == "softmax":
                 continue
             if every * count[0] % (count[1] * size[0]):
-                raise Error(where, f"{one.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}")
+                raise Error(where, f"{one.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which fits no mask: pass masks=")
             values[size] = every * count[0] // count[1]
             masked_out[size] = every - values[size]
             for_each.add(Fraction(every, count[1]))
         if len(for_each) > 1:
             raise Error(
                 where,
-                f"{one.first.op} attends pairs under a mask, and its module runs other products of activations that cannot "
-                "be told apart: put the attention into a module of its own",
+                f"{one.first.op} has a mask, and its module runs other products of activations that look the same: put the attention into a module of its own",
             )
         self.has_parts = True
         squares = sum(units.values()) if len(units) == 1 and next(iter(units)) in SQUARES else 0
@@ -904,7 +900,7 @@ class Table:
 
         where = one.module or self.names.root
         if self.arity == GRIDS:
-            raise Error(where, f"{one.first.op} attends pairs that no mask over image grids counts: pass masks=")
+            raise Error(where, f"{one.first.op} attends pairs that fit no mask over image grids: pass masks=")
         table: dict[tuple[int, int], int] = {}
         for size, value in values.items():
             if table.setdefault(size[1:], value // size[0]) * size[0] != value:

@@ -189,7 +189,7 @@ def operator_of(key: Any) -> Any:
         return packet
     raise Error(
         "formulas",
-        f"has the key {key!r}, which is no operator: pass torch.ops.NAMESPACE.NAME, a custom operator, a kernel of "
+        f"has the key {key!r}, which is not an operator: pass torch.ops.NAMESPACE.NAME, a custom operator, a kernel of "
         "Triton, or a function of torch such as torch._grouped_mm",
     )
 

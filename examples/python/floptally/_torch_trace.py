@@ -511,8 +511,7 @@ class Recorder(TorchDispatchMode):
             if known is None:
                 raise Error(
                     one.module or "model",
-                    f"{one.op} runs in the backward only and repeats no product of the forward: leave its autograd "
-                    "function out of the model",
+                    f"{one.op} runs only in the backward and repeats no product of the forward: replace its autograd function in the model",
                 )
             known.recomputed += one.forward
             known.backward += one.backward
@@ -695,7 +694,7 @@ def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: An
 def real_copy(model: torch.nn.Module) -> torch.nn.Module:
     odd = next((name for name, named_parameter in model.named_parameters() if named_parameter.is_meta), None)
     if odd is not None:
-        raise Error("real", f"needs a model with weights, but {odd} is on meta: load its weights")
+        raise Error("real", f"needs a model with weights, but {odd} is on the device meta: load its weights")
     for name, one in model.named_parameters():
         if type(one).__name__ == "DTensor" or type(one.data).__name__ == "DTensor":
             raise Error("real", f"must be False for sharded parameters: this rank has a part of {name} only")

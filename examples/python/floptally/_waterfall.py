@@ -403,7 +403,7 @@ class Waterfall:
             raise Error("work", f"must be a floptally.Breakdown, got {work!r}")
         if work is not None and isinstance(self._said.get("masked_tiles"), int) and "masked_tiles" not in choices:
             raise Error(
-                "masked_tiles", "are FLOPs of the old work: pass those of the new one, or None if they are unknown"
+                "masked_tiles", "were counted for the old work: pass the FLOPs of the new work, or None if they are unknown"
             )
         rate = self.kernel_rate if kernel_rate is None else kernel_rate
         measured = self if self._measured is None else self._measured
@@ -428,11 +428,11 @@ class Waterfall:
                  "layer_split", "batches")  # fmt: skip
         for name in equal:
             if name in choices:
-                raise Error("best", f"searches equal stages and microbatches only: leave {name} out")
+                raise Error("best", f"searches only pipelines with equal stages and equal microbatches: leave {name} out")
         if isinstance(choices.get("microbatches"), tuple):
-            raise Error("best", "searches equal stages and microbatches only: pass microbatches as an int")
+            raise Error("best", "searches only pipelines with equal stages and equal microbatches: pass microbatches as an int")
         if "pp" not in choices:
-            raise Error("pp", "is missing: pass it, since the search keeps the number of pipeline ranks")
+            raise Error("pp", "is missing: pass the number of pipeline ranks, which the search does not change")
         replicas = int(choices.get("replicas", 1))
         ranks = int(choices["pp"]) * replicas
         request = {"pipeline_ranks": ranks, "microbatches": int(choices["microbatches"]) * replicas,
@@ -530,7 +530,7 @@ def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
     if "component_times" in times and "trace" in times:
         raise Error("component_times", "cannot be passed with trace, because both contain the times: leave one of them out")
     if "modules" in times and "trace" not in times:
-        raise Error("modules", "needs trace=, since it names modules of the trace")
+        raise Error("modules", "works only with trace=, since it names modules of the trace")
     if "trace" in times:
         paths = [times["trace"]] if is_path(times["trace"]) else times["trace"]
         if not isinstance(paths, (list, tuple)) or not paths or not all(map(is_path, paths)):
@@ -628,10 +628,10 @@ def with_layout(choices: Said) -> Said:
         if sizes["pp"] > 1:
             own |= {"pp": sizes["pp"], "vpp": sizes["vpp"], "replicas": sizes["dp"]}
         if sizes["cp"] != cp:
-            raise Error("cp", f"must be a ContextShards of {sizes['cp']} ranks, as the layout says, got {cp}")
+            raise Error("cp", f"must be a ContextShards of {sizes['cp']} ranks, because the layout says so, got {cp}")
         for name, size in own.items():
             if said.get(name, size) != size:
-                raise Error(name, f"is {said[name]}, and the layout says {size}: leave one of them out")
+                raise Error(name, f"is {said[name]}, but the layout says {size}: leave one of them out")
         return {**choices, **{name: size for name, size in own.items() if size != 1 or name == "etp"}, "layout": None}
     of_replica = count(said.get("tp", 1), "tp", 1) * count(said.get("pp", 1), "pp", 1) * cp
     if ranks % of_replica != 0:

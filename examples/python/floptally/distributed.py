@@ -350,19 +350,19 @@ def exchange(
         how = plan.for_rank(rank, microbatch)
         kinds = {tensor.dtype for tensor in samples.values()} | ({dtype} if dtype is not None else set())
         if len(kinds) > 1:
-            raise Error("samples", f"must be of one dtype, got {sorted(map(str, kinds))}")
+            raise Error("samples", f"must all have the same dtype, got {sorted(map(str, kinds))}")
         places = {tensor.device for tensor in samples.values()}
         if len(places) > 1:
-            raise Error("samples", f"must be on one device, got {sorted(map(str, places))}")
+            raise Error("samples", f"must all be on the same device, got {sorted(map(str, places))}")
         kind = next(iter(kinds), torch.uint8)
         device = next(iter(places), reducer.device)
         send = torch.zeros(how.send.bytes, dtype=torch.uint8, device=device)
         for sample, offset, size in zip(how.send.samples.tolist(), how.send.offsets.tolist(), how.send.sizes.tolist()):
             if sample not in samples:
-                raise Error(f"samples[{sample}]", f"must be passed on rank {rank}, which owns it")
+                raise Error(f"samples[{sample}]", f"is missing: rank {rank} must pass it, since it has this sample")
             flat = samples[sample].detach().contiguous().view(-1).view(torch.uint8)
             if flat.numel() != size:
-                raise Error(f"samples[{sample}]", f"must have the {size} bytes of the plan, got {flat.numel()}")
+                raise Error(f"samples[{sample}]", f"must have {size} bytes, as the plan says, got {flat.numel()}")
             send[offset : offset + size] = flat
         receive = torch.empty(how.receive.bytes, dtype=torch.uint8, device=device)
         buffers.append((send, receive, kind, how.send.counts.tolist(), how.receive.counts.tolist()))

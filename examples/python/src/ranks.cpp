@@ -44,7 +44,7 @@ trainer_layout layout_of(const arguments& args) {
         const std::uint64_t said = size == &parallel_sizes::etp ? layout.sizes.expert_tp() : layout.sizes.*size;
         if (given && text && *given != said) {
             throw error(name, floptally::detail::text_of(
-                                  {"is ", *given, ", and the layout says ", said, ": leave one of them out"}));
+                                  {"is ", *given, ", but the layout says ", said, ": leave one of them out"}));
         }
         if (given) {
             require_positive(*given, name);

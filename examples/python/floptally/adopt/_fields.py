@@ -66,7 +66,7 @@ class Fields:
         if value is not None:
             return value
         if otherwise is _REQUIRED:
-            raise Error(self.name(field), f"must be set: {type(self.source).__name__} has none")
+            raise Error(self.name(field), f"must be set, but {type(self.source).__name__} has no value")
         return otherwise
 
 
