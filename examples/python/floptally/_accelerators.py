@@ -119,7 +119,10 @@ def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device:
     try:
         import torch
     except ImportError:
-        raise Error("torch", "is not installed, but measuring a peak needs it: install PyTorch, or pass peak_tflops=") from None
+        raise Error(
+            "torch",
+            "is not installed, but measuring a peak needs it: install PyTorch, or pass peak_tflops=",
+        ) from None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 3600:
         raise Error("seconds", f"must be above 0 and at most 3600, got {shortened(seconds)}")
     known: PrecisionName = _core._precision_name(precision)
@@ -140,11 +143,18 @@ def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device:
                 break  # the next size takes 8 times as long
     except (RuntimeError, NotImplementedError, TypeError) as problem:
         first = str(problem).splitlines()[0]
-        raise Error("precision", f"must be one in which PyTorch multiplies matrices on {name}, got {known} ({first})") from None
+        raise Error(
+            "precision",
+            f"must be one in which PyTorch multiplies matrices on {name}, got {known} ({first})",
+        ) from None
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
     if best is None:
-        raise Error("device", f"has too little free memory on {name} for matrices of {_SIDES[0]} x {_SIDES[0]}: free some, or pass peak_tflops=")
+        raise Error(
+            "device",
+            f"has too little free memory on {name} for matrices of {_SIDES[0]} x {_SIDES[0]}: free some, or pass "
+            "peak_tflops=",
+        )
     return MeasuredPeak(best[0], known, name, (best[1],) * 3)
 
 

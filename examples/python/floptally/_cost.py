@@ -225,7 +225,7 @@ def read_or_say(fields: dict[str, Any], read: Any) -> Cost:
     try:
         result: Cost = read(fields)
     except Error as problem:
-        raise Error(problem.field, f"{problem.problem}. {COUNT_IT}") from None
+        raise Error(problem.field, f"{problem.problem}; {COUNT_IT}") from None
     return result
 
 

@@ -80,7 +80,10 @@ class Copy:
     def wait(self) -> None:
         """Waits until all values have arrived."""
         if self._events and _captures():
-            raise Error("meter", "cannot wait for a copy from a GPU while a CUDA graph is captured: end the capture first")
+            raise Error(
+                "meter",
+                "cannot wait for a copy from a GPU while a CUDA graph is captured: end the capture first",
+            )
         for event in self._events.values():
             event.synchronize()
 
@@ -100,7 +103,8 @@ class Copy:
         if _captures():
             raise Error(
                 name,
-                "must not be copied while a CUDA graph is captured, since a replay would not copy it again: count it outside the graph, or use a DeviceTally",
+                "must not be copied while a CUDA graph is captured, since a replay would not copy it again: count it "
+                "outside the graph, or use a DeviceTally",
             )
         if tensor.device not in self._events:
             self._events[tensor.device] = torch.cuda.Event()

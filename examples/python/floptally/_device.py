@@ -57,7 +57,8 @@ class DeviceTally(_core.DeviceTally):
         if not _KERNELS.exists():
             raise Error(
                 "DeviceTally",
-                "needs kernels, and this floptally was built without nvcc: build it with nvcc, or pass the tensors to Meter.add",
+                "needs kernels, and this floptally was built without nvcc: build it with nvcc, or pass the tensors "
+                "to Meter.add",
             )
         number = _number_of(device)
         on = functools.partial(_stream_of, number)

@@ -516,7 +516,9 @@ def check_counted(step: Any) -> None:
     for module, op in sorted(step.uncounted):
         raise Error(
             module or "model",
-            f"runs {op}, and neither PyTorch's FlopCounterMode nor floptally has a formula for it: pass formulas={{{op}: function}}. The function returns FLOPs from the shapes of the arguments, or 0 if it multiplies no matrices",
+            f"runs {op}, and neither PyTorch's FlopCounterMode nor floptally has a formula for it: pass "
+            f"formulas={{{op}: function}}. The function returns FLOPs from the shapes of the arguments, or 0 if it "
+            "multiplies no matrices",
         )
     if not step.products:
         raise Error("model", "must run a matrix product or a convolution, or there are no FLOPs to count")
@@ -554,7 +556,8 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         if arity not in (1, 2, 3):
             raise Error(
                 "example_inputs",
-                "the function must take (batch), (batch, length), (batch, length, keys) or (batch, rows, columns), but takes "
+                "the function must take (batch), (batch, length), (batch, length, keys) or (batch, rows, columns), "
+                "but takes "
                 f"{arity} arguments",
             )
         return lambda size: split(example(*size[:arity])), arity

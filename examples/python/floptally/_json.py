@@ -33,7 +33,10 @@ def json_of(value: Any, field: str, *, named: bool = False) -> str:
         text.encode()  # half of a surrogate pair is invalid
         return text
     except RecursionError:
-        raise Error(field, "cannot be written as JSON: its lists and objects are nested too deep; use fewer levels") from None
+        raise Error(
+            field,
+            "cannot be written as JSON: its lists and objects are nested too deep; use fewer levels",
+        ) from None
     except (TypeError, ValueError) as problem:
         raise Error(field, f"cannot be written as JSON: {problem}") from None
 

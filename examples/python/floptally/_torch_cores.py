@@ -134,7 +134,8 @@ class SeenMasks:
             return Attended([(1, 1, stated)], is_given=True)
         raise Error(
             one.module or "model",
-            f"has an attention mask whose values {reason} ({one.first.op}): pass masks={{'{one.module or '*'}': floptally.Mask...}}, or a mask of Mask.from_callable",
+            f"has an attention mask whose values {reason} ({one.first.op}): pass masks={{'{one.module or '*'}': "
+            f"floptally.Mask...}}, or a mask of Mask.from_callable",
         )
 
     def note_stated(self, one: Series, stated: Mask) -> None:
@@ -219,7 +220,8 @@ class SeenMasks:
         if odd:
             raise Error(
                 "masks",
-                f"the attention modules have {', '.join(odd)}, but the config says {', '.join(sorted(known)) or 'none'}: pass masks=",
+                f"the attention modules have {', '.join(odd)}, but the config says "
+                f"{', '.join(sorted(known)) or 'none'}: pass masks=",
             )
 
 

@@ -485,7 +485,8 @@ class Table:
             else:
                 raise Error(
                     one.module or self.names.root,
-                    f"{one.first.op} counts {one.backward[0]} in the backward of an operator without FLOPs in its forward, which a cost cannot express: pass formulas= for the operator",
+                    f"{one.first.op} counts {one.backward[0]} in the backward of an operator without FLOPs in its "
+                    "forward, which a cost cannot express: pass formulas= for the operator",
                 )
         self.add_softmax(series)
         self.add_parameters()
@@ -681,7 +682,8 @@ class Table:
             raise Error(
                 where,
                 f"{one.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass formulas= for the operator",
+                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass "
+                "formulas= for the operator",
             )
         return split
 
@@ -747,7 +749,11 @@ class Table:
             values.append(2 * heads * queries * keys * value_width)
         where = one.module or self.names.root
         if not one.dims or [s + v for s, v in zip(scores, values)] != one.forward:
-            raise Error(where, f"{one.first.op} counts {one.forward[0]} FLOPs in its forward, which differs from the product of its shapes: pass formulas= for it")
+            raise Error(
+                where,
+                f"{one.first.op} counts {one.forward[0]} FLOPs in its forward, which differs from the product of its "
+                "shapes: pass formulas= for it",
+            )
         trained = [3 * s + 2 * v for s, v in zip(scores, values)] == one.backward
         if not trained and any(one.backward):
             raise Error(
@@ -825,7 +831,8 @@ class Table:
             if longer and mask not in (Mask.bidirectional(), Mask.bidirectional().in_tower("vision")):
                 raise Error(
                     one.module or self.names.root,
-                    f"{one.first.op} counts {longer} more than the pairs of {mask.name}, such as those of prefix tokens: pass masks=floptally.Mask.bidirectional() to count all pairs",
+                    f"{one.first.op} counts {longer} more than the pairs of {mask.name}, such as those of prefix "
+                    "tokens: pass masks=floptally.Mask.bidirectional() to count all pairs",
                 )
         for unit, flops in units.items():
             if unit not in SQUARES:
@@ -848,14 +855,19 @@ class Table:
             if every * count[0] % (count[1] * size[0]) and term == "softmax":
                 continue
             if every * count[0] % (count[1] * size[0]):
-                raise Error(where, f"{one.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which fits no mask: pass masks=")
+                raise Error(
+                    where,
+                    f"{one.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which "
+                    "fits no mask: pass masks=",
+                )
             values[size] = every * count[0] // count[1]
             masked_out[size] = every - values[size]
             for_each.add(Fraction(every, count[1]))
         if len(for_each) > 1:
             raise Error(
                 where,
-                f"{one.first.op} has a mask, and its module runs other products of activations that look the same: put the attention into a module of its own",
+                f"{one.first.op} has a mask, and its module runs other products of activations that look the same: "
+                "put the attention into a module of its own",
             )
         self.has_parts = True
         squares = sum(units.values()) if len(units) == 1 and next(iter(units)) in SQUARES else 0

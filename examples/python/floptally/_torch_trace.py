@@ -511,7 +511,8 @@ class Recorder(TorchDispatchMode):
             if known is None:
                 raise Error(
                     one.module or "model",
-                    f"{one.op} runs only in the backward and repeats no product of the forward: replace its autograd function in the model",
+                    f"{one.op} runs only in the backward and repeats no product of the forward: replace its autograd "
+                    "function in the model",
                 )
             known.recomputed += one.forward
             known.backward += one.backward

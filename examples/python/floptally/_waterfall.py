@@ -430,7 +430,10 @@ class Waterfall:
             if name in choices:
                 raise Error("best", f"searches only pipelines with equal stages and equal microbatches: leave {name} out")
         if isinstance(choices.get("microbatches"), tuple):
-            raise Error("best", "searches only pipelines with equal stages and equal microbatches: pass microbatches as an int")
+            raise Error(
+                "best",
+                "searches only pipelines with equal stages and equal microbatches: pass microbatches as an int",
+            )
         if "pp" not in choices:
             raise Error("pp", "is missing: pass the number of pipeline ranks, which the search does not change")
         replicas = int(choices.get("replicas", 1))
@@ -528,7 +531,10 @@ def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
     times = {name: arguments[name] for name in ("component_times", "trace", "modules") if arguments.get(name) is not None}
     choices = kept({name: arguments[name] for name in arguments if name not in ("component_times", "trace", "modules")})
     if "component_times" in times and "trace" in times:
-        raise Error("component_times", "cannot be passed with trace, because both contain the times: leave one of them out")
+        raise Error(
+            "component_times",
+            "cannot be passed with trace, because both contain the times: leave one of them out",
+        )
     if "modules" in times and "trace" not in times:
         raise Error("modules", "works only with trace=, since it names modules of the trace")
     if "trace" in times:

@@ -141,7 +141,11 @@ class ModuleTimer:
         """Returns a context manager that times its body as a separate part of the step: an optimizer, data loading, or
         other code outside of modules."""
         if self._components.setdefault(name, tuple(components)) != tuple(components):
-            raise Error("components", f'must be the same for the part "{name}" in all steps, which began with {list(self._components[name])}')
+            raise Error(
+                "components",
+                f'must be the same for the part "{name}" in all steps, which began with '
+                f'{list(self._components[name])}',
+            )
         token = object()
         self._enter(token, (name, "forward"))
         try:

@@ -68,7 +68,10 @@ class BalancedBatchSampler(Sampler[list[int]]):
         if len(costs) == 0:
             raise Error("costs", "must have at least one sample, got none")
         if drop_last and len(costs) < num_replicas * batch_size:
-            raise Error("costs", f"must have at least {num_replicas * batch_size} samples, enough for one step, got {len(costs)}")
+            raise Error(
+                "costs",
+                f"must have at least {num_replicas * batch_size} samples, enough for one step, got {len(costs)}",
+            )
         self.costs = costs
         self.batch_size = batch_size
         self.num_replicas = num_replicas

@@ -82,5 +82,8 @@ def _rows(inputs: Inputs) -> list[int]:
         if tensor.dim() == (3 if tensor.is_floating_point() else 2):
             return [int(tensor.shape[1])] * int(tensor.shape[0])
     if not tensors or tensors[0].dim() == 0:
-        raise Error("model", "was called without a tensor that has one row per sample: count the batch by floptally.flops instead")
+        raise Error(
+            "model",
+            "was called without a tensor that has one row per sample: count the batch by floptally.flops instead",
+        )
     return [1] * int(tensors[0].shape[0])

@@ -207,7 +207,11 @@ class ModelDims:
 
     def _original(self, original: Any) -> Any:
         if self._name is None:
-            raise Error("config", "must be the name of a checkpoint to use open-instruct's own class: create the model by from_hf_config")
+            raise Error(
+                "config",
+                "must be the name of a checkpoint to use open-instruct's own class: create the model by "
+                "from_hf_config",
+            )
         return original.from_hf_config(self._name)
 
 

@@ -201,7 +201,8 @@ class MeterAdapter:
             what = f"sums over all {world} processes" if sums else f"counts the batches of this process, on {shared} of {world}"
             raise Error(
                 "gpus",
-                f"must be {expected}, since the meter {what} GPUs ({words}), got {self.meter.gpus}: leave gpus= and counted= out, so that the callback sets them",
+                f"must be {expected}, since the meter {what} GPUs ({words}), got {self.meter.gpus}: leave gpus= and "
+                "counted= out, so that the callback sets them",
             )
         if world > 1 or shared > 1:
             self.note(f"{words}: MFU is of {expected} GPU{'s' * (expected != 1)} of {world}" + ", summed over all ranks" * sums)

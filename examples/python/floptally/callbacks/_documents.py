@@ -319,7 +319,10 @@ def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
         return None
     ids = np.atleast_2d(np.asarray(_host(batch[name])))
     if ids.ndim != 2 or ids.dtype.kind not in "iub":
-        raise Error(name, f"must be integers [batch, row], the id of the document of each slot, got shape {list(ids.shape)}")
+        raise Error(
+            name,
+            f"must be integers [batch, row], the id of the document of each slot, got shape {list(ids.shape)}",
+        )
     ids = ids.astype(np.int64)
     rows = row_shape(batch)
     if rows is not None and ids.shape != rows:
@@ -434,7 +437,11 @@ def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
     for row, begins in enumerate(starts):
         documents = ids[row][begins]
         if len(np.unique(documents)) != len(documents):
-            raise Error(name, f"the tokens of each document must stand together, but do not in row {row}: pass a function as arguments=")
+            raise Error(
+                name,
+                f"the tokens of each document must stand together, but do not in row {row}: pass a function as "
+                "arguments=",
+            )
     first = starts & (np.cumsum(starts, axis=1) == 1)
     slots = starts & ~first
     slots[:, 0] = True
