@@ -109,11 +109,11 @@ _SIDES = (1024, 2048, 4096, 8192, 16384)
 @checked
 def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device: Any = None) -> MeasuredPeak:
     """Returns the TFLOP/s of the fastest matrix product that PyTorch reaches within a second. Use it for a device that the
-    table of accelerators lacks. An MFU relative to it is above that relative to a datasheet, since no product reaches the
-    datasheet's peak.
+    table of accelerators lacks. An MFU over this peak is higher than an MFU over the datasheet's peak, which no product
+    reaches.
 
     precision: bf16, fp16, tf32, fp32, fp64, or fp8 where the device has it.
-    seconds: how long it measures. It tries squares of several sizes and keeps the fastest.
+    seconds: how long it measures. It multiplies square matrices of several sizes and keeps the fastest.
     device: a torch device; by default the current GPU, or the CPU.
     """
     try:

@@ -74,7 +74,8 @@ class Copy:
         return bool(self._events)
 
     def done(self) -> bool:
-        """True once all values have arrived. Always False while a CUDA graph is captured, which forbids asking."""
+        """True once all values have arrived. Always False while a CUDA graph is captured, since events cannot be
+        queried then."""
         return not self._events or (not _captures() and all(event.query() for event in self._events.values()))
 
     def wait(self) -> None:
@@ -254,13 +255,13 @@ def wait_for(batches: Iterable[Deferred]) -> None:
 def add_all(
     meter: Any, batches: list[Deferred], step: int, add: Callable[[Tally], object], tells: bool = False
 ) -> tuple[BaseException | None, bool]:
-    """Counts microbatches that have arrived. Returns (the first error or None, whether a batch was told its error). A
-    batch with an error is not counted.
+    """Counts microbatches that have arrived from the GPU. Returns (the first error or None, True if failed() of a batch
+    was called). A batch with an error is not counted.
 
     step: the number of the step, for the error.
     add: a function that takes the tally of each microbatch.
-    tells: True passes an error to the method failed() of the batch that caused it, if the batch has this method. No
-        later batch is then counted, and the result is (the first earlier error or None, True).
+    tells: True calls failed(error) of the batch that caused an error, if the batch has this method. Later batches are
+        then not counted, and the result is (the first earlier error or None, True).
     """
     first: BaseException | None = None
     for place, batch in enumerate(batches, 1):
@@ -276,7 +277,7 @@ def add_all(
 
 
 def placed(problem: BaseException, place: str) -> BaseException:
-    """Returns a floptally error again, with `place` appended to its text. Returns any other exception unchanged."""
+    """Returns a floptally error with `place` appended to its text. Returns any other exception unchanged."""
     if not isinstance(problem, Error):
         return problem
     return (Overflow if isinstance(problem, Overflow) else Error)(problem.field, problem.problem + place)

@@ -105,8 +105,8 @@ def from_torch(
             the shapes of the arguments. The operator of the backward needs one too. Formulas of
             ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
         real: True runs real steps on a copy of the model with its weights. Use it if data decides what runs, as with
-            experts: their sum may fit although no single expert does. Takes the time and memory of as many training
-            steps. Batch sizes above 4 are not looked at.
+            experts. FLOPs of all experts together may then fit a formula where those of one expert do not. Takes the
+            time and memory of as many training steps. Batch sizes above 4 are not looked at.
         progress: a function that is called with a line before each step that runs, or True for standard error.
             Default: standard error, if it is a terminal and more than three seconds have passed.
 
@@ -114,7 +114,8 @@ def from_torch(
         A cost like that of ``floptally.cost``. Its notes say which convention reproduces FlopCounterMode.
 
     Raises:
-        Error: if a module's count is no such sum. The error names the module. Also for a matrix product, convolution or
+        Error: if the FLOPs of a module are not a sum of such terms. The error names the module. Also for a matrix
+        product, convolution or
             custom operator without a formula, and for keys of `masks`, `components`, `terms` or `formulas` that match
             nothing.
 
@@ -148,7 +149,7 @@ def counted(
     progress: bool | Callable[[str], object] | None,
     created: list[Any],
 ) -> Cost:
-    """Does the work of from_torch. created: gets a reference to each fake tensor."""
+    """Implements from_torch. created: a list to which references to all fake tensors are added."""
     import torch
 
     from . import _torch_formulas, _torch_kernels, _torch_trace
@@ -221,7 +222,7 @@ def counted(
     tell("fitting")
 
     def check_between() -> None:
-        """Runs the steps that were left out, and puts them before those far beyond the fit."""
+        """Runs the steps that were skipped so far. Inserts them before the steps at very large sizes."""
         for size in between:
             at = len(sizes) - far.ran
             steps.insert(at, step(size))
@@ -260,7 +261,8 @@ def counted(
         return cost, table, seen
 
     def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
-        """Returns the cost, checked by the steps that were left out if it needs more of them, and at more batches."""
+        """Returns the cost after checking it at other batch sizes. Runs the skipped steps first if the cost needs
+        them."""
         notes = list(notes)
         try:
             cost, table, seen = fit(notes, chunks, by_size)
@@ -316,7 +318,7 @@ def counted(
 def odd_batches(
     step: Callable[..., Any], table: Table, smallest: Size, many: bool, notes: list[str]
 ) -> list[Size]:
-    """Returns the sizes with another batch at which the forward counts otherwise than the cost says.
+    """Returns the sizes with another batch size at which the forward's FLOPs differ from those of the cost.
 
     Runs the forward in batches of 7 samples; of 1, 4, 16, 64 and 256, unless it has many operators; and around each
     number that Python compared the batch size with.
@@ -372,8 +374,8 @@ def known_component(module: str) -> str:
 
 
 def lengths_said(example: Any, arity: int) -> list[str]:
-    """Returns one note that says which parameter of the callable `example` the keywords lengths= and encoder_lengths=
-    of a batch stand for. Empty if the parameters have the usual names length and keys."""
+    """Returns a list with one note. It says which parameters of the callable `example` get lengths= and
+    encoder_lengths= of a batch. The list is empty if the parameters have the usual names length and keys."""
     if arity not in (2, 3) or not callable(example):
         return []
     names = [parameter.name for parameter in inspect.signature(example).parameters.values()][1:arity]
@@ -525,7 +527,8 @@ def check_counted(step: Any) -> None:
 
 
 def summed(outputs: Any) -> torch.Tensor:
-    """Returns the sum of all floating outputs that can have a gradient; of all floating outputs if none can."""
+    """Returns the sum of all floating-point outputs that can have a gradient. If none can, of all floating-point
+    outputs."""
     from ._torch_trace import tensors_in
 
     found = [one.values() if one.is_nested else one for one in tensors_in(outputs)]
@@ -649,8 +652,8 @@ def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
 
 
 def only_value(one: torch.Tensor) -> Any:
-    """Returns the number that all elements of a tensor of integers or bools are, such as a mask of ones. None if they
-    differ."""
+    """Returns the value of all elements of a tensor of integers or bools, such as 1 for a mask of ones. None if
+    elements differ."""
     if one.is_floating_point() or one.is_complex() or one.is_meta or not one.numel():
         return None
     first = one.flatten()[0]

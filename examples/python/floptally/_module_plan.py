@@ -21,7 +21,7 @@ _NORMS = ("norm", "latent_norm")
 
 @dataclass(frozen=True)
 class OwnPlan:
-    """Which weights of a model train, as a plan, and in words for a report."""
+    """Which weights of a model train, as a Plan and as text for a report."""
 
     plan: Plan
     words: str
@@ -76,7 +76,7 @@ def has_adapters(model: Any) -> bool:
 
 
 def plan_of_module(model: Any, cost: Cost) -> OwnPlan | None:
-    """Returns which weights of a model train. None if all do. Error if no plan can say it.
+    """Returns which weights of a model train. None if all do. Error if no plan can describe them.
 
     cost: the cost of the model, whose names of weights the plan uses.
     """

@@ -92,7 +92,7 @@ class PassRate:
     tokens: tokens that the pass ran.
     shared: FLOPs that were saved because a shared prefix was computed once.
     points: this pass's contribution to the MFU of the whole step.
-    lost: the share of the whole step's time in which this pass ran below its peak.
+    lost: the share of the whole step's time that is lost because this pass ran below its peak.
     """
 
     name: str
@@ -210,8 +210,8 @@ class TimedPass:
     def add(self, *, slots: Mapping[str, Any] | None = None, **batch: Any) -> None:
         """Counts a batch of this pass, with the keywords of Cost.flops. Prefixes that requests share count once.
 
-        slots: what kernels process for the batch, by the same keywords, if that is more than the batch. Example:
-            requests with padded prompts, all decoded until the last request ends.
+        slots: what kernels process for the batch, with the same keywords, if padding makes it larger than the batch.
+            Example: requests with padded prompts, all decoded until the last request ends.
         """
         work = self.cost.flops(plan=self.plan, convention=self.convention, **batch)
         if slots is not None:
@@ -232,8 +232,8 @@ class TimedPass:
         self._add(work)
 
     def add_tree(self, parents: Sequence[int], lengths: Sequence[int], **accumulators: Any) -> None:
-        """Counts a tree of token runs, as Tally.add_tree does: each shared prefix once. The field `shared` is what
-        separate sequences would count in addition. accumulators: the keywords logits, measured and routed of
+        """Counts a tree of token runs, as Tally.add_tree does: each shared prefix once. The field `shared` has the
+        FLOPs that separate sequences would count in addition. accumulators: the keywords logits, measured and routed of
         Cost.flops."""
         keywords: dict[str, Any] = {"plan": self.plan, "convention": self.convention}
         tally = _core.Tally(self.cost, **keywords)
@@ -323,7 +323,7 @@ class _Totals:
 
 
 class Passes:
-    """The passes of a meter: those of the open step, and their totals."""
+    """All passes of a meter: the passes of the open step, and the totals of earlier ones."""
 
     def __init__(self, meter: Meter) -> None:
         if meter.reduces:

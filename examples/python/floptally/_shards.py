@@ -165,7 +165,7 @@ probed_step = ProbedStep
 
 
 def selected(row: Any, indices: Indices, axis: int, tokens: int, field: str) -> Any:
-    """Returns the elements at these indices along `axis` of an array or a tensor. The axis must have `tokens`
+    """Returns the elements of an array or a tensor at these indices along `axis`. The axis must have `tokens`
     elements."""
     if not hasattr(row, "shape"):
         row = np.asarray(row)

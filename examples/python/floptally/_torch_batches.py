@@ -59,8 +59,8 @@ for operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__
 
 
 class WatchedSizes(TorchFunctionMode):
-    """A mode in which sizes of tensors that are multiples of the batch size are `Watched`. `noted` gets the batch
-    sizes at which a comparison may turn out otherwise."""
+    """A dispatch mode in which tensor sizes that are multiples of the batch size are `Watched`. `noted` collects the
+    batch sizes at which a comparison may have another result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,5 +79,5 @@ class WatchedSizes(TorchFunctionMode):
         return Watched.of(size, self.noted) if whole else size
 
     def batches(self, many: bool) -> list[int]:
-        """Returns the batch sizes to run, ascending: of a model of many operators a few."""
+        """Returns the batch sizes to run, ascending. A model of many operators gets only a few."""
         return sorted(self.noted - {1, 2, 3, WATCHED})[: MOST_OF_FEW if many else MOST]

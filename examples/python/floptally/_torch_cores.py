@@ -82,7 +82,7 @@ class SeenMasks:
         self.more: Callable[[], bool] | None = None
 
     def of(self, one: Series, is_square: bool) -> Attended:
-        """Returns what a core attends. is_square: True if it counts squares of the varying length."""
+        """Returns the pairs that an attention core attends. is_square: True if the core has n² pairs at length n."""
         if id(one) not in self.known:
             self.known[id(one)] = one, self.found(one, is_square)
         return self.known[id(one)][1]
@@ -151,7 +151,7 @@ class SeenMasks:
     def by_head(
         self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
     ) -> list[tuple[int, int, Mask]]:
-        """Returns the masks of the heads. Empty if a head has none over the whole sequence."""
+        """Returns a mask for each head. Empty if the pattern of a head is not a mask over the whole sequence."""
         if any(len(several) != 1 for several in seen):
             return []
         heads = [heads_of(several[0], size[0]) for several, size in zip(seen, sizes)]
@@ -170,8 +170,8 @@ class SeenMasks:
         return parts
 
     def table(self, sizes: Sequence[Size], patterns: Sequence[Pattern]) -> Mask | None:
-        """Returns a mask that has the pairs of each length in a table, for patterns that no known mask has. None if they
-        are no squares of the sequence's length."""
+        """Returns a mask that has the pairs of each length in a table, for patterns that no known mask has. None if a
+        pattern does not have one query and one key for each token."""
         wide = []
         for pattern, size in zip(patterns, sizes):
             if isinstance(pattern, Rows) and pattern.queries * pattern.keys > MOST_ELEMENTS:
@@ -204,8 +204,8 @@ class SeenMasks:
         return mask
 
     def check(self) -> None:
-        """Raises an Error if masks read from modules differ from those of the config reader, if it can read the
-        config."""
+        """Raises an Error if the masks that modules use differ from those of the config. Does nothing if the config
+        cannot be read."""
         config = getattr(self.model, "config", None)
         if not self.read or config is None or not hasattr(config, "to_dict"):
             return
@@ -230,7 +230,7 @@ def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def is_unseen(seen: Iterable[Seen]) -> bool:
-    """True if some pairs that a step should have seen could not be computed."""
+    """True if a step could not compute some pairs that it should have computed."""
     for pairs in seen:
         if isinstance(pairs, Unseen):
             return True
@@ -263,7 +263,7 @@ def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
 
 
 def content(pattern: Pattern) -> bytes:
-    """Returns a key under which equal patterns are found."""
+    """Returns a dict key that is the same for equal patterns."""
     if isinstance(pattern, str):
         return pattern.encode()
     if isinstance(pattern, Rows):

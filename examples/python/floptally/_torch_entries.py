@@ -107,7 +107,7 @@ def of_name(unit: str) -> Mask:
 
 
 def unit_of_entry(unit: str) -> Any:
-    """Returns what an entry takes as the unit of a statistic."""
+    """Returns the `unit=` of an Entry for the name of a statistic."""
     name = {"patches": "tokens"}.get(unit, unit)
     return name if name in ("count", "tokens", "keys") else of_name(unit)
 
@@ -229,7 +229,7 @@ def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int
 
 
 def masks_by_count(values: Mapping[Size, int], flops: int) -> Iterator[Mask]:
-    """Returns known masks with as many pairs as a core whose queries run in parts.
+    """Returns known masks that have as many pairs as an attention core which processes its queries in parts.
 
     values: the attended FLOPs at each size. flops: those of one pair; 0 if the core is no square of the length.
     """
@@ -254,7 +254,7 @@ def is_cubic(points: Sequence[tuple[int, int]]) -> bool:
 
 
 class Names:
-    """Gives modules and parameters the names of their components."""
+    """Finds the name of the component that a module or a parameter belongs to."""
 
     def __init__(
         self,
@@ -353,8 +353,9 @@ class Series:
         return self.first.module
 
     def by_formula(self) -> list[Series]:
-        """Returns what FlopCounterMode alone counts, and the rest, which it has no formula for, as two series. One of them
-        if the other is empty, or if FlopCounterMode counts the backward without its forward, which no entry can."""
+        """Splits the series into two: the FLOPs that FlopCounterMode counts without floptally's formulas, and the
+        others. Returns a single series if one of them would be empty, or if FlopCounterMode counts only the backward,
+        which no entry can express."""
         if not any(self.own_forward) and not any(self.own_backward):
             return [self]
         again = [own if self.recomputed[at] else 0 for at, own in enumerate(self.own_forward)]
@@ -413,9 +414,8 @@ def gathered(several: Sequence[Series]) -> Series:
 
 
 def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
-    """Returns (kind, weights): products for which these are equal are added if their number differs between sizes. A
-    product of a parameter's kind without a parameter counts as one of activations: the first state of a scan is a
-    constant, all later states are not."""
+    """Returns (kind, weights) of a product. Products of a module with equal kind and weights are added up if their
+    number differs between sizes. A product that looks like one with a weight but has none is of kind "activations"."""
     return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
 
 
@@ -441,7 +441,7 @@ def aligned(steps: Sequence[Step]) -> list[Series]:
 
 @dataclass
 class Table:
-    """Collects the entries of a model's cost from the series of its products."""
+    """Makes the entries of a model's cost from the series of its matrix products."""
 
     model: torch.nn.Module  #: the fake copy that ran
     sizes: list[Size]
@@ -588,7 +588,8 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Returns a statistic that counts by a table of the lengths that ran, with its FLOPs per unit."""
+        """Returns {statistic: FLOPs per unit} for a statistic that looks up its value by length in a table of the
+        lengths that ran."""
         from ._torch_cores import by_length, common
 
         whole = common(table.values())
@@ -842,8 +843,8 @@ class Table:
                 self.put(one, mask, term, flops * heads // of)
 
     def put_part(self, one: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
-        """Adds entries for the attended part of a core's FLOPs, and for the rest, which only conventions count that count
-        every pair."""
+        """Adds entries for the attended part of an attention core's FLOPs, and entries for the rest. Only conventions
+        that count every pair count the rest."""
         where = one.module or self.names.root
         values: dict[Size, int] = {}
         masked_out: dict[Size, int] = {}
@@ -881,7 +882,8 @@ class Table:
             self.put_values(one, term, masked_out, "masked_out")
 
     def put_values(self, one: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
-        """Adds entries for FLOPs over pairs by what fits first: a sum of statistics, a polynomial, a table by length."""
+        """Adds entries for FLOPs over attended pairs. Takes the first form that fits: a sum of statistics, a polynomial
+        of the length, a table by length."""
         from ._torch_cores import by_formula
 
         where = one.module or self.names.root
@@ -1079,7 +1081,7 @@ class Table:
         weight: str = "",
         plain: int | None = None,
     ) -> None:
-        """Adds an entry. plain: its FLOPs per unit if every mask counts all pairs. None: the same."""
+        """Adds an entry. plain: its FLOPs per unit for a count of all pairs under every mask. None: the same FLOPs."""
         row = self.rows.setdefault((self.names.component(module), unit, term, weight), [0, 0, 0])
         row[0] += flops
         row[1] += parameters
@@ -1111,11 +1113,11 @@ class Table:
 
     @property
     def once(self) -> bool:
-        """True if some work runs once per forward pass, whatever the batch."""
+        """True if some work runs once per forward pass, independent of the batch."""
         return any(unit == "passes" for _, unit, _, _ in self.rows)
 
     def forward(self, size: Size) -> int:
-        """Returns the FLOPs of the forward at a size, with every pair under every mask, and of every operator."""
+        """Returns the FLOPs of the forward at a size. All pairs under a mask and all operators are counted."""
         return int(self.made(plain=True).flops(**self.batch_of(size)).padded.forward)
 
     @property

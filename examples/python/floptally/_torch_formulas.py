@@ -124,7 +124,8 @@ OTHERS = frozenset(
 
 
 def packet_of(name: str) -> Any:
-    """Returns the operator "namespace::name" as FlopCounterMode has it. None if it is not registered."""
+    """Returns the operator "namespace::name" in the form that FlopCounterMode uses: all overloads together. None if the
+    operator is not registered."""
     space, _, own = name.partition("::")
     return getattr(getattr(torch.ops, space), own, None)
 
@@ -206,7 +207,7 @@ class Formulas(dict[Any, Any]):
             self.unused[operator] = name_of(operator)
 
     def noted(self, operator: Any, formula: Callable[..., int]) -> Callable[..., int]:
-        """Returns the formula. It notes that the operator ran."""
+        """Returns the formula, wrapped so that each call records that the operator ran."""
 
         @functools.wraps(formula)
         def counted(*args: Any, **kwargs: Any) -> int:
@@ -216,7 +217,7 @@ class Formulas(dict[Any, Any]):
         return counted
 
     def check(self, ran: Iterable[str]) -> None:
-        """Raises an Error if a formula was not used. ran: names of operators that ran."""
+        """Raises an Error if a formula of the caller was not used. ran: names of operators that ran."""
         for name in self.unused.values():
             raise Error("formulas", f"names {name}, which no step ran{nearest(name, ran)}")
 

@@ -99,8 +99,8 @@ def as_double(one: torch.Tensor) -> torch.Tensor:
 
 
 def whole(value: Constant) -> torch.Tensor:
-    """Returns the values of a constant that was not computed so far. Raises Unknown if the constant has more than
-    MOST_WHOLE elements."""
+    """Computes and returns all values of a constant. Raises Unknown if the constant has more than MOST_WHOLE
+    elements."""
     if isinstance(value, torch.Tensor):
         return as_double(value)
     if prod(value.shape) > MOST_WHOLE:
@@ -119,12 +119,12 @@ def kind_of(kind: torch.dtype) -> torch.dtype:
 
 
 def drawn_scores() -> torch.Tensor:
-    """The operator of a `Lazy` that stands for random scores."""
+    """The operator of a `Lazy` that stands for random attention scores."""
     raise Unknown("scores")
 
 
 def called(node: Lazy, operand: Callable[[Constant], torch.Tensor], *changed: Any) -> torch.Tensor:
-    """Runs the operator that a `Lazy` recorded, and returns the result. It is in float64 if it is floating point.
+    """Runs the operator that a `Lazy` recorded, and returns the result. A floating-point result is in float64.
 
     operand: a function from each operand (a tensor or a `Lazy` constant) to the tensor that replaces the operand.
     changed: new arguments after the first one. If none is passed, the recorded ones are used.

@@ -98,7 +98,7 @@ Seen = Pairs | Unseen
 
 
 def all_pairs(heads: int, queries: int, keys: int, pattern: Pattern = FULL) -> Pairs:
-    """Returns pairs that are the same for all heads and samples."""
+    """Returns a Pairs with the same pattern for all heads and samples."""
     return Pairs(queries, keys, [0] * heads, [pattern])
 
 
@@ -275,7 +275,7 @@ def pairs_of_window(window: Iterable[int], heads: int, queries: int, keys: int, 
 
 
 def both(a: Seen, b: Seen) -> Seen:
-    """Returns the pairs that both arguments attend, head by head."""
+    """Returns the pairs that are attended in both arguments, head by head."""
     if isinstance(a, Unseen) or isinstance(b, Unseen):
         return a if isinstance(a, Unseen) else b
     if a.is_full() or b.is_full():
@@ -401,7 +401,7 @@ def agrees(row: Callable[[int], torch.Tensor], rule: Rule, queries: Iterable[int
 
 
 def cut_rows(rows: Rows, cut: slice) -> Rows:
-    """Returns a pattern with only the keys in `cut`. The caller removes keys that all queries attend."""
+    """Returns a pattern with only the keys in `cut`. The caller uses it to remove keys that all queries attend."""
 
     def at(query: int, _: int) -> torch.Tensor | None:
         row = rows.row(query)

@@ -89,7 +89,7 @@ class Step:
 
     @property
     def by_pytorch(self) -> int:
-        """The total without what FlopCounterMode alone does not count of its products."""
+        """The FLOPs of the step that FlopCounterMode counts without floptally's formulas."""
         return self.total - self.own_recomputed - sum(one.own_forward + one.own_backward for one in self.products)
 
 
@@ -178,8 +178,8 @@ class Recorder(TorchDispatchMode):
         self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
 
     def read_once(self, key: tuple[Any, ...], read: Callable[[], Seen]) -> Seen:
-        """Returns the pairs that `read` returns, which is called once for operands that are alike. key: the operand, and
-        what else the pairs depend on."""
+        """Returns the result of `read`. Operands that are alike share one call of `read`. key: the operand, and
+        everything else that the pairs depend on."""
         operand, *rest = key
         name = (operand.key if isinstance(operand, Lazy) else (id(operand), operand._version), *rest)
         if name not in self.pairs:
@@ -296,7 +296,7 @@ class Recorder(TorchDispatchMode):
         return self.composites[func]
 
     def note_unlike(self, name: str, flops: int) -> None:
-        """Notes FLOPs of the total that FlopCounterMode alone does not count."""
+        """Records FLOPs that are in the total, but that FlopCounterMode does not count without floptally's formulas."""
         if flops:
             self.step.unlike_pytorch[name] += flops
 
@@ -388,7 +388,8 @@ class Recorder(TorchDispatchMode):
         self.backward.append((number, node.name() if node is not None else name, flops, excess, own))
 
     def follow(self, call: Call, name: str, module: str, product: Product | None) -> None:
-        """Gives an operator's output its tag and its values. product: the matrix product that the operator is, or None."""
+        """Sets the tag and the values of an operator's output. product: the matrix product that the operator runs, or
+        None."""
         func, args, inputs, out = call.func, call.args, call.inputs, call.out
         tags = [tag_of(one) for one in inputs]
         read = [tag for tag in tags if tag.weights]
@@ -430,7 +431,7 @@ class Recorder(TorchDispatchMode):
     def follow_values(self, call: Call, name: str, product: Product | None) -> None:
         """Computes the values of an operator's output, and the attended pairs of an attention core.
 
-        name: the operator's name. product: the matrix product that the operator is, or None.
+        name: the operator's name. product: the matrix product that the operator runs, or None.
         """
         args, out = call.args, call.out
         if product is None or product.kind == "constant":

@@ -69,11 +69,11 @@ class Call:
 
 
 class Values:
-    """Knows the values of constants and of tensors that come from scores.
+    """Keeps the values of constants, and of tensors that are computed from attention scores.
 
     real: True if the step runs on real tensors. is_constant: True for a tensor that no data and no parameter reaches.
-    is_choice: True for a tensor that comes from inputs alone, such as a comparison of token ids. draws: False to follow
-    constants alone, and no scores.
+    is_choice: True for a tensor that comes from inputs alone, such as a comparison of token ids. draws: False follows
+    only constants, and no attention scores.
     """
 
     def __init__(
@@ -109,11 +109,12 @@ class Values:
         return value
 
     def constant(self, one: torch.Tensor) -> torch.Tensor | None:
-        """Returns the values of a tensor that does not come from scores, or None."""
+        """Returns the values of a tensor that does not come from attention scores. None if they are unknown."""
         return None if self.products_of(one) else self.of(one)
 
     def products_of(self, one: torch.Tensor) -> tuple[Product, ...]:
-        """Returns the first products (QK^T) that a tensor comes from. Empty if the tensor comes from no scores."""
+        """Returns the products QK^T of the attention scores that a tensor comes from. Empty if the tensor does not come
+        from scores."""
         found: tuple[Product, ...] = getattr(one, "_floptally_products", ())
         if not found and self.written and isinstance(one, FakeTensor):
             found = self.written.get(one.untyped_storage()._cdata, (None, ()))[1]
@@ -146,7 +147,7 @@ class Values:
             self.spoiled[storage._cdata] = storage
 
     def give(self, out: Any, value: Any, products: tuple[Product, ...] = ()) -> None:
-        """Records the values of an operator's output tensors, and the first products that they come from."""
+        """Records the values of an operator's output tensors, and the products QK^T that they come from."""
         for tensor, known in zip(tensors(out), tensors(value)):
             tensor._floptally_value = known  # type: ignore[attr-defined]
             if products:
@@ -154,7 +155,7 @@ class Values:
                 self.keep(tensor, known.numel())
 
     def keep(self, tensor: torch.Tensor, elements: int) -> None:
-        """Drops the values of the oldest scores if there are too many for memory. Autograd keeps tensors alive."""
+        """Drops the values of the oldest attention scores if all scores together are too large for memory."""
         self.kept.append((weakref.ref(tensor), elements))
         self.elements += elements
         while self.elements > MOST_KEPT and len(self.kept) > 1:
@@ -165,7 +166,7 @@ class Values:
                 dropped._floptally_value = None  # type: ignore[attr-defined]
 
     def draw(self, out: torch.Tensor, products: tuple[Product, ...] = (), scale: float = 1.0) -> None:
-        """Gives random values to a tensor that has none."""
+        """Sets random values for a tensor without known values."""
         with unset_fake_temporarily():
             if out.numel() <= self.most_elements:
                 shape = tuple(out.shape)
@@ -210,7 +211,7 @@ class Values:
             return double(out)
 
     def computed(self, call: Call) -> Any:
-        """Returns the result of an operator on constants. None if an operand is no constant."""
+        """Returns the result of an operator on constants. None if an operand is not a constant."""
         if isinstance(call.func, torch._ops.HigherOrderOperator) or is_random(call.func):
             return None
         values = {id(one): self.constant(one) for one in call.inputs}
@@ -271,7 +272,7 @@ class Values:
         mutable: bool,
         products: tuple[Product, ...],
     ) -> None:
-        """Stores the values of an operator's output, or, if these are too many, how to compute them."""
+        """Stores the values of an operator's output. If these are too many, stores how to compute them."""
         written = next(tensors(call.args), None) if mutable else None
         if products and (call.name in WEIGHTING or any(map(is_weight, call.inputs))):
             for one in outputs:
@@ -307,7 +308,8 @@ class Values:
         mutable: bool,
         inputs: Sequence[torch.Tensor],
     ) -> None:
-        """Notes that the values of an operator's output are unknown, and why if they come from scores."""
+        """Records that the values of an operator's output are unknown. If they come from attention scores, also records
+        why."""
         for one in outputs if products else ():
             one._floptally_unseen = reason  # type: ignore[attr-defined]
             one._floptally_products = products  # type: ignore[attr-defined]
@@ -317,8 +319,8 @@ class Values:
                 self.write(inputs[0], products)
 
     def drawn(self, one: torch.Tensor, is_written: bool) -> Constant:
-        """Returns random values for a tensor without values that is combined with scores or a mask. is_written: True if the operator
-        writes into the tensor, which then has these values."""
+        """Returns random values for a tensor without known values that is combined with attention scores or a mask.
+        is_written: True if the operator writes into the tensor, which then has these values."""
         if is_written:
             self.draw(one, (), OF_BIAS)
             found = self.known(one)
@@ -362,7 +364,7 @@ class Values:
     # Products.
 
     def operand(self, one: torch.Tensor) -> Constant | Unseen | None:
-        """Returns the weight of each (query, key) pair that an operand of an attention core has."""
+        """Returns the attention weight of each (query, key) pair in an operand of an attention core."""
         unseen = getattr(one, "_floptally_unseen", None)
         if unseen is not None:
             assert isinstance(unseen, Unseen)
@@ -411,7 +413,7 @@ CERTAIN: dict[str, Callable[..., Any]] = {
 
 
 def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Sequence[torch.Tensor]) -> list[Lazy]:
-    """Returns a `Lazy` for each output of an operator, or an empty list if an operator with several is unknown."""
+    """Returns a `Lazy` for each output of an operator. An empty list for an unknown operator with several outputs."""
     name, aten = name_of(func), torch.ops.aten
     if name in ("native_dropout", "_fused_dropout"):
         source = args[0]
@@ -434,7 +436,8 @@ def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: 
 
 
 def is_weight(one: torch.Tensor) -> bool:
-    """True if scores went through a softmax, an exponential or another function that makes weights of them."""
+    """True if attention scores went through a softmax, an exponential or another function that turns them into
+    weights."""
     return hasattr(one, "_floptally_weight")
 
 

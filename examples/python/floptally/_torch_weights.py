@@ -44,7 +44,8 @@ def alive_by_logits(logits: torch.Tensor) -> torch.Tensor:
 
 
 def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Returns the finite elements that gradual steps along the last axis connect to an element that is `near`."""
+    """Returns the finite elements of `relative` that are connected to a `near` element without a large jump between
+    neighbouring keys. Attended keys may become gradually smaller, as under ALiBi; a mask makes a jump."""
     keys = relative.shape[-1]
     if keys < 2:
         return near
@@ -56,8 +57,8 @@ def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> 
 
 
 def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Returns the elements on the upper envelope, from the first key on, that reach one that is `near` by gradual steps.
-    Masked keys in between lie below the envelope.
+    """Does the work of `linked` from the first key to the last: returns the elements that are connected to a later
+    `near` element. Smaller elements in between are taken as masked and skipped.
 
     relative, near, finite: [heads, queries, keys]. The steps of all queries of a head show the slope of its bias.
     """

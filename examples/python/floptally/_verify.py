@@ -135,7 +135,7 @@ class Verification(Report):
 
     @property
     def notes(self) -> list[str]:
-        """What you need to know to read the numbers."""
+        """Notes that explain the numbers, such as assumptions of the count."""
         return list(self._found["notes"])
 
     @property

@@ -621,8 +621,8 @@ def request_of(choices: Said) -> Said:
 
 
 def with_layout(choices: Said) -> Said:
-    """Returns the choices with the sizes of `layout` in their places. Throws if a choice contradicts the layout, and if
-    experts do not divide the ranks."""
+    """Returns the choices with the sizes of `layout` in their places. Raises an Error if a choice contradicts the
+    layout, or if the experts' ranks do not divide all ranks."""
     said = {name: value for name, value in choices.items() if value is not None}
     if not said.keys() & {"layout", "ep", "etp"} or "gpus" not in said:
         return choices
@@ -674,7 +674,7 @@ def pipelines_of(arguments: Said) -> Said:
 
 
 def microbatches_of(microbatches: Any) -> list[list[Breakdown]]:
-    """Returns a list for each replica, with the Breakdown of each of its microbatches. Empty if `microbatches` is no
+    """Returns a list for each replica, with the Breakdown of each of its microbatches. Empty if `microbatches` is not a
     list, since all microbatches then have equal work."""
     if not is_list(microbatches):
         return []

@@ -214,17 +214,17 @@ def all_reduce_ratio(
     *,
     layout: ParallelLayout | None = None,
 ) -> tuple[int, int]:
-    """Returns numerator and denominator, each summed over all ranks. A mean of the ranks' ratios would instead give an
-    empty slice the weight of a full one."""
+    """Returns numerator and denominator, each summed over all ranks. Their quotient is exact. A mean of the ranks'
+    ratios is not: it weights all ranks equally."""
     return reduce_ratio(
         numerator, denominator, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group)
     )
 
 
 class SequenceRatios(NamedTuple):
-    """Statistics over sequences of a ratio that each sequence has: the number of sequences with a ratio, the number of
-    sequences without a token that counts, and mean, smallest and largest ratio. The last three are None if no sequence
-    has a ratio."""
+    """Statistics of a ratio, such as perplexity, over sequences: the number of sequences that have a ratio, the number
+    of sequences without a counted token, and the mean, smallest and largest ratio. The last three are None if no
+    sequence has a ratio."""
 
     sequences: int
     empty: int
@@ -255,8 +255,8 @@ def all_reduce_sequences(
     denominator_scope: ScopeName | Scope | None = None,
     different_scopes: bool = False,
 ) -> SequenceRatios:
-    """Returns statistics over sequences of a ratio that each sequence has, such as perplexity. Context parallelism may
-    have cut the sequences.
+    """Returns statistics over all sequences of a ratio that each sequence has, such as its perplexity. Context
+    parallelism may have split the sequences over ranks.
 
     Each rank passes a numerator and a denominator for every sequence of its replica, in the same order, 0 over 0 if its
     slice has no token. Numerators and denominators are added over the ranks that share the sequence, in rank order, and

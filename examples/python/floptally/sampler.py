@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch sampler for PyTorch that balances FLOPs over ranks, with the same number of samples on each.
+"""A batch sampler for PyTorch. It balances FLOPs over ranks, and each rank gets the same number of samples.
 
     costs = floptally.cost("config.json").sample_flops(lengths)
     batches = floptally.sampler.BalancedBatchSampler(costs, batch_size=8)

@@ -106,7 +106,7 @@ class Hooks:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Removes the hooks until the end of the block."""
+        """Returns a context manager that removes the hooks while its block runs."""
         registered = self._registered
         self._unregister()
         try:
@@ -117,9 +117,9 @@ class Hooks:
 
 
 class Rollouts:
-    """Watches whether a trainer generates: calls ``generate`` of an engine that is an attribute of the trainer (vLLM's, a
-    client of a server), or its ``rollout_func``. Generation by the model itself is a forward without gradients, which
-    `Hooks` sees."""
+    """Detects that a trainer generates text: it calls ``generate`` of an engine that is an attribute of the trainer
+    (vLLM's, a client of a server), or its ``rollout_func``. Generation by the model itself is a forward without
+    gradients, which `Hooks` sees."""
 
     def __init__(self) -> None:
         self._removals: list[Callable[[], None]] = []

@@ -182,7 +182,8 @@ def save(figure: Figure, path: PathLike | None) -> None:
 
 
 def unit_of(largest: int | float) -> tuple[float, str]:
-    """Returns a divisor for FLOPs that gives the largest 1 to 3 digits before the point, and the prefix of the unit."""
+    """Returns a divisor for FLOPs and the prefix of its unit, so that the largest value has 1 to 3 digits before the
+    point."""
     power = 0
     while largest >= 1000 ** (power + 1) and power + 1 < len(_PREFIXES):
         power += 1
