@@ -29,7 +29,7 @@
 namespace program {
 
 inline void add_batch_options(cxxopts::Options& options) {
-    options.add_options("Batch")("lengths", "one sequence each", cxxopts::value<std::string>(), "512,1024")(
+    options.add_options("Batch")("lengths", "tokens of each sequence", cxxopts::value<std::string>(), "512,1024")(
         "lengths-file", "--lengths from a file, separated by white space or commas", cxxopts::value<std::string>(),
         "FILE")("cu-seqlens", "boundaries of a packed sequence", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
@@ -39,9 +39,10 @@ inline void add_batch_options(cxxopts::Options& options) {
         cxxopts::value<std::string>(),
         "N")("row-length", "tokens that each of --lengths is padded to", cxxopts::value<std::string>(), "N")(
         "attention-mask", "file with rows of 0 and 1, one per line", cxxopts::value<std::string>(), "FILE")(
-        "new-tokens", "n new tokens after past cached ones (repeatable)", cxxopts::value<std::vector<std::string>>(),
+        "new-tokens", "n new tokens after `past` cached tokens (repeatable)",
+        cxxopts::value<std::vector<std::string>>(),
         "n@past")("request",
-                  "a prompt that is prefilled and the tokens that are generated, cached ones of the prompt "
+                  "tokens of the prompt and generated tokens of a request, and how many of the prompt are cached "
                   "(repeatable)",
                   cxxopts::value<std::vector<std::string>>(), "prompt+generated[+cached]")(
         "prefill-chunk", "prompt tokens that one pass prefills", cxxopts::value<std::string>(), "N")(
@@ -52,7 +53,8 @@ inline void add_batch_options(cxxopts::Options& options) {
                  cxxopts::value<std::string>(), "N")(
         "encoder-lengths-padded", "tokens that texts of --grid are padded to, one for each or one for all",
         cxxopts::value<std::string>(),
-        "128")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
+        "128")("sequence",
+               "HSTU: numbers of contextual tokens, history and targets, and the size of a target group (repeatable)",
                cxxopts::value<std::vector<std::string>>(),
                "c,h,t[,g]")("grid", "one image or clip, in patches before merging, or cells of latents (repeatable)",
                             cxxopts::value<std::vector<std::string>>(), "t,h,w")(
@@ -60,7 +62,8 @@ inline void add_batch_options(cxxopts::Options& options) {
         cxxopts::value<std::vector<std::string>>(),
         "[frames,]height,width")("grid-padded", "what --grid is padded to, one for each or one for all (repeatable)",
                                  cxxopts::value<std::vector<std::string>>(), "t,h,w")(
-        "condition-grid", "a grid that a diffusion model is conditioned on, as many for each --grid (repeatable)",
+        "condition-grid",
+        "a grid that a diffusion model is conditioned on, the same number for each --grid (repeatable)",
         cxxopts::value<std::vector<std::string>>(),
         "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
         "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200")(

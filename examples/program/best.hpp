@@ -27,7 +27,8 @@
 namespace program {
 
 inline void add_best_options(cxxopts::Options& options) {
-    options.add_options("Search")("best", "other pipelines of as many GPUs and microbatches, soonest first")(
+    options.add_options("Search")("best",
+                                  "find other pipeline layouts with the same GPUs and microbatches, fastest first")(
         "memory-gib", "memory of one GPU in GiB, for --best", cxxopts::value<std::string>(), "X")(
         "zero", "states that data parallel ranks shard: none, optimizer, gradients or weights",
         cxxopts::value<std::string>(),

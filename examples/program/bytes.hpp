@@ -25,7 +25,7 @@
 namespace program {
 
 inline void add_memory_options(cxxopts::Options& options) {
-    options.add_options("Memory")("memory-tbps", "bandwidth of one GPU's memory; wins over --accelerator",
+    options.add_options("Memory")("memory-tbps", "memory bandwidth of one GPU in TB/s; overrides --accelerator",
                                   cxxopts::value<std::string>(), "X")(
         "batches", "microbatches of all replicas; each reads the weights once", cxxopts::value<std::string>(), "N")(
         "weight-bits", "bits of a weight as kernels read it", cxxopts::value<std::string>(), "16")(
@@ -40,8 +40,8 @@ inline void add_bytes_options(cxxopts::Options& options) {
     add_flops_options(options);
     options.add_options("Utilization")("seconds", "duration of a decode step", cxxopts::value<std::string>(), "S")(
         "gpus", "number of GPUs", cxxopts::value<std::string>(), "N")(
-        "accelerator", "name as the driver reports it; see: floptally accelerators", cxxopts::value<std::string>(),
-        "NAME");
+        "accelerator", "name as the driver reports it; `floptally accelerators` lists the names",
+        cxxopts::value<std::string>(), "NAME");
     add_memory_options(options);
 }
 
