@@ -151,7 +151,7 @@ def is_module(value: Any) -> bool:
 
 
 def unwrapped(model: Any) -> Any:
-    """Returns the model inside the wrappers of torch.compile and data parallelism."""
+    """Returns the model without the wrappers of torch.compile and data parallelism."""
     while True:
         attribute = next((WRAPPERS[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in WRAPPERS), None)
         inner = getattr(model, attribute, None) if attribute else None

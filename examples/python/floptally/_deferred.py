@@ -243,7 +243,7 @@ class Unfinished:
 
 
 def leaves_out(meter: Any, problem: BaseException) -> bool:
-    """True if the meter leaves a step with this error out instead of raising it."""
+    """True if the meter leaves out a step with this error. False if it raises the error."""
     return isinstance(problem, Error) and meter.on_error == "leave_out"
 
 
@@ -302,7 +302,7 @@ def _any_on_gpu(value: Any) -> bool:
 
 
 def finish_at_exit(meter: Meter) -> None:
-    """Makes the process count all steps of the meter, or print its error, before it exits."""
+    """At exit of the process, counts all steps of the meter that are still waiting, or prints the error."""
     if not _unfinished:
         atexit.register(_finish)
     _unfinished.add(meter)

@@ -351,8 +351,8 @@ def odd_batches(
 
 
 class Progress:
-    """Reports which step is running. how: a function that gets each line; True for standard error; None for standard
-    error if it is a terminal, after three seconds; False for nothing."""
+    """Reports which step is running. how: a function that is called with each line. True writes to standard error,
+    False nowhere. None writes to standard error if it is a terminal and three seconds have passed."""
 
     def __init__(self, how: bool | Callable[[str], object] | None) -> None:
         self.how = how
@@ -385,8 +385,8 @@ def lengths_said(example: Any, arity: int) -> list[str]:
 
 
 def chunks_of(model: torch.nn.Module) -> list[int]:
-    """Returns up to three chunk sizes in tokens, ascending, as the model's modules, their configs or default arguments
-    of functions that they call state them."""
+    """Returns up to three chunk sizes in tokens, ascending. They are read from the model's modules, their configs, and
+    default arguments of functions that the modules call."""
     found = set()
     functions: dict[int, Callable[..., Any]] = {}
     for module in model.modules():
@@ -444,8 +444,9 @@ class FarStep:
             self.notes.append(f"counts and masks were looked at up to length {longest[1]}: {problem}")
 
     def add_dense(self, tries: int = len(DENSE)) -> bool:
-        """Runs a step at which masks are computed in full, and inserts it before the step at a length far beyond those of
-        the fit. False if none of the first `tries` lengths of DENSE shows the masks, or if such a step ran before."""
+        """Runs a step at a length at which whole masks can be computed, and inserts it before the step at a very large
+        length. Returns False if none of the first `tries` lengths of DENSE shows the masks, or if such a step ran
+        before."""
         for length in DENSE[:tries]:
             size = (1, length, length // 2 if self.longest[2] else 0)  # one sample: all pairs have values
             if length in [one[1] for one in self.sizes] or length >= self.longest[1]:

@@ -113,7 +113,7 @@ class StepModule(NamedTuple):
 
 
 class ModuleRate(NamedTuple):
-    """The rate and MFU of one module over its own ranks and seconds."""
+    """The TFLOP/s and the MFU of one module, over its own ranks and seconds."""
 
     name: str
     useful: int

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class MoreLengths(Exception):
-    """Raised if a step at another length was added, so that all masks must be read again."""
+    """Raised after a step at another length was added. The caller must then read all masks again."""
 
 
 DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pair
@@ -241,8 +241,8 @@ def is_unseen(seen: Iterable[Seen]) -> bool:
 
 
 def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
-    """Returns why the pairs of an attention core cannot be counted: they depend on data, or differ between samples.
-    Empty if neither is so."""
+    """Returns the reason why the pairs of an attention core cannot be counted: they depend on data, or differ between
+    samples. Empty if they can be counted."""
     by_length: dict[tuple[int, int], tuple[int, Counter[bytes]]] = {}
     for size, several in zip(sizes, seen):
         samples = size[0]
@@ -296,8 +296,8 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed or stated. None if there is no
-    mask, or if the core has not as many keys as queries."""
+    """Returns (attended pairs, all pairs) of an attention core in one step, by the mask that was passed or that the
+    config states. None if there is no mask, or if the numbers of keys and queries differ."""
     attended = every = 0
     for pairs in several:
         heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads

@@ -74,8 +74,8 @@ AFTER: dict[int, Mask] = {}
 
 
 def unregistered(unit: str | Mask) -> str | Mask:
-    """Returns a mask that counts as `unit` does, for operators that FlopCounterMode has no formula for: its conventions do
-    not count them. A unit that is measured, and so counts no sequence, is returned unchanged."""
+    """Returns a mask that counts the same as `unit`, for operators that FlopCounterMode has no formula for. Conventions
+    of FlopCounterMode do not count this mask. A measured unit is returned unchanged."""
     counted = of_name(unit) if isinstance(unit, str) else unit
     if counted.name.startswith("measured("):
         return unit
@@ -113,7 +113,7 @@ def unit_of_entry(unit: str) -> Any:
 
 
 def with_every_operator(cost: Cost) -> Cost:
-    """Returns a cost whose operators without a formula in FlopCounterMode count under PyTorch's conventions too."""
+    """Returns a cost in which PyTorch's conventions also count operators that FlopCounterMode has no formula for."""
     entries = []
     for one in cost.entries:
         unit: Any = one.unit
@@ -320,8 +320,8 @@ class Names:
 
     @staticmethod
     def cut(name: str, taken: Iterable[str]) -> str:
-        """Returns ``..`` and the end of a name, with a number if this is in `taken`. For names that are not unique
-        after whole parts are left out."""
+        """Returns ``..`` and the last characters of a name, with a number if this is in `taken`. Used for names that
+        are not unique after whole parts are left out."""
         others = set(taken)
         for number in range(len(others) + 2):
             mark = f"~{number}" if number else ""
@@ -394,8 +394,8 @@ def series_of(products: list[list[Product]]) -> Series:
 
 
 def gathered(several: Sequence[Series]) -> Series:
-    """Returns the sum of several series. Example: data decides how many tokens each expert gets, but not how many all
-    experts get together."""
+    """Returns the sum of several series. Example: data decides how many tokens each expert gets. The number for all
+    experts together is known."""
 
     def sums(of: Callable[[Series], list[int]]) -> list[int]:
         return [sum(values) for values in zip(*map(of, several))]
@@ -604,10 +604,8 @@ class Table:
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
-        """Returns the sequence length, shorter than that of `size`, for which the fit gives `value`. 0 if there is
-        none.
-
-        at: a function from a size to the value that the fit gives.
+        """Returns the sequence length below that of `size` at which the fitted formula has the value `value`. 0 if
+        there is none. at: the fitted formula, a function of the size.
         """
         short, long = 0, size[1]
         while long - short > 1:
@@ -742,8 +740,8 @@ class Table:
         return "linear"
 
     def add_fused(self, one: Series) -> None:
-        """Adds a fused attention kernel. Its forward runs QK^T and PV once; its backward runs each of them twice, and
-        QK^T once more."""
+        """Adds the entries of a fused attention kernel. Its forward runs QK^T and PV once. Its backward runs each of
+        them twice, and QK^T once more."""
         scores, values = [], []
         for heads, queries, keys, width, value_width in one.dims:
             scores.append(2 * heads * queries * keys * width)
@@ -927,8 +925,8 @@ class Table:
         self.put(one, mask, term, whole, plain=0)
 
     def extra_tokens(self, one: Series) -> str:
-        """Returns text that says how many FLOPs an attention core runs for queries that belong to no sequence length,
-        such as learned ones. Empty if there are none. A mask cannot count the pairs of such queries."""
+        """Returns a text with the FLOPs that an attention core runs for additional queries, such as learned ones, whose
+        number is independent of the length. Empty if there are none. A mask cannot count their pairs."""
         units = self.fit(one.module, one.first.op, one.forward)
         found = [name for name in ("count", "passes") if name in units]
         # There may be more keys than queries: a prefix that every query attends.
@@ -968,8 +966,8 @@ class Table:
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def add_parameters(self) -> None:
-        """Adds the parameters that are in no matrix product, such as those of norms, as entries of the module that has
-        them."""
+        """Adds entries for the parameters that are in no matrix product, such as those of norms. Each belongs to the
+        component of its module."""
         step = self.steps[0]
         with_product = {product.module for product in step.products}
         for name, parameter in self.model.named_parameters():
@@ -1063,7 +1061,7 @@ class Table:
     def put(
         self, one: Series, unit: str | Mask, term: str, flops: int, parameters: int = 0, plain: int | None = None
     ) -> None:
-        """Adds an entry of a series; see put_entry."""
+        """Adds an entry for a series of products. The arguments are those of put_entry."""
         weight = ""
         if one.weights and one.first.kind == "weight":
             own = one.weights[0].rpartition(".")[2]
@@ -1088,8 +1086,8 @@ class Table:
         row[2] += flops if plain is None else plain
 
     def made(self, plain: bool = False) -> Cost:
-        """Returns the cost made of the entries found so far. plain: True counts every pair under every mask, as PyTorch
-        does."""
+        """Returns a cost with the entries that were added so far. plain: True counts all pairs under every mask, as
+        PyTorch does."""
         short = self.names.short(component for component, _, _, _ in self.rows)
         tower: Tower = "vision" if self.arity == GRIDS else "text"
         every = Mask.bidirectional().in_tower(tower)

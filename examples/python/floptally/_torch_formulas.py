@@ -34,8 +34,8 @@ def result_times(contracted: int) -> Callable[..., int]:
 
 
 def product_of_last(first: int) -> Callable[..., int]:
-    """Returns the formula of a product of two matrices, or batches or groups of them: the arguments `first` and
-    `first` + 1."""
+    """Returns the formula of a product of two matrices, or of batches or groups of matrices. They are the arguments
+    `first` and `first` + 1 of the operator."""
 
     def counted(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         a, b = args[first].shape, args[first + 1].shape
@@ -223,7 +223,7 @@ class Formulas(dict[Any, Any]):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns text for an error that names up to three known names like `name`. Empty if there is none."""
+    """Returns a text for an error with up to three known names that are similar to `name`. Empty if there is none."""
     found = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=3, cutoff=0.4)
     return f"; did you mean {', '.join(found)}?" if found else ""
 

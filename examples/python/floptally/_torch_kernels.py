@@ -125,7 +125,8 @@ def name_of(kernel: Any) -> str:
 
 
 def causal_mask(_: type, variant: Any, queries: int, keys: int) -> torch.Tensor:
-    """Returns the mask that a CausalBias of torch.nn.attention.bias stands for, which fake tensors cannot be."""
+    """Returns the mask of a CausalBias (torch.nn.attention.bias) as a tensor, since fake tensors cannot stand for a
+    CausalBias."""
     shift = keys - queries if variant.name == "LOWER_RIGHT" else 0
     return torch.ones(queries, keys, dtype=torch.bool).tril(shift)
 

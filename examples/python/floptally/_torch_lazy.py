@@ -47,7 +47,8 @@ class Lazy:
 
     @cached_property
     def key(self) -> int:
-        """A key that is equal for constants made by the same operators from the same numbers, such as the masks of two layers."""
+        """A dict key. It is equal for constants that the same operators make of the same numbers, such as the masks of
+        two layers."""
         return hash((self.name, key_of(self.args), key_of(tuple(sorted(self.kwargs.items()))), self.shape))
 
 
@@ -79,9 +80,8 @@ def in_double() -> Iterator[None]:
 
 
 def row_of(value: Constant, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns the rows `at`, a tensor of indices, of a tensor or constant along a
-    negative axis. The axis stays. A
-    broadcast axis has one row."""
+    """Returns the rows `at` (a tensor of indices) of a tensor or constant along a negative axis, as index_select does.
+    A broadcast axis has one row."""
     if len(value.shape) < -axis or value.shape[axis] == 1:
         return whole(value)
     if isinstance(value, torch.Tensor):
@@ -150,7 +150,8 @@ def called(node: Lazy, operand: Callable[[Constant], torch.Tensor], *changed: An
 
 
 def with_rows(node: Lazy, axis: int, at: torch.Tensor, front: bool = True) -> list[int]:
-    """Returns the shape of rows of a constant. front: False gives the axes before the last two size 1."""
+    """Returns the shape of the rows `at` of a constant along `axis`. front: False sets all axes before the last two to
+    size 1."""
     shape = list(node.shape) if front else [1] * (len(node.shape) - 2) + list(node.shape[-2:])
     shape[axis] = len(at)
     return shape

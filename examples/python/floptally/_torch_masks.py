@@ -129,7 +129,8 @@ def alive_in(weights: torch.Tensor, is_mask: bool) -> torch.Tensor:
 
 
 def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
-    """Returns the index of each head of each sample in a mask tensor. Its axes before the last two may be broadcast."""
+    """Returns where each head of each sample stands in a mask tensor, whose axes before the last two may be
+    broadcast."""
     numbers = torch.arange(prod(shape)).reshape(tuple(shape))
     if front:
         numbers = numbers.expand(tuple(front))
@@ -139,7 +140,7 @@ def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
 
 
 def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) -> Pairs:
-    """Merges equal patterns. alive: [patterns, queries, keys]."""
+    """Merges equal patterns. alive: which pairs are attended, [patterns, queries, keys]."""
     if bool((alive == alive[:1]).all()):
         return Pairs(queries, keys, [0] * len(places_of), [alive[0].clone()])
     index: dict[bytes, int] = {}
@@ -154,7 +155,7 @@ def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) 
 
 
 class RowReader:
-    """Computes rows of weights that are too large for memory: which keys a query attends, for each pattern."""
+    """Computes which keys a single query attends, for attention weights that are too large for memory as a whole."""
 
     def __init__(self, value: Lazy, is_turned: bool, is_mask: bool) -> None:
         self.value = value
@@ -307,7 +308,8 @@ def as_rows(pairs: Pairs, pattern: Pattern) -> Rows:
 
 
 def places(length: int) -> list[int]:
-    """Returns which queries to read if reading all is too slow: the first four, the last two, and increasingly sparse ones between."""
+    """Returns the queries to read if reading all is too slow: the first four, the last two, and some in between at
+    growing distances."""
     found = {0, 1, 2, 3, length // 3, length // 2, length - 2, length - 1}
     place = 4.0
     while place < length:
@@ -338,7 +340,7 @@ def rule_of(mask: Mask) -> Rule | None:
 
 
 def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]:
-    """Returns candidates for the mask that has this square pattern. The caller must check each.
+    """Returns masks that may have this square pattern. The caller must compare each with the pattern.
 
     rows: a function from a query to the keys that it attends, as a bool tensor [length].
     """
@@ -411,8 +413,8 @@ def cut_rows(rows: Rows, cut: slice) -> Rows:
 
 
 def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
-    """Returns each pattern as a square: keys at the beginning or the end that all queries attend are cut off. None if a
-    pattern is not square after that."""
+    """Returns each pattern as a Square. Keys that all queries attend are first removed from its beginning or end. None
+    if a pattern then has other numbers of queries and keys."""
     result = []
     for pattern in patterns:
         if isinstance(pattern, Rows):

@@ -37,14 +37,14 @@ MOST_TENSORS = 64  #: so many tensors are traced back to their holders at once
 
 
 def default_device() -> Any:
-    """Returns the device that the caller chose by torch.set_default_device. None if he chose none."""
+    """Returns the device that the caller set by torch.set_default_device. None without such a call."""
     from torch.utils import _device
 
     return _device.CURRENT_DEVICE
 
 
 def settings() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
-    """Returns a (getter, setter) for each setting of PyTorch that a model may change while it runs."""
+    """Returns a pair of functions (getter, setter) for each global setting of PyTorch that a model may change."""
     cuda, c = torch.backends.cuda, torch._C
     found: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
         (torch.get_default_dtype, torch.set_default_dtype),

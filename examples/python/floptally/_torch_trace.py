@@ -98,7 +98,8 @@ class TooLong(Exception):
 
 
 class Tag:
-    """The origin of a tensor: whether it was computed from data, and from which parameters."""
+    """Where a tensor comes from: True in `data` if it depends on input data, and the names of the parameters that it
+    depends on."""
 
     __slots__ = ("data", "weights")
 
@@ -119,7 +120,7 @@ def tag_of(tensor: torch.Tensor) -> Tag:
 
 
 def is_choice(tensor: torch.Tensor) -> bool:
-    """True if the tensor comes from a decision that data makes, such as a comparison of token ids."""
+    """True if the tensor is the result of a decision on input data, such as a comparison of token ids."""
     return hasattr(tensor, "_floptally_choice")
 
 
@@ -283,8 +284,8 @@ class Recorder(TorchDispatchMode):
         return out
 
     def is_composite(self, func: Any) -> bool:
-        """True if an operator without a formula runs as other operators. In inference mode, and on the values of nested
-        tensors, modes see it whole."""
+        """True if an operator without a formula runs as several other operators. In inference mode, and on the values
+        of nested tensors, only the operator itself is recorded."""
         if func not in self.composites:
             packet = getattr(func, "_overloadpacket", None)
             self.composites[func] = (
@@ -429,7 +430,8 @@ class Recorder(TorchDispatchMode):
                     base._floptally_tag = DATA  # type: ignore[attr-defined]
 
     def follow_values(self, call: Call, name: str, product: Product | None) -> None:
-        """Computes the values of an operator's output, and the attended pairs of an attention core.
+        """Computes the values of an operator's output. For a product of an attention core, also finds the attended
+        pairs.
 
         name: the operator's name. product: the matrix product that the operator runs, or None.
         """
@@ -501,8 +503,8 @@ class Recorder(TorchDispatchMode):
         return self.step
 
     def put_back(self) -> None:
-        """Assigns each recomputed product to the forward product that it repeats: the next one of the same module and
-        operator with equal FLOPs."""
+        """Assigns each recomputed product to the forward product that it repeats: the next product of the same module
+        and operator with equal FLOPs."""
         first: dict[tuple[str, str], list[Product]] = {}
         for one in self.step.products:
             first.setdefault((one.module, one.op), []).append(one)

@@ -55,7 +55,7 @@ DEPENDS_ON_DATA = Unseen("depend on data")
 
 @dataclass(slots=True)
 class Call:
-    """A call of an operator. `out` is set once it ran."""
+    """A call of an operator: the operator, its arguments and, after it ran, its result `out`."""
 
     func: Any
     args: tuple[Any, ...]
@@ -124,12 +124,14 @@ class Values:
         return tuple(dict.fromkeys(product for one in inputs for product in self.products_of(one)))
 
     def write(self, target: torch.Tensor, products: tuple[Product, ...]) -> None:
-        """Notes that attention scores were written into a tensor, and so into all tensors that share its memory."""
+        """Records that attention scores were written into the memory of a tensor, so that all its views count as
+        scores."""
         storage = target.untyped_storage()
         self.written[storage._cdata] = storage, tuple(dict.fromkeys((*self.products_of(target), *products)))
 
     def known(self, one: torch.Tensor) -> Constant | None:
-        """Returns the values of a tensor, or a `Lazy` that says how the tensor was made, or None."""
+        """Returns the values of a tensor. If they are too large, returns a `Lazy` that can compute them; if they are
+        unknown, None."""
         value = self.of(one)
         if value is None and not self.real and isinstance(one, FakeTensor):
             lazy = getattr(one, "_floptally_lazy", None)
@@ -180,9 +182,9 @@ class Values:
     # Operators.
 
     def run(self, call: Call, values: dict[int, Any]) -> Any:
-        """Returns an operator's result on values, floating point in float64.
+        """Runs an operator on values instead of its fake tensors, in float64, and returns the result. values:
 
-        values: the values of the tensors among the arguments, by id().
+        {id(tensor): its values} for all tensors among the arguments.
         """
 
         def real(one: Any) -> Any:
@@ -332,7 +334,7 @@ class Values:
             return torch.randn(tuple(one.shape), generator=self.random, dtype=torch.float64) * OF_BIAS
 
     def add_to(self, out: torch.Tensor, add: Constant, factor: float) -> None:
-        """Adds the first argument of baddbmm, a bias or a mask, to the random scores of its product."""
+        """Adds the first argument of baddbmm (a bias or a mask) to the random attention scores of its product."""
         before = self.known(out)
         if factor == 0:
             return
@@ -349,7 +351,8 @@ class Values:
     def is_masked(
         self, inputs: Sequence[torch.Tensor], values: dict[int, Any], missing: Sequence[torch.Tensor]
     ) -> bool:
-        """True if a mask is applied to a learned bias, or to decays over pairs, before it is applied to scores."""
+        """True if the operator applies a mask to a learned attention bias, or to a decay for each pair. Its result is
+        later added to, or multiplied with, attention scores."""
         for one in inputs:
             value = values[id(one)]
             is_over_pairs = one.dim() > 1 and min(one.shape[-2:]) > 1
@@ -373,7 +376,8 @@ class Values:
         return Unseen("cannot be followed") if value is None and self.products_of(one) else value
 
     def mixed(self, call: Call) -> None:
-        """Computes a product of scores and parameters, such as a mix of heads. Its result counts as scores."""
+        """Computes a product of attention scores and parameters, such as a linear mix of heads. Its result counts as
+        scores."""
         products = self.products_in(call.inputs)
         unseen = next((one._floptally_unseen for one in call.inputs if hasattr(one, "_floptally_unseen")), None)
         if unseen is not None:
@@ -461,7 +465,7 @@ def first_line(problem: Exception) -> str:
 
 
 def replaced(value: Any, values: dict[int, Any]) -> Any:
-    """Returns arguments in which each tensor is replaced by the value under its id()."""
+    """Returns arguments in which each tensor is replaced by its value. Values are looked up by id(tensor)."""
     if isinstance(value, torch.Tensor):
         return values[id(value)]
     if isinstance(value, dict):
@@ -480,7 +484,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 class Valued(TorchFunctionMode):
-    """A mode in which operators get known values instead of the fake tensors that have these values."""
+    """A dispatch mode in which operators get values instead of fake tensors, where the values are known."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         def known(value: Any) -> Any:

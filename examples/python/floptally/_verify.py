@@ -377,7 +377,7 @@ def _has_fast_path(module: Any) -> bool:
 
 @dataclass
 class Group:
-    """Products of the same module in all layers."""
+    """The matrix products of one module, added up over all layers."""
 
     modules: dict[str, None] = field(default_factory=dict)
     forward: int = 0

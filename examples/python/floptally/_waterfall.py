@@ -556,7 +556,7 @@ def is_path(value: object) -> bool:
 
 
 def read_times(work: Breakdown, times: Any) -> Any:
-    """Returns measured times: from a timer, a path, or the content of such a file."""
+    """Returns the measured times of a timer, of a file, or of a dict with the content of such a file."""
     if hasattr(times, "times") and not isinstance(times, dict):
         times = times.times(work)
     elif is_path(times):

@@ -31,7 +31,8 @@ class Sides:
 
     @staticmethod
     def of(cost: Cost | None, model: Any = None) -> Sides:
-        """Returns the inputs of a cost. The size of images is read from the model's configuration."""
+        """Returns which inputs the model of a cost has. The size of its images is read from the model's
+        configuration."""
         if cost is None:
             return Sides()
         entries = cost.entries

@@ -79,7 +79,7 @@ def row_shape(batch: Mapping[str, Any]) -> Shape | None:
 
 
 def stand_in(value: Any, name: str) -> Any:
-    """Returns an array of the shape [batch, row] of a tensor of tokens, without the tokens' values. The array takes no
+    """Returns an array with the shape [batch, row] of a tensor of tokens, but not its values. The array takes no
     memory."""
     import numpy as np
 
@@ -249,7 +249,8 @@ def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, star
 
 
 def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents by the lengths of those in each row, with the slots after a row's last document."""
+    """Returns the documents of a batch from the lengths of the documents in each row. Slots after a row's last document
+    are padding."""
     name = next((name for name in LENGTHS if batch.get(name) is not None), None)
     if name is None:
         return None
