@@ -266,7 +266,7 @@ constexpr refusal refusals[] = {
      "microbatches: must be 2, the number of each replica's batches, got 3"},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 1 "
      "--layers-of-chunks 16,16",
-     "layers_of_chunks: must be 4 numbers, pp x vpp, got 2"},
+     "layers_of_chunks: must have 4 numbers, pp x vpp, got 2"},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --replicas 2",
      "pp: is missing: --replicas needs it"},
     {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4 "
@@ -476,7 +476,7 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --phase forward --request 5",
      R"(request[0]: must be prompt+generated or prompt+generated+cached, each from 0 to 4294967295, got "5")"},
     {"flops --config m.json --phase forward --request 5+5 --request 5+5+5",
-     "request[1]: must compute at least the last token of its prompt: 5 cached tokens of a prompt of 5"},
+     "request[1]: must have fewer cached tokens than the 5 tokens of its prompt, got 5"},
     {"flops --config m.json --phase forward --request 0+5", "request[0]: must have a prompt of at least 1 token"},
     {"flops --config m.json --lengths 5 --prefill-chunk 2",
      "prefill_chunk: works only with --request: pass one, or leave it out"},

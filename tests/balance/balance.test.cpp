@@ -295,11 +295,11 @@ TEST_CASE("capacity mode keeps sizes within the capacity and reports an error if
     const std::vector<std::uint64_t> large{3, 3, 3, 3};
     CHECK(error_of([&] {
               return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5});
-          }) == "capacity: sizes of 12 do not fit 2 ranks of 5; use more ranks or a larger capacity");
+          }) == "capacity: sizes that add up to 12 do not fit 2 ranks of 5; use more ranks or a larger capacity");
     CHECK(error_of(
               [&] { return partition(costs, 3, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5}); }) ==
-          "capacity: sizes of 12 could not be made to fit 3 ranks of 5; the search does not try all assignments, leave "
-          "it more room");
+          "capacity: sizes that add up to 12 could not be made to fit 3 ranks of 5: the search does not try all "
+          "assignments; use more ranks or a larger capacity");
     CHECK(error_of([&] {
               return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 2});
           }) == "sizes[0]: must be at most the capacity of a rank, 2, got 3");

@@ -206,8 +206,7 @@ TEST_CASE("an invalid decoding request is an error that names the field") {
         });
     };
     CHECK(problem({0, 4}) == "requests[1]: must have a prompt of at least 1 token");
-    CHECK(problem({4, 4, 4}) ==
-          "requests[1]: must compute at least the last token of its prompt: 4 cached tokens of a prompt of 4");
+    CHECK(problem({4, 4, 4}) == "requests[1]: must have fewer cached tokens than the 4 tokens of its prompt, got 4");
     CHECK(problem({4'294'967'295U, 1}) == "requests[1]: prompt + generated must be at most 4294967295, got 4294967296");
     CHECK(problem({4, 4}, 0) == "prefill_chunk: must be at least 1, got 0");
     tally images{mask_set{statistic(unit::clips())}};

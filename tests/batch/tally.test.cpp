@@ -796,10 +796,10 @@ TEST_CASE("a tally can be rebuilt from its accumulators, and a list of the wrong
             return e.what();
         }
     };
-    CHECK(refused(kept, 29) == "accumulators: must be 30 for these masks, got 29");
-    CHECK(refused(kept, 31) == "accumulators: must be 30 for these masks, got 31");
-    CHECK(refused(kept, 0) == "accumulators: must be 30 for these masks, got 0");
-    CHECK(refused(no_masks, 30) == "accumulators: must be 14 for these masks, got 30");
+    CHECK(refused(kept, 29) == "accumulators: must have 30 integers for these masks, got 29");
+    CHECK(refused(kept, 31) == "accumulators: must have 30 integers for these masks, got 31");
+    CHECK(refused(kept, 0) == "accumulators: must have 30 integers for these masks, got 0");
+    CHECK(refused(no_masks, 30) == "accumulators: must have 14 integers for these masks, got 30");
     CHECK(refused(set_of({mask::causal()}), 14) == "no error");
 }
 

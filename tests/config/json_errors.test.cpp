@@ -1004,10 +1004,10 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'vocab_size': 0, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "vocab_size: must be an integer from 1 to 268435456, got 0"},
     {"{'hidden_size': 4, 'padded_vocab_size': 8, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
-     "padded_vocab_size: needs vocab_size"},
+     "padded_vocab_size: needs vocab_size: add it, or remove this key"},
     {"{'hidden_size': 4, 'tie_word_embeddings': true, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': "
      "8}]}]}",
-     "tie_word_embeddings: needs vocab_size"},
+     "tie_word_embeddings: needs vocab_size: add it, or remove this key"},
     {"{'hidden_size': 4, 'vocab_size': 8, 'padded_vocab_size': 7, 'layers': [{'parts': [{'type': 'mlp', "
      "'intermediate_size': 8}]}]}",
      "padded_vocab_size: must be at least vocab_size (8), got 7"},

@@ -393,7 +393,8 @@ TEST_CASE("work, waiting for other ranks and waiting due to the pass order add u
           "ranks: the largest work of 1 ranks must lie between their mean and their sum, got 5 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
           "ranks: the largest work of 4 ranks must lie between their mean and their sum, got 2 of 9");
-    CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: must do some work, got none");
+    CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) ==
+          "ranks: at least one rank must have work, got none");
     CHECK(error_of([] { static_cast<void>(rank_times::of(1, 1, 0)); }) == "ranks: must be at least 1, got 0");
     // The largest work of ranks that are as alike as whole numbers can be, and of one that does all of it.
     for (const std::uint64_t sum : {7U, 8U, 9U}) {

@@ -218,7 +218,7 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
           }) == "no error");
     const layer_list three{1, 2, 3};
     CHECK(error_of([&] { return pipeline_split(2, three); }) ==
-          "layers_of_chunks: must be as many as pp (2) or a multiple, got 3");
+          "layers_of_chunks: must have pp numbers (2) or a multiple of it, got 3");
     const layer_list too_many{~std::uint64_t{0}, 1};
     CHECK(error_of([&] { return pipeline_split(2, too_many); }) ==
           "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");

@@ -196,7 +196,7 @@ def test_memory_bound_line_of_a_waterfall_follows_what_if_settings(mistral: flop
     lora = mistral.flops(lengths=[64], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)]))
     assert by_step(lora.waterfall(seconds=1, gpus=1, accelerator="H100 SXM"))["memory_bound"].is_known
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"batches": 2}, "memory_tbps: is missing: pass it with batches, which counts bytes"),
+        ({"batches": 2}, "memory_tbps: is missing, but batches only counts with it: pass memory_tbps="),
         ({"memory_tbps": 0}, "memory_tbps: must be a finite number above 0, got 0"),
         ({"memory_tbps": "a"}, "memory_tbps: must be a number, got 'a'"),
         ({"memory_tbps": 3, "weight_bits": 99}, "weight_bits: must be an integer from 1 to 64, got 99"),

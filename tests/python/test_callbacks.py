@@ -232,7 +232,7 @@ def test_meter_adapter_pauses_and_discards_steps_and_begins_new_intervals() -> N
         callbacks.MeterAdapter(3)  # type: ignore[arg-type]
     first = callbacks.MeterAdapter(new_meter())
     first.begin()
-    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first is .* got list$"):
+    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or a list that begins with ids .* got list$"):
         first.add([1])
 
 
@@ -247,7 +247,7 @@ def test_a_batch_that_is_one_tensor_is_rows_of_ids_and_a_second_tensor_is_an_err
         with pytest.raises(floptally.Error, match=r"^batch\[1\]: may be a mask, since it only has 0 and 1: pass arguments="):
             callbacks.batch_arguments([ids, second])
     for wrong in ([ids.float()], [ids[0]], [], "text", [ids.bool()]):
-        with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first"):
+        with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or a list that begins with ids"):
             callbacks.batch_arguments(wrong)
     meter = new_meter()
     adapter = callbacks.MeterAdapter(meter, clock=TestClock())

@@ -48,7 +48,7 @@ def test_a_meter_of_several_gpus_must_be_told_which_ranks_sequences_are_added(mi
     text = '^convention: must be the same for the reduction and the meter, got "exact" and "megatron"'
     with pytest.raises(floptally.Error, match=text):
         Meter(mistral, peak_tflops=989, reduce=Twice(), convention="megatron")
-    with pytest.raises(floptally.Error, match="^gpus: must be the 2 ranks that the reduction adds up, got 3"):
+    with pytest.raises(floptally.Error, match="^gpus: must be 2, the number of ranks of the reduction, got 3"):
         Meter(mistral, gpus=3, peak_tflops=989, reduce=Twice())
 
 

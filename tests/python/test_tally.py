@@ -73,7 +73,7 @@ def test_accumulators_of_a_tally_are_a_copy_that_can_rebuild_the_tally(mistral: 
     assert twice == tally + tally
     assert Tally.from_accumulators(tally, accumulators) == twice
     assert Tally.from_accumulators(mistral.masks, accumulators.tolist()) == twice
-    with pytest.raises(floptally.Error, match=f"accumulators: must be {len(accumulators)} for these masks, got 3"):
+    with pytest.raises(floptally.Error, match=f"accumulators: must have {len(accumulators)} integers for these masks, got 3"):
         Tally.from_accumulators(mistral, [1, 2, 3])
     full = Tally()
     full.add_lengths([2**32 - 1])  # Σ L² has its highest bit set: a negative accumulator of int64, the same 64 bits

@@ -333,7 +333,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"rank_work": [], "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, got ()"),
         ({"replicas": 2}, "pp: is missing: replicas needs it"),
         ({"layers_of_chunks": [1]}, "pp: is missing: layers_of_chunks needs it"),
-        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must be 2 numbers, pp x vpp, got 1"),
+        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must have 2 numbers, pp x vpp, got 1"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: must be the 33 layers of the pipeline's split"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
          "num_layers_in_last_pipeline_stage: cannot be passed with layers_of_chunks"),

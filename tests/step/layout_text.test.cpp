@@ -171,7 +171,7 @@ TEST_CASE("a layout text that is contradictory or incomplete is an error that sa
     CHECK(error_for("zero_stage=4") == "zero_stage: must be a ZeRO stage from 0 to 3, got \"4\"");
     CHECK(error_for("sharding_strategy=ALL").starts_with("sharding_strategy: must be one of NO_SHARD"));
     CHECK(error_for("init_device_mesh(\"cuda\", (2, 4), mesh_dim_names=(\"dp\",))") ==
-          "mesh_dim_names: must be as many as the mesh has sizes (2), got 1");
+          "mesh_dim_names: must be as many as the sizes of the mesh (2), got 1");
     CHECK(error_for("init_device_mesh(\"cuda\", (2, 4), mesh_dim_names=(\"dp_shard\", \"dp_replicate\"))") ==
           "mesh_dim_names: dp_replicate is in a wrong place: name each axis once, and dp_replicate directly before "
           "dp_shard");

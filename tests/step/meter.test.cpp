@@ -500,7 +500,7 @@ TEST_CASE("a meter of several GPUs without a reduction is an error unless its se
     };
     CHECK(reduced({.peak_tflops = 989}) == "no error");
     CHECK(reduced({.gpus = 2, .peak_tflops = 989}) == "no error");
-    CHECK(reduced({.gpus = 1, .peak_tflops = 989}) == "gpus: must be the 2 ranks that the reduction adds up, got 1");
+    CHECK(reduced({.gpus = 1, .peak_tflops = 989}) == "gpus: must be 2, the number of ranks of the reduction, got 1");
     CHECK(reduced(two_gpus) ==
           "counted: is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one of "
           "them out");

@@ -399,7 +399,7 @@ TEST_CASE("impossible pipeline settings are an error that names the field") {
     CHECK(refused({.pp = 2, .microbatches = 2, .batches = {{batch_of({7})}}}) ==
           "microbatches: must be 1, the number of each replica's batches, got 2");
     CHECK(refused({.pp = 2, .microbatches = 2, .layers_of_chunks = {7}}) ==
-          "layers_of_chunks: must be 2 numbers, pp x vpp, got 1");
+          "layers_of_chunks: must have 2 numbers, pp x vpp, got 1");
     CHECK(refused({.pp = 2,
                    .microbatches = 2,
                    .layers_of_chunks = {3, 4},

@@ -82,5 +82,5 @@ def _finite(text: str) -> float:
 
 def _whole(text: str) -> int:
     if len(text) > 60:  # Python's int() takes quadratic time
-        raise ValueError(f"an integer has {len(text)} digits, more than 60")
+        raise ValueError(f"an integer must have at most 60 digits, got {len(text)}")
     return int(text)

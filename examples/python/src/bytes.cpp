@@ -203,7 +203,7 @@ py::tuple fit_of_work(const counted_work& work, const arguments& args) {
     }
     made.reserve_gib = args.number("reserve_gib");
     if (!(made.reserve_gib >= 0) || made.reserve_gib > 1e6) {
-        throw error("reserve_gib", "must be a number of at least 0");
+        throw error("reserve_gib", "must be a number of at least 0, got " + shown(args["reserve_gib"]));
     }
     if (made.reserve_gib != 0 && !made.memory_gib) {
         throw error("memory_gib", "is missing: reserve_gib needs it");
@@ -225,7 +225,7 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
     for (const char* const name : byte_keywords) {
         if (!tbps && said.some(name)) {
             throw error("memory_tbps",
-                        std::string("is missing: pass it with ").append(name).append(", which counts bytes"));
+                        std::string("is missing, but ").append(name).append(" only counts with it: pass memory_tbps="));
         }
     }
     const bool is_asked = static_cast<bool>(said.some("memory_tbps"));

@@ -126,7 +126,7 @@ template <class Load>
     }
     const bool too_many = sum > uint128{samples.capacity} * ranks;
     refuse(by_capacity ? "capacity" : "groups",
-           {by_capacity ? "sizes of " : "", to_string(sum), by_capacity ? "" : " samples",
+           {by_capacity ? "sizes that add up to " : "", to_string(sum), by_capacity ? "" : " samples",
             too_many ? " do not fit " : " could not be made to fit ", ranks, " ranks of ", samples.capacity,
             too_many ? "; use more ranks or a larger capacity"
                      : ": the search does not try all assignments; use more ranks or a larger capacity"});

@@ -235,8 +235,8 @@ class tally : public adds_batches<tally> {
                                                            const array_view<std::uint64_t>& accumulators) {
         tally sum{masks};
         if (accumulators.size() != 2 * sum.accumulators_.stride()) {
-            throw error("accumulators", "must be " + std::to_string(2 * sum.accumulators_.stride()) +
-                                            " for these masks, got " + std::to_string(accumulators.size()));
+            throw error("accumulators", "must have " + std::to_string(2 * sum.accumulators_.stride()) +
+                                            " integers for these masks, got " + std::to_string(accumulators.size()));
         }
         for (std::size_t i = 0; i < accumulators.size(); ++i) {
             sum.accumulators_[i] = accumulators[i];

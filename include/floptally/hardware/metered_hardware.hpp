@@ -66,7 +66,7 @@ namespace detail {
                     "of them out");
     }
     if (on.gpus != 0 && on.gpus != ranks) {
-        throw error("gpus", "must be the " + std::to_string(ranks) + " ranks that the reduction adds up, got " +
+        throw error("gpus", "must be " + std::to_string(ranks) + ", the number of ranks of the reduction, got " +
                                 std::to_string(on.gpus));
     }
     on.gpus = ranks;

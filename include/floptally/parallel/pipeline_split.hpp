@@ -79,7 +79,7 @@ class pipeline_split {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
             detail::refuse("layers_of_chunks",
-                           {"must be as many as pp (", pp, ") or a multiple, got ", layers_of_chunks.size()});
+                           {"must have pp numbers (", pp, ") or a multiple of it, got ", layers_of_chunks.size()});
         }
         std::uint64_t first = 0;
         for (const std::uint64_t count : layers_of_chunks) {
@@ -256,8 +256,8 @@ class pipeline_split {
     [[noreturn]] void refuse_mtp() const {
         detail::refuse("pipeline_model_parallel_layout",
                        {"places ", mtp_chunks_.size(),
-                        " layers of multi-token prediction (m), and the model has others: "
-                        "count them with mtp, or change the text"});
+                        " layers of multi-token prediction (m), but the model has another number: pass this number as "
+                        "mtp, or change the text"});
     }
 
     /// Reads Megatron-Core's layout text. A symbol or a group in parentheses may be followed by `*` and a number.

@@ -303,7 +303,7 @@ class layout_reader {
             const std::vector<std::string> axes = items_of(text_.substr(list + 1, end - list - 1));
             if (sizes.size() != axes.size() || sizes.empty()) {
                 refuse("mesh_dim_names",
-                       {"must be as many as the mesh has sizes (", sizes.size(), "), got ", axes.size()});
+                       {"must be as many as the sizes of the mesh (", sizes.size(), "), got ", axes.size()});
             }
             read_mesh(sizes, axes);
         }

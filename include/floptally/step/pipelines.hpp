@@ -235,7 +235,7 @@ namespace detail {
     }
     const std::uint64_t chunks = choices.pp * choices.chunks();
     if (choices.layers_of_chunks.size() != chunks) {
-        refuse("layers_of_chunks", {"must be ", chunks, " numbers, pp x vpp, got ", choices.layers_of_chunks.size()});
+        refuse("layers_of_chunks", {"must have ", chunks, " numbers, pp x vpp, got ", choices.layers_of_chunks.size()});
     }
     return {choices.pp, choices.layers_of_chunks};
 }

@@ -356,8 +356,8 @@ def named(batch: Any) -> Mapping[str, Any]:
     if not ids and not embedded:
         raise Error(
             "batch",
-            "must be a mapping of tensors, or tensors of which the first is [batch, row] of ids or [batch, row, width] "
-            f"of embeddings, or pass arguments=, got {type(batch).__name__}"
+            "must be a mapping of tensors, or a list that begins with ids [batch, row] or embeddings [batch, row, width]; "
+            f"else pass arguments=, got {type(batch).__name__}"
             + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else ""),
         )
     by_name = {"input_ids" if ids else "inputs_embeds": parts[0]}

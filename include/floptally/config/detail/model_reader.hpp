@@ -159,7 +159,8 @@ class model_reader {
         add_head(head);
         if (is_tower_) {
             if (options_.mtp_layers != 0) {
-                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none"});
+                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, "
+                               "or name another class"});
             }
             note_sizes();
             return finished_tower();
@@ -307,7 +308,8 @@ class model_reader {
             put("pooled", part_role::head, more);
         }
         if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
-            refuse("padded_vocab_size", {"needs a class with an lm_head, but the class in architectures has none"});
+            refuse("padded_vocab_size", {"needs a class with an lm_head, but the class in architectures has none: "
+                                         "leave it out, or name another class"});
         }
         if (over_vocabulary_ && scope_.on("always_tied") && scope_.has("tied") && !scope_.on("tied")) {
             notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
@@ -347,7 +349,8 @@ class model_reader {
                    {"is not supported for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
         }
         if (!over_vocabulary_) {
-            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none"});
+            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, or "
+                           "name another class"});
         }
         const std::uint64_t h = scope_.number("h");
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,
