@@ -1625,7 +1625,7 @@ class ParallelLayout:
         """Returns the layout as settings of a trainer: "areal", "megatron", "torchtitan" or "fsdp2".
         `ParallelLayout(layout=…)` reads them back as an equal layout."""
     def group(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the ranks that differ from this one along these axes only, this one included."""
+        """Returns the ranks that have this rank's coordinates on all other axes, this rank included."""
     def with_redundant_work(self, repeated: dict[str, list[Axis]], *, plan: Plan | None = None) -> Plan:
         """Returns a plan for a job whose ranks repeat work: {"vision.*": ["cp"]} says that all ranks along cp run all
         of vision.*. Each rank executes this work; it is useful once."""

@@ -405,8 +405,8 @@ def chunks_of(model: torch.nn.Module) -> list[int]:
 
 
 class FarStep:
-    """Runs one step at a length far beyond those of the fit, and appends it to the steps. A second step computes whole
-    masks, if their single rows cannot be computed at that length. `notes` say which of these steps did not run."""
+    """Runs one more step at a length far above the others, and appends it to the steps. If masks cannot be read there,
+    a second step at a shorter length computes them. `notes` say which of these steps failed."""
 
     def __init__(
         self,
@@ -744,8 +744,8 @@ def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[s
 
 
 def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
-    """Returns the mask of the attention module `name` of transformers, as the module and its config state it. None if
-    they state none."""
+    """Returns the mask of the attention module `name` of transformers, read from the module and its config. None if
+    they do not say it."""
     module = model.get_submodule(name)
     config = getattr(module, "config", None)
     causal = getattr(module, "is_causal", None)
@@ -780,8 +780,7 @@ def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str
 
 
 def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[list[int], int]:
-    """Returns (sizes of attention windows in tokens, largest length that the model takes). The steps must also check
-    the cost beyond each window."""
+    """Returns (sizes of the model's attention windows in tokens, largest length that the model accepts)."""
     kinds = ("sliding_window(", "window(", "chunked(", "top_k(")
     windows = {int(n) for mask in masks.values() if mask.name.startswith(kinds) for n in re.findall(r"\d+", mask.name)}
     config = getattr(model, "config", None)

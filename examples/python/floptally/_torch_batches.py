@@ -17,7 +17,8 @@ MOST, MOST_OF_FEW = 12, 3  #: so many batch sizes come from numbers that were co
 
 
 class Watched(int):
-    """A size that is a multiple of the batch size. It notes each integer that it is compared with or divided by."""
+    """A tensor size that is a multiple of the batch size. It records each integer that it is compared with or divided
+    by."""
 
     scale: Fraction  #: size per sample
     noted: set[int]  #: batch sizes at which a comparison may turn out otherwise

@@ -35,9 +35,9 @@ DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pai
 
 @dataclass
 class Attended:
-    """The pairs that an attention core attends.
+    """The pairs that an attention core attends. parts: (number of heads, number of all heads, mask) for each mask, if
 
-    parts: (heads, of how many, mask), if the pairs of every head are those of a mask over the whole sequence. counts: at
+    every head has a mask over the whole sequence. counts: at
     each size (attended pairs, all pairs) of all heads and samples; None if that was not computed. Both are empty if
     the core attends all pairs.
     """
@@ -52,8 +52,8 @@ class Attended:
 
 
 class SeenMasks:
-    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran,
-    else the one that a transformers module states.
+    """Chooses the mask of each attention core: the mask that the caller passed, else the mask that was found while the
+    steps ran, else the mask that a transformers module states.
 
     near: how many of the sizes must show each mask. stated: a function from the name of a module to the mask that the
     module and its config state, or None.

@@ -59,8 +59,8 @@ RULES = {
 
 
 def tokens_after(first: int) -> Mask:
-    """Returns a statistic that counts the tokens of a sequence without its first `first` tokens. For convolutions without
-    padding, and for layers that need the previous token."""
+    """Returns a statistic that counts all tokens of a sequence but the first `first`. Convolutions without padding, and
+    layers that read the previous token, need it."""
 
     def count(length: int, past: int, keys: int) -> int:
         return max(length - max(first - past, 0), 0)
@@ -202,9 +202,8 @@ def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -
 
 
 def with_others(found: dict[str, int]) -> dict[str, int]:
-    """Returns coefficients in which c·squares − c·tokens is replaced by c·others: "others" counts pairs of two
-    different tokens. Example: the 2n − 1 distances of n queries. Returns `found` unchanged if this form does not
-    fit."""
+    """Replaces c·squares − c·tokens by c·others in the coefficients. "others" counts the pairs of two different tokens.
+    Example: the 2n − 1 distances of n queries. Returns `found` unchanged if this form does not fit."""
     squares, tokens = found.get("squares", 0), -found.get("tokens", 0)
     if not 0 < tokens <= squares:
         return found
@@ -214,7 +213,7 @@ def with_others(found: dict[str, int]) -> dict[str, int]:
 
 
 def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int]:
-    """Returns coefficients in which c·tokens − c·k·count is replaced by c·"after k": the tokens of a sequence without
+    """Replaces c·tokens − c·k·count by c·"after k" in the coefficients. "after k" counts the tokens of a sequence after
     the first k. Returns `found` unchanged if this form does not fit."""
     tokens, count = found.get("tokens", 0), -found.get("count", 0)
     if tokens <= 0 or count <= 0:
@@ -333,8 +332,8 @@ class Names:
 
 @dataclass
 class Series:
-    """One matrix product with its FLOPs at each size that was run. If the number of products of a module differs
-    between sizes, a series is the sum of all its products of one kind."""
+    """One matrix product with its FLOPs at each size that was run. If the number of a module's products differs between
+    sizes, it is the sum of all products of one kind."""
 
     first: Product
     forward: list[int]
@@ -414,8 +413,8 @@ def gathered(several: Sequence[Series]) -> Series:
 
 
 def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
-    """Returns (kind, weights) of a product. Products of a module with equal kind and weights are added up if their
-    number differs between sizes. A product that looks like one with a weight but has none is of kind "activations"."""
+    """Returns (kind, weights), by which products of a module are grouped if their number differs between sizes. A
+    product of kind "weight" without a weight becomes "activations"."""
     return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
 
 
@@ -493,8 +492,8 @@ class Table:
         return self.recomputing(self.checked(), series)
 
     def with_form(self, series: Sequence[Series]) -> list[Series]:
-        """Returns the series that fit the form of a cost. Series that fit only together, such as those of all experts,
-        are replaced by their sum."""
+        """Returns the series whose FLOPs a cost can express. Series that only fit together, such as those of all
+        experts, are replaced by their sum."""
         found: list[Series] = []
         odd: dict[tuple[str, str, tuple[str, ...], bool], list[Series]] = {}
         problems: dict[tuple[str, str, tuple[str, ...], bool], Error] = {}
@@ -600,7 +599,7 @@ class Table:
         return {name: whole}
 
     def is_other(self, index: int) -> bool:
-        """True if `index` is that of the first size with another number of samples than the first size."""
+        """True if `sizes[index]` is the first size with another batch size than sizes[0]."""
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
@@ -798,8 +797,8 @@ class Table:
                 self.put(one, unit, name, flops)
 
     def is_fused_operator(self, one: Series) -> bool:
-        """Adds the entries of an operator of the user, if it counts like a fused attention kernel: forward 2 products,
-        backward 5. Returns False, and adds nothing, if it does not. Half of the forward is QK^T."""
+        """If an operator of the user has FLOPs like a fused attention kernel (2 products forward, 5 backward), adds its
+        entries and returns True. Half of the forward is QK^T. Otherwise adds nothing and returns False."""
         if [2 * b for b in one.backward] != [5 * f for f in one.forward]:
             return False
         self.fused = True
@@ -987,8 +986,8 @@ class Table:
             self.put_entry(module, self.side_of(module), term, 2 * count, 0 if term == "tied_embedding" else count)
 
     def side_of(self, module: str) -> str:
-        """Returns the statistic that counts a parameter which multiplies no matrix: "keys" if all products of the
-        nearest module around it run over the encoder's tokens, else "tokens"."""
+        """Returns the statistic for a parameter that is in no matrix product: "keys" if its module runs over the
+        encoder's tokens only, else "tokens"."""
         while True:
             around = {
                 unit

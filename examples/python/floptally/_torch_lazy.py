@@ -26,13 +26,13 @@ MOST_HASHED = 1 << 18
 
 
 class Unknown(Exception):
-    """Raised if values that were not computed cannot be found now. Its text names the operator that would give them."""
+    """Raised if the values of a `Lazy` constant cannot be computed. Its text names the operator that cannot be run."""
 
 
 @dataclass(eq=False)
 class Lazy:
-    """A constant that is not computed: an operator and its operands. The operands are tensors or other `Lazy`
-    constants.
+    """A constant tensor that is computed only when needed. It keeps an operator and its operands: tensors or other
+    `Lazy` constants.
     """
 
     func: Any
@@ -292,8 +292,8 @@ def triangle(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
 
 
 def along(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns rows, along `axis`, of the result of an operator that works along another axis, such as a sum over keys.
-    Raises Unknown if the operator works along `axis`."""
+    """Returns rows along `axis` of the result of an operator that reduces another axis, such as a sum over keys. Raises
+    Unknown if the operator reduces `axis` itself."""
     dims = node.args[1] if len(node.args) > 1 else None
     rank = max(len(node.shape), len(node.args[0].shape))
     chosen = range(rank) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims

@@ -36,8 +36,8 @@ Rule = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 @dataclass(eq=False)
 class Rows:
-    """A pattern of attended pairs that is read row by row: which keys a query attends. Used at lengths where computing
-    the keys of all queries would be too slow."""
+    """A pattern of attended pairs that is read one query at a time. Used at lengths where reading all queries would be
+    too slow."""
 
     queries: int
     keys: int
@@ -59,7 +59,7 @@ class Rows:
 
 @dataclass(eq=False)
 class Pairs:
-    """The pairs that a core attends at one size.
+    """The pairs that an attention core attends at one size.
 
     of: for each head of each sample, the index of its pattern. patterns: patterns that differ.
     """
@@ -103,9 +103,9 @@ def all_pairs(heads: int, queries: int, keys: int, pattern: Pattern = FULL) -> P
 
 
 def pairs_of(value: Constant, heads: int, is_turned: bool = False, is_mask: bool = False, front: Sequence[int] = ()) -> Seen:
-    """Returns the pairs that have a weight.
+    """Returns which pairs of queries and keys have an attention weight that is not 0. value: weights [..., queries,
 
-    value: weights [..., queries, keys]. heads: how many heads all samples have. is_turned: True for weights [..., keys,
+    keys]. heads: how many heads all samples have. is_turned: True for weights [..., keys,
     queries]. is_mask: True for a mask that is added to scores, or whose False removes a pair. front: the axes of the
     scores in front of the last two, if those of the mask may be broadcast.
     """
@@ -219,7 +219,7 @@ def pairs_of_rows(value: Lazy, heads: int, is_turned: bool, is_mask: bool, front
 def pairs_of_function(
     function: Any, queries: int, keys: int, samples: int = 1, heads: int = 1, is_score: bool = False
 ) -> Seen:
-    """Returns the pairs that a mask_mod of flex attention leaves. is_score: True for a score function."""
+    """Returns the pairs that are attended under a mask_mod of flex attention. is_score: True for a score function."""
 
     def asked(head: int, q: torch.Tensor, k: torch.Tensor, sample: int = 0) -> torch.Tensor:
         with unset_fake_temporarily(), Valued():
@@ -319,8 +319,8 @@ def places(length: int) -> list[int]:
 
 
 def rule_of(mask: Mask) -> Rule | None:
-    """Returns the function from (query, key) positions to whether the pair is attended, for a mask with a known name.
-    None for any other mask."""
+    """Returns a function (query, key) -> bool that says whether a mask attends a pair of positions. None for a mask
+    without a known rule."""
     numbers = [int(n) for n in re.findall(r"-?\d+", mask.name.partition("(")[2])]
     kind = mask.name.partition("(")[0]
     if kind == "causal":
@@ -479,8 +479,8 @@ def mask_of_squares(squares: Sequence[Square], stated: Mask | None) -> Mask | No
 
 
 def further(stated: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
-    """Returns `found`, or the mask that the model's mask function shows at a length beyond all steps. This finds a
-    window that is wider than the longest step.
+    """Tests the mask `found` at a length beyond all steps, by the model's own mask function. Returns `found`, or the
+    mask that fits there, such as a window wider than the longest step.
 
     stated: the mask function's pairs, which can be computed at any length.
     found: the mask that the steps have shown.

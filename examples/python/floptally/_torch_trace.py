@@ -68,7 +68,8 @@ class Product:
 
 @dataclass
 class Step:
-    """All FLOPs that one training step of a model ran: its matrix products, and what was not counted."""
+    """The result of running one training step: all its FLOPs, its matrix products, and the operators that were not
+    counted."""
 
     total: int
     products: list[Product] = field(default_factory=list)
@@ -94,7 +95,7 @@ class Step:
 
 
 class TooLong(Exception):
-    """Raised if a step runs more operators than allowed. A step that does so loops over the tokens."""
+    """Raised if a step runs more operators than allowed, usually because the model loops over tokens."""
 
 
 class Tag:
@@ -140,7 +141,7 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
 
 
 class Recorder(TorchDispatchMode):
-    """A mode that records every operator of a step. It sees what autograd calls, so also the operators of the backward.
+    """A dispatch mode that records every operator of a step, forward and backward.
     """
 
     supports_higher_order_operators = True
@@ -189,7 +190,8 @@ class Recorder(TorchDispatchMode):
 
     @contextlib.contextmanager
     def nested(self, operands: Any) -> Iterator[None]:
-        """Copies requires_grad from a nested tensor to the tensor of its values, which does not carry it."""
+        """Returns a context manager in which operators need a gradient if a nested tensor in `operands` needs one. The
+        tensors of its values lack this flag."""
         before = self.in_nested
         self.in_nested = before or any(one.requires_grad for one in tensors_in(operands))
         try:
@@ -534,8 +536,8 @@ def product_of(
     values: Values,
     read_once: Callable[[Any, Callable[[], Seen]], Seen],
 ) -> Product:
-    """Returns the forward product that an operator runs, read from its operands. The caller sets `place`, its position
-    in the forward."""
+    """Returns the matrix product that an operator of the forward runs, with its sizes. The caller sets `place`, the
+    product's position in the forward."""
     dims: tuple[int, ...] = ()
     seen: list[Seen] = []
     operands: list[torch.Tensor] = []
@@ -583,8 +585,8 @@ def product_of(
 
 
 def flops_outside(flops: int, args: tuple[Any, ...]) -> int:
-    """Returns the FLOPs of a convolution for positions beyond the length of its input: a causal convolution pads both
-    sides, and its module cuts off what is too long. args: the arguments of aten.convolution."""
+    """Returns the FLOPs of a convolution at positions beyond the end of its input. A causal convolution pads both
+    sides, and its module removes these positions afterwards. args: the arguments of aten.convolution."""
     source, weight, _, strides, paddings, dilations, transposed = args[:7]
     if transposed or any(stride != 1 for stride in strides):
         return 0
@@ -600,7 +602,8 @@ def pairs_of_mask(
     values: Values,
     read_once: Callable[[Any, Callable[[], Seen]], Seen],
 ) -> Seen:
-    """Returns the pairs that a fused kernel's mask leaves. front: the axes of its queries in front of the last two."""
+    """Returns the pairs that are attended under the mask of a fused attention kernel. front: the sizes of the queries'
+    axes before the last two."""
     known = values.operand(mask)
     if isinstance(known, Unseen):
         return known
@@ -648,7 +651,8 @@ def told_pairs(arguments: Mapping[str, Any]) -> Seen | None:
 
 def packed_dims(name: str, arguments: Mapping[str, Any], query: Any, key: Any, value: Any) -> tuple[int, ...]:
     """Returns (heads times sequences, queries, keys, width of a key, width of a value) of an attention kernel for
-    packed sequences. Every sequence counts as long as the longest, since fake tensors have no boundaries to read."""
+    packed sequences. Every sequence is taken to be as long as the longest, since the boundaries in fake tensors cannot
+    be read."""
     boundaries = next(
         (arguments[one] for one in ("cu_seq_q", "cum_seq_q", "cu_seqlens_q") if arguments.get(one) is not None), None
     )
@@ -662,8 +666,8 @@ def packed_dims(name: str, arguments: Mapping[str, Any], query: Any, key: Any, v
 
 
 def pairs_of_flex(args: tuple[Any, ...], dims: Sequence[int]) -> Seen:
-    """Returns the pairs that flex attention attends: those of its block mask, without those that its score function
-    removes.
+    """Returns the pairs that flex attention attends: the pairs of its block mask, without the pairs that its score
+    function removes.
 
     args: the arguments of the operator.
     """
@@ -686,8 +690,8 @@ def merged(tags: list[Tag], data: bool) -> Tag:
 
 
 def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: Any) -> int:
-    """Returns the FLOPs that FlopCounterMode counts too many in the backward of a grouped convolution: its formula
-    computes the weight gradient of each group over the channels of all groups."""
+    """Returns the FLOPs that FlopCounterMode counts in excess for the backward of a grouped convolution. Its formula
+    uses the channels of all groups for the weight gradient of each group."""
     groups, needed = args[9], args[10]
     if groups == 1 or not needed[1]:
         return 0
@@ -706,9 +710,9 @@ def real_copy(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
-    """Returns the model without its weights. Shared parameters stay shared; tensors on `meta` become fake.
+    """Returns a copy of the model with fake parameters, which take no memory. Shared parameters stay shared. Wrapping
 
-    Wrapping by fully_shard is removed: parameters have their global shapes, and nothing is gathered.
+    by fully_shard is removed, so that parameters have their global shapes.
     """
     memo: dict[int, Any] = {}
     sharded = [name for name, module in model.named_modules() if sharding_of(module) is not None]
@@ -747,7 +751,8 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
 
 
 class Unpacked(torch.nn.Linear):
-    """Runs as a linear layer of bitsandbytes does, which unpacks its weight and casts it to the type of its input."""
+    """A linear layer that runs as one of bitsandbytes does: it unpacks its weight and casts it to the type of its
+    input."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         bias = None if self.bias is None else self.bias.to(x.dtype)
@@ -773,7 +778,7 @@ def remove_distributed_hooks(model: torch.nn.Module) -> None:
 
 
 def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Returns the tensors that modules have as plain attributes. Parameters and buffers are not among them."""
+    """Returns the tensors that modules have as plain attributes, without parameters and buffers."""
     for module in model.modules():
         for key, value in vars(module).items():
             if not key.startswith("_"):
@@ -783,15 +788,14 @@ def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
 
 
 def sharding_of(module: torch.nn.Module) -> type | None:
-    """Returns the class that a module had before fully_shard changed its class. None if fully_shard did not."""
+    """Returns the class that a module had before fully_shard replaced it. None if the module is not sharded."""
     kinds = type(module).__mro__
     is_sharded = len(kinds) > 2 and kinds[1].__name__ == "FSDPModule"
     return kinds[2] if is_sharded else None
 
 
 def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
-    """Makes deepcopy omit the hooks and states of fully_shard. memo: the memo of that
-    deepcopy."""
+    """Makes a deepcopy leave out the hooks and states of fully_shard. memo: the `memo` argument of that deepcopy."""
     for hooks in (module._forward_pre_hooks, module._forward_hooks, module._forward_pre_hooks_with_kwargs):
         memo[id(hooks)] = type(hooks)()
     for hooks in (module._forward_hooks_with_kwargs, module._forward_hooks_always_called):
@@ -830,7 +834,7 @@ def run_step(
     around: Any = None,
     checked: bool = True,
 ) -> Step:
-    """Runs forward, loss and backward of a copy. The loss may need no gradient; then no backward runs.
+    """Runs forward, loss and backward of a copy of the model. No backward runs if the loss needs no gradient.
 
     plain: inputs that are no data, such as positions. mode: the fake tensor mode; None runs on real tensors.
         most_operators: for a long step, the number of operators beyond which it raises TooLong. by_example:
@@ -912,8 +916,8 @@ def names_of_arguments(model: torch.nn.Module) -> list[str]:
 
 
 def is_mask_input(name: str, value: torch.Tensor) -> bool:
-    """True if an argument of the model says which pairs are attended, so that its values count: a tensor of bools, one
-    that is called a mask, or one with numbers that remove pairs."""
+    """True if an argument of the model may decide which pairs are attended: a tensor of bools, a tensor named like a
+    mask, or a tensor with numbers that remove pairs."""
     if value.is_nested or value.is_complex() or value.dim() < 1:
         return False
     if value.dtype is torch.bool or "mask" in name:
@@ -930,11 +934,11 @@ def give_values(
     by_example: bool,
     names: Sequence[str],
 ) -> list[str]:
-    """Runs `inputs` again with real tensors, and attaches to the fake tensors the values that say what is attended: of
-    positions, masks and boundaries of nested tensors. Returns the names of masks.
+    """Runs `inputs` a second time with real tensors. Copies the values that decide which pairs are attended (positions,
+    masks, boundaries of nested tensors) to the fake tensors. Returns the names of masks.
 
-    plain: names of arguments that are no data, such as positions.
-    by_example: True also attaches all integers and bools of the example, as assumed values.
+    plain: names of arguments that are not data, such as positions. by_example: True also copies all integers and bools
+    of the example, as assumed values.
     names: of the model's arguments, in order.
     """
     large = any(not one.is_nested and one.numel() > 4 * MOST_ELEMENTS for one in tensors_in((args, kwargs)))

@@ -42,7 +42,7 @@ OF_BIAS = 0.1
 
 @dataclass(frozen=True)
 class Unseen:
-    """Stands for attention weights that cannot be computed. reason: the text for the error, after "a mask whose values"."""
+    """Stands for attention weights that cannot be computed. reason: the end of the error "a mask whose values …"."""
 
     reason: str
     heads: int = 0  #: of all samples, if known
@@ -512,8 +512,8 @@ OF_ONE = frozenset(
 
 
 class Supposed:
-    """Assumed values where data decides what runs: numbers are finite, a random number is its mean, integers are those
-    of the example. They decide which operators run, never which pairs are attended."""
+    """Assumes values where data decides which operators run: numbers are finite, a random number is its mean, integers
+    are those of the example. Assumed values never decide which pairs are attended."""
 
     def __init__(self, values: Values) -> None:
         self.values = values

@@ -90,8 +90,8 @@ class Original:
         return _from_source(module, self.name) if _is_ours(found) else found
 
     def prepare(self, build: Callable[[], Answer], *, own: bool) -> Prepared[Answer]:
-        """Returns a Prepared for what a drop-in builds from its first arguments, such as the cost of a config. If
-        building fails but the original is installed, the error is raised only in `answer`.
+        """Returns a `Prepared`: the object that a drop-in builds from its first arguments, such as the cost of a
+        config. If building fails and the original is installed, only `answer` raises the error.
 
         own: as in `answer`. With True, nothing is built before it is needed.
         """

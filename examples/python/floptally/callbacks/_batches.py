@@ -111,9 +111,8 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
 
 
 def microbatches(batch: Any, sides: Sides) -> list[Any]:
-    """Returns the microbatches in what a trainer passes as one batch: the items of a list of mappings that each have
-    tokens (several batches, or examples that no collator has joined), or of a list of rows [1, tokens] of different
-    lengths. Anything else is one microbatch."""
+    """Splits what a trainer passes as one batch into microbatches. A list of mappings with tokens, or of rows [1,
+    tokens] of different lengths, has one microbatch for each item. Anything else is one microbatch."""
     if not isinstance(batch, (list, tuple)) or len(batch) < 2:
         return [batch]
     if all(isinstance(part, Mapping) for part in batch):

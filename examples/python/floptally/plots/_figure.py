@@ -92,8 +92,8 @@ def _colours(theme: Theme) -> dict[str, Any]:
 
 
 def canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
-    """Returns a figure of that size in inches with one pair of axes, or the caller's axes. Does not touch pyplot's
-    state."""
+    """Returns (figure, axes): a new figure of this size in inches, or the caller's axes `ax` and their figure. Does not
+    change pyplot's state."""
     if ax is not None:
         return _figure_of(ax), ax
     figure = blank(width, height)
