@@ -444,9 +444,9 @@ class FarStep:
             self.notes.append(f"counts and masks were looked at up to length {longest[1]}: {problem}")
 
     def add_dense(self, tries: int = len(DENSE)) -> bool:
-        """Runs a step at a length at which whole masks can be computed, and inserts it before the step at a very large
-        length. Returns False if none of the first `tries` lengths of DENSE shows the masks, or if such a step ran
-        before."""
+        """Runs a step at one of the lengths DENSE, where whole masks fit into memory, and inserts it before the step at
+        a very large length. Returns False if no such step shows the masks, or if one ran before. tries: how many
+        lengths to try."""
         for length in DENSE[:tries]:
             size = (1, length, length // 2 if self.longest[2] else 0)  # one sample: all pairs have values
             if length in [one[1] for one in self.sizes] or length >= self.longest[1]:

@@ -187,7 +187,7 @@ class MeterAdapter:
 
     def know_gpus(self, world: int, shared: int, words: str) -> None:
         """Tells the meter how many GPUs work on the batches that it counts. Error if the meter has another number,
-        which would divide its MFU twice.
+        since its MFU would be wrong by a factor.
 
         world: processes of the job, one for each GPU.
         shared: how many of them work on one batch, by tensor, context or pipeline parallelism.
