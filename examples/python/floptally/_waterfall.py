@@ -664,7 +664,7 @@ def pipelines_of(arguments: Said) -> Said:
                 raise Error(name, f"must be a str, got {shortened(arguments[name])}")
             request[name] = arguments[name]
     if isinstance(arguments.get("rank_work"), Mapping):
-        raise Error("rank_work", f"must be a list of ints with pp, one for each replica, got {shortened(arguments['rank_work'])}")
+        raise Error("rank_work", f"must be a list of ints, one for each replica, if pp is passed; got {shortened(arguments['rank_work'])}")
     for name, field in (("loads", "rank_work"), ("layers_of_chunks", "layers_of_chunks")):
         if field in arguments:
             if not is_list(arguments[field]) or len(arguments[field]) == 0:

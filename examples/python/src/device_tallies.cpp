@@ -72,7 +72,7 @@ class device_arrays {
         const integer_view found = numbers(field);
         const element_type& first = arrays_.front().type();
         if (arrays_.back().type().name() != first.name()) {
-            throw error(field, "must be " + first.name() + " as cu_seqlens, got " + arrays_.back().type().name());
+            throw error(field, "must be " + first.name() + " like cu_seqlens, got " + arrays_.back().type().name());
         }
         return found.visit(
             [](const auto& all) { return std::span(reinterpret_cast<const T*>(all.data()), all.size()); });

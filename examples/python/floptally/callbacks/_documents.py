@@ -172,7 +172,7 @@ def _mark_padding(batch: Mapping[str, Any], found: Arguments) -> None:
         if batch.get(name) is None or (tail := int(np.asarray(batch[name]).reshape(-1)[0])) == 0:
             continue
         if any(key in found for key in ("cu_seqlens_padded", "cu_seqlens_real", "num_real_seqs")):
-            raise Error(name, "cannot be combined with other names for padding: pass a function as arguments=")
+            raise Error(name, "cannot be used together with other keys that describe padding: pass a function as arguments=")
         bounds = found["cu_seqlens"]
         last = int(bounds[-1] - bounds[-2]) if len(bounds) > 1 else 0
         if not 0 <= tail <= last:
