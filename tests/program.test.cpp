@@ -653,7 +653,7 @@ constexpr refusal refusals[] = {
     {"flops --config small.json --lengths 5 --weights 'mlp@1-0=frozen'",
      R"(weights[0]: layers must be N or FIRST-LAST, both included, as in mlp@0-3=frozen, got "mlp@1-0=frozen")"},
     {"flops --config small.json --lengths 5 --weights 'mlp@2=frozen'",
-     R"(weights[0]: no layer of this range has "mlp": layers are counted from 0)"},
+     R"(weights[0]: no layer in this range has "mlp": correct the range, which counts layers from 0)"},
     {"flops --config small.json --lengths 5 --weights ':mlp=frozen'",
      R"(weights[0]: the colon must follow the name of a model part of 1 to 39 characters, as in encoder:*=frozen, got ":mlp=frozen")"},
     {"flops --config small.json --lengths 5 --weights 'norm=lora4'",

@@ -329,8 +329,8 @@ TEST_CASE("samples of one group stay on one rank") {
     // Three and three of four: no rank can have four.
     const std::vector<std::uint32_t> threes{0, 0, 0, 1, 1, 1, 2, 2};
     CHECK(error_of([&] { return partition(costs, 2, {.groups = threes}); }) ==
-          "groups: 8 samples could not be made to fit 2 ranks of 4; the search does not try all assignments, leave it "
-          "more room");
+          "groups: 8 samples could not be made to fit 2 ranks of 4: the search does not try all assignments; use more "
+          "ranks or a larger capacity");
 }
 
 TEST_CASE("bad balancing input is an error that names the field") {

@@ -392,7 +392,7 @@ TEST_CASE("bad input of an exchange is an error that names the field and the ind
         });
     };
     CHECK(carried(1, 2, 8, 8, 8) == "no error");
-    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be the rank of this process, 0, got an exchange of 1");
+    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be the rank of this process, 0, got the exchange of rank 1");
     CHECK(carried(1, 3, 0, 8, 8) == "ranks: must be as many as ranks of the communicator (3), got 2");
     CHECK(carried(1, 2, 0, 7, 8) == "send: must have 8 bytes, got 7");
     CHECK(carried(1, 2, 0, 8, 16) == "receive: must have 8 bytes, got 16");

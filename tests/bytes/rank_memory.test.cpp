@@ -388,7 +388,7 @@ TEST_CASE("offloaded optimizer states and layers take no device memory", "[bytes
     CHECK(held(gpt(), 16, 1, {}, offloaded).activations == usual.activations - usual.activations / layers * 2);
     offloaded.offloaded_layers = 6;
     CHECK(error_of([&] { static_cast<void>(held(gpt(), 16, 1, {}, offloaded)); }) ==
-          "offload_layers: must be below the 6 layers of the rank, and pp 1, got 6 with pp 1");
+          "offload_layers: must be below the 6 layers of the rank, and works only with pp 1; got 6 with pp 1");
 }
 
 TEST_CASE("memory has buffers for the gathered weights of two layers and for token copies", "[bytes]") {

@@ -657,7 +657,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'kimi_k25', 'vision_config': {'merge_kernel_size': [2, 3]}}",
      "vision_config.merge_kernel_size: must be two equal numbers, got [2,3]"},
     {"{'model_type': 'glm46v', 'vision_config': {'model_type': 'vit'}}",
-     R"(vision_config.model_type: must be a type that has a class with the head "VisionModel", got "vit")"},
+     R"(vision_config.model_type: this type has no class with the head "VisionModel": change architectures, got "vit")"},
     {"{'model_type': 'a_vision_model', 'text_config': {'model_type': 'llama'}, 'vision_config': {}}",
      R"(model_type: unknown type "a_vision_model"; its text_config alone can be read: llama*)"},
     {"{'model_type': 'an_omni_model', 'thinker_config': {'text_config': {'model_type': 'qwen3_moe'}}}",

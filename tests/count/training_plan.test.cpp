@@ -1454,9 +1454,9 @@ TEST_CASE("a weight setting that matches no weight of the model is an error that
     CHECK(weights({{"attention.core", weight_state::frozen}}).substr(0, 52) ==
           "plan.weights[0]: no weight is named \"attention.core\"");
     CHECK(weights({{"mlp", weight_state::frozen, 0, 4, 9}}) ==
-          "plan.weights[0]: no layer of this range has \"mlp\": layers are counted from 0");
+          "plan.weights[0]: no layer in this range has \"mlp\": correct the range, which counts layers from 0");
     CHECK(weights({{"lm_head", weight_state::frozen, 0, 0, 3}}) ==
-          "plan.weights[0]: no layer of this range has \"lm_head\": layers are counted from 0");
+          "plan.weights[0]: no layer in this range has \"lm_head\": correct the range, which counts layers from 0");
     CHECK(weights({{"mlp", weight_state::lora}}) == "plan.weights[0]: LoRA needs a rank of at least 1");
     CHECK(weights({{"mlp", weight_state::frozen, 8}}) ==
           "plan.weights[0]: only LoRA adapters have a rank: set the rank to 0, or the state to lora");

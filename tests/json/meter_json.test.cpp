@@ -234,7 +234,7 @@ TEST_CASE("a saved state with a wrong type, a missing key or a value out of rang
     CHECK(problem([](json& s) { s["masks"][0] = 5; }) == "masks: must be a string, got 5");
     for (const json& bad : {json::array({0}), json::array({2560, "1"}), json::array({-1, "1"}), json("x")}) {
         CHECK(problem([&](json& s) { s["durations"][0] = bad; }) ==
-              "durations: must be pairs of a bucket below 2560 and a count");
+              "durations: must be a list of pairs [bucket, count] with each bucket below 2560, got " + bad.dump());
     }
     CHECK(problem([](json& s) {
               s["min_seconds"] = 1;

@@ -193,7 +193,7 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
     CHECK(error_of([] { return pipeline_split::even(8, 0); }) == "pp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 0); }) == "vpp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 1, {.num_layers_in_first_pipeline_stage = 9}); }) ==
-          "layers: the first and the last pipeline stage take 9 of 8 layers: they must take at most as many");
+          "layers: the first and the last pipeline stage take 9 of 8 layers: lower their numbers of layers");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 2, 1, {.num_layers_in_first_pipeline_stage = 2, .num_layers_in_last_pipeline_stage = 2});

@@ -900,7 +900,7 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     CHECK(split(stored, 1, 1) == "no error");
     stored.sharding = tensor_sharding::experts(2, 5);
     CHECK(split(stored, 1, 2) ==
-          "moe_intermediate_size: the experts' 31 weights must be a multiple of ep x etp, 2 x 1");
+          "moe_intermediate_size: the number of weights of the experts, 31, must be a multiple of ep x etp = 2 x 1");
     CHECK(split({.what = accumulator::routed, .useful = 60, .padded = 60}, 1, 2).starts_with(unsaid));
     // One input on two ranks: the adapter of the second would have none.
     const model_part narrow{

@@ -197,7 +197,7 @@ TEST_CASE("an invalid redundant-work setting is an error that names it", "[redun
     CHECK(refusal({"vison.*", parallel_axis::cp}) ==
           R"(plan.repeated[0]: no component or weight is named "vison.*"; use the names that the breakdown shows)");
     CHECK(refusal({"vision.*", {}}) ==
-          R"(redundant_work: "vision.*" must name an axis in `over` along which each rank runs it)");
+          R"(redundant_work: "vision.*" has no axis in `over`: name an axis along which every rank runs this work)");
     CHECK(refusal({"vision.*", parallel_axis::ep}) ==
           "redundant_work: ep is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead");
     training_plan none;

@@ -128,7 +128,7 @@ def test_invalid_byte_options_are_errors_that_name_the_field(mistral: floptally.
         (lambda: forward.bytes(cache_bits=65), "cache_bits: must be an integer from 1 to 64, got 65"),
         (lambda: forward.bytes(batches=0), "batches: must be an integer from 1 to 4294967296, got 0"),
         (lambda: forward.bytes().mbu(1, gpus=1), "accelerator: is missing: pass accelerator= or memory_tbps="),
-        (lambda: forward.bytes().mbu(1, gpus=1, accelerator="A100 SXM"), "memory_tbps: A100 SXM has memories of several"),
+        (lambda: forward.bytes().mbu(1, gpus=1, accelerator="A100 SXM"), "memory_tbps: A100 SXM is sold with several memory"),
         (lambda: forward.bytes().mbu(0, gpus=1, memory_tbps=3), "seconds: must be a finite number above 0"),
         (lambda: forward.bytes().mbu(1, gpus=0, memory_tbps=3), "gpus: must be an integer from 1 to "),
         (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),

@@ -169,7 +169,7 @@ def test_position_ids_of_images_restart_with_their_document(kinds: int) -> None:
         ({"attention_mask": np.ones((1, 1, 5, 5)), "input_ids": np.zeros((1, 5))},
          "attention_mask: must be \\[batch, row\\] to be read, got shape \\[1, 1, 5, 5\\]"),
         ({"position_ids": np.zeros((2, 1, 5)), "input_ids": np.zeros((1, 5))}, "position_ids: must be .* got shape \\[2, 1, 5\\]"),
-        ({"position_ids": np.zeros((1, 4)), "input_ids": np.zeros((1, 5))}, "position_ids: must be of \\[1, 5\\] tokens, got shape"),
+        ({"position_ids": np.zeros((1, 4)), "input_ids": np.zeros((1, 5))}, "position_ids: must have the shape \\[1, 5\\] of the tokens, got"),
         ({"decoder_input_ids": np.zeros((1, 3)), "input_ids": np.zeros((1, 3)), "attention_mask": [[1, 2, 2]]},
          "attention_mask: has ids above 1"),
     ],

@@ -433,7 +433,7 @@ def test_errors_that_the_host_can_see_are_raised_by_the_call(mistral: floptally.
         ({"cu_seqlens": Tensor([])}, "cu_seqlens: must have at least one boundary, the 0 at its beginning"),
         ({"cu_seqlens": Tensor([0, 5], np.uint16)}, "cu_seqlens: must be int32, int64, uint32 or uint64, got uint16"),
         ({"cu_seqlens": Tensor([[0, 5]])}, r"cu_seqlens: must have one dimension, got shape \(1, 2\)"),
-        ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 as cu_seqlens, got int64"),
+        ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 like cu_seqlens, got int64"),
         (
             {"cu_seqlens": one, "cu_seqlens_padded": Tensor([0])},
             "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 2, got 1",

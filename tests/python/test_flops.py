@@ -105,7 +105,7 @@ def test_a_spec_decides_how_a_config_is_read(tmp_path: pathlib.Path) -> None:
         (PAGE + "\nh = nonsense\n", "spec my_model:4", '"nonsense"'),
         ("spec my_model : lama\n", "spec my_model:1", "nearest: llama"),
         ("\n", "spec ?:1", 'expected "spec NAME"'),
-        ("no/such.spec", "spec", 'cannot read "no/such.spec"; a str without a line break is the path of a spec'),
+        ("no/such.spec", "spec", 'cannot read "no/such.spec": pass the path of a file or the text of a spec'),
         (["spec a : llama\n", "no/such.spec"], "spec[1]", 'cannot read "no/such.spec"'),
         (7, "spec", "must be the path or the text of a spec, got 7"),
         ([PAGE, None], "spec[1]", "must be the path or the text of a spec, got None"),

@@ -172,7 +172,7 @@ def test_invalid_input_gives_one_error_line_and_exit_status_2_and_writes_nothing
         ([good, "--gpus", "x", "--peak-tflops", 989], "gpus: invalid int value: 'x'"),
         ([good, "--gpus", 1], "peak_tflops: is missing: pass --peak-tflops or --accelerator"),
         ([good, "--gpus", 1, "--peak-tflops", -3], "peak_tflops: must be"),
-        ([good, "--gpus", 1, "--peak-tflops", 9, "--skip", 1], "skip: must be less than the 1 steps in"),
+        ([good, "--gpus", 1, "--peak-tflops", 9, "--skip", 1], "skip: must be less than 1, the number of steps in"),
         ([good, good, "--gpus", 1, "--peak-tflops", 9], 'name: must be different for each log, got "good" twice'),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must be passed once for each"),
         ([broken, "--gpus", 1, "--peak-tflops", 9], f'log: "{broken}", line 2: must read "[train] [iter I, '),

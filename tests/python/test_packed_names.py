@@ -259,7 +259,7 @@ def test_arguments_that_only_look_like_packing_are_ignored() -> None:
         ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4])}, "seq_lens_padded: must have a slot for each document"),
         ({"seq_lens": np.array([3, 2]), "seq_lens_padded": np.array([4, 1])}, "seq_lens_padded: must have a slot for each"),
         ({"segment_ids": np.array([[1, 1, 2, 2, 1, 1, 0, 0]])}, "segment_ids: the tokens of each document must stand together"),
-        ({"seq_idx": np.zeros((1, 7), dtype=int)}, "seq_idx: must be of \\[1, 8\\] tokens, got shape \\[1, 7\\]"),
+        ({"seq_idx": np.zeros((1, 7), dtype=int)}, "seq_idx: must have the shape \\[1, 8\\] of the tokens, got \\[1, 7\\]"),
         ({"inputs_segmentation": np.full((1, 8), -1)}, "inputs_segmentation: must be at least 0, got -1"),
         ({"position_ids": np.array([[0, 1, 2, 3, 1, 2, 3, 4]])},
          "position_ids: must begin again at 0 where a document begins, but decrease to another number in row 0: pass a function as arguments="),

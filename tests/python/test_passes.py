@@ -177,7 +177,7 @@ def open_meter() -> Iterator[floptally.Meter]:
 
 
 def test_a_meter_refuses_invalid_rl_passes(open_meter: floptally.Meter) -> None:
-    with pytest.raises(floptally.Error, match="gpus: must be from 1 to the 8 of the meter"):
+    with pytest.raises(floptally.Error, match="gpus: must be from 1 to 8, the number of GPUs of the meter"):
         open_meter.timed("update", gpus=9)
     with pytest.raises(floptally.Error, match='name: must be a name of 1 to 39 characters, neither "learner" nor "whole"'):
         open_meter.timed("whole")

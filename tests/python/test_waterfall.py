@@ -329,7 +329,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ),
         ({"rank_work": [1, 2, 3], "pp": 2, "microbatches": 2, "replicas": 2},
          "rank_work: must have a number for each of 2 replicas, got 3"),
-        ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints with pp"),
+        ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, one for each replica"),
         ({"rank_work": [], "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, got ()"),
         ({"replicas": 2}, "pp: is missing: replicas needs it"),
         ({"layers_of_chunks": [1]}, "pp: is missing: layers_of_chunks needs it"),
@@ -341,7 +341,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"pp": 2, "microbatches": []}, "microbatches: must be at least 1, and the same number in each replica"),
         ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
         ({"vpp": 2}, "pp: is missing: vpp needs it"),
-        ({"pp": 2}, "microbatches: is missing: give the number that each pipeline runs"),
+        ({"pp": 2}, "microbatches: is missing: pass the number that each pipeline runs"),
         ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
         ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: the 32 remaining layers must be a multiple of the 3 pipeline stages"),

@@ -681,7 +681,7 @@ TEST_CASE("statistics of two structs with one name are different and cannot be i
     const std::string problem = error_of([&] { return masks.find_or_add(other, "masks"); });
     INFO(problem);
     CHECK(problem.starts_with(
-        "masks: \"dilated_window\" is the name of two structs, dilated_window and statistic_test::"));
+        "masks: \"dilated_window\" is the name of two statistics, dilated_window and statistic_test::"));
     CHECK(problem.ends_with("::of_others::dilated_window: rename one of them"));
     CHECK(masks.size() == 1);
     CHECK(error_of([&] {

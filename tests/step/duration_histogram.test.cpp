@@ -145,7 +145,8 @@ TEST_CASE("invalid durations, percentiles and buckets are errors") {
           "load an earlier one");
     buckets[0] = std::numeric_limits<std::uint64_t>::max();
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.5, 0.5); }) ==
-          "step_seconds: more durations than fit 64 bits");
+          "step_seconds: the number of durations must fit 64 bits: the saved histogram is damaged, so load an earlier "
+          "one");
 }
 
 }  // namespace duration_histogram_test

@@ -610,7 +610,7 @@ TEST_CASE("one call gives and one log line prints the step time percentiles, onc
         run_step(m, {}, 9);
     }
     CHECK(problem_of([&] { static_cast<void>(m.step_percentiles()); }) ==
-          "steps: none has ended after the first 10 that are left out: run more steps, or leave out fewer");
+          "steps: only the first 10 steps have ended, which are left out: run more steps, or leave out fewer");
     CHECK(problem_of([&] { m.leave_out(3); }) == "leave_out: must be called before the first step");
     run_step(m, {}, 0.5);
     CHECK(floptally::to_string(m.step_percentiles()) ==
@@ -678,8 +678,7 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
                   same) ==
           "masks: the saved totals were counted with \"sliding_window(3)\", but this meter has \"sliding_window(3), "
           "chunked(2)\": resume with the meter that saved them, or with resume_from::any_counter");
-    CHECK(problem(floptally::flop_counter(2 * small_model()), same).rfind("flops: the totals to be resumed have", 0) ==
-          0);
+    CHECK(problem(floptally::flop_counter(2 * small_model()), same).rfind("flops: the saved totals have", 0) == 0);
     CHECK(problem(floptally::flop_counter(small_model(), floptally::conventions::exact,
                                           {.recomputed = floptally::recompute::full}),
                   same)

@@ -235,11 +235,12 @@ TEST_CASE("an invalid component time is an error that names the field") {
     const timed_part core{.name = "core", .components = {"attention.core"}, .seconds = 0.3};
     CHECK(refused({core}) == "no error");
     CHECK(refused({{.name = "core", .components = {"atention.core"}, .seconds = 0.3}}) ==
-          "times[0]: \"core\" lists the component \"atention.core\", but the work has only: attention.core, lm_head, "
+          "times[0]: \"core\" lists the component \"atention.core\", but the components of the work are: "
+          "attention.core, lm_head, "
           "norm, mlp");
-    CHECK(
-        refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
-        "times[0]: \"core\" lists the component \"moe.*\", but the work has only: attention.core, lm_head, norm, mlp");
+    CHECK(refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
+          "times[0]: \"core\" lists the component \"moe.*\", but the components of the work are: attention.core, "
+          "lm_head, norm, mlp");
     CHECK(refused({{.name = "core", .components = {"moe.*", "attention.*"}, .seconds = 0.3}}) == "no error");
     CHECK(refused({core, {.name = "again", .components = {"attention.*"}, .seconds = 0.3}}) ==
           "times[1]: \"attention.core\" has two times: list the component in one part only");
