@@ -1135,7 +1135,7 @@ TEST_CASE("a rank that reduces other accumulators is an error on every rank and 
     // Two ranks that both believe to be rank 1.
     CHECK(run(
               tallies, one_scope, [&](std::uint64_t rank) { return parallel_layout(sizes, 3, rank == 0 ? 1 : rank); },
-              exactly) == every("sum: covers 3 ranks, which are no group of this layout (dp 3, cp 1, tp 1, pp 1); pass "
+              exactly) == every("sum: covers 3 ranks, which are no group of this layout (dp 3, cp 1, tp 1, pp 1): pass "
                                 "a reducer over whole axes"));
     // Same sizes, another order of ranks.
     thread_world world;
