@@ -106,10 +106,21 @@ def cpp_text(code):
     return f"{{{code}}}" if code else ""
 
 
+#: Constants of the package whose texts end several errors.
+ENDS = {
+    name: value
+    for name, value in re.findall(
+        r'^([A-Z_]+) = "(.*)"$', (ROOT / "examples/python/floptally/_cost.py").read_text(), flags=re.MULTILINE
+    )
+}
+
+
 def python_text(node):
     """The text that an expression of Python yields, with {expression} for what is known only at run time."""
     if isinstance(node, ast.Constant):
         return str(node.value)
+    if isinstance(node, ast.Name) and node.id in ENDS:
+        return ENDS[node.id]
     if isinstance(node, ast.JoinedStr):
         return "".join(map(python_text, node.values))
     if isinstance(node, ast.FormattedValue):
@@ -140,6 +151,8 @@ def errors():
                 at = string.end() if string else at + 1
                 depth += 0 if string else {"(": 1, ")": -1}.get(text[at - 1], 0)
             arguments = [cpp_text(argument) for argument in split_at(",", text[found.end() : at - 1])]
+            if len(arguments) == 1:  # of an error whose field another function puts before the text
+                arguments.insert(0, "{field}")
             if has_own_text(arguments[-1]):
                 yield place(path, text.count("\n", 0, found.start()) + 1), ": ".join(arguments)
     for path in files("examples/python/floptally", suffixes=(".py",)):

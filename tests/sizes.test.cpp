@@ -565,7 +565,7 @@ TEST_CASE("a failed memory allocation on one rank makes no rank hang and adds no
         failed = ends[1] != "no error";
         REQUIRE(ends[1] == (failed ? std::bad_alloc().what() : std::string("no error")));
         // The others refuse with it, or have ended the step before its memory was gone: then it must end the job.
-        const bool refused = ends[0] == "sum: rank 1 refused; its own error says why";
+        const bool refused = ends[0] == "sum: rank 1 failed: look at the error of that rank";
         REQUIRE((refused || ends[0] == "no error"));
         REQUIRE((failed || !refused));
         REQUIRE(ended[0] == (refused ? 0U : 1U));

@@ -29,7 +29,7 @@
 namespace program {
 
 inline void add_batch_options(cxxopts::Options& options) {
-    options.add_options("Batch")("lengths", "one sequence each", cxxopts::value<std::string>(), "512,1024")(
+    options.add_options("Batch")("lengths", "tokens of each sequence", cxxopts::value<std::string>(), "512,1024")(
         "lengths-file", "--lengths from a file, separated by white space or commas", cxxopts::value<std::string>(),
         "FILE")("cu-seqlens", "boundaries of a packed sequence", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
@@ -39,9 +39,10 @@ inline void add_batch_options(cxxopts::Options& options) {
         cxxopts::value<std::string>(),
         "N")("row-length", "tokens that each of --lengths is padded to", cxxopts::value<std::string>(), "N")(
         "attention-mask", "file with rows of 0 and 1, one per line", cxxopts::value<std::string>(), "FILE")(
-        "new-tokens", "n new tokens after past cached ones (repeatable)", cxxopts::value<std::vector<std::string>>(),
+        "new-tokens", "n new tokens after `past` cached tokens (repeatable)",
+        cxxopts::value<std::vector<std::string>>(),
         "n@past")("request",
-                  "a prompt that is prefilled and the tokens that are generated, cached ones of the prompt "
+                  "tokens of the prompt and generated tokens of a request, and how many of the prompt are cached "
                   "(repeatable)",
                   cxxopts::value<std::vector<std::string>>(), "prompt+generated[+cached]")(
         "prefill-chunk", "prompt tokens that one pass prefills", cxxopts::value<std::string>(), "N")(
@@ -52,7 +53,8 @@ inline void add_batch_options(cxxopts::Options& options) {
                  cxxopts::value<std::string>(), "N")(
         "encoder-lengths-padded", "tokens that texts of --grid are padded to, one for each or one for all",
         cxxopts::value<std::string>(),
-        "128")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
+        "128")("sequence",
+               "HSTU: numbers of contextual tokens, history and targets, and the size of a target group (repeatable)",
                cxxopts::value<std::vector<std::string>>(),
                "c,h,t[,g]")("grid", "one image or clip, in patches before merging, or cells of latents (repeatable)",
                             cxxopts::value<std::vector<std::string>>(), "t,h,w")(
@@ -60,7 +62,8 @@ inline void add_batch_options(cxxopts::Options& options) {
         cxxopts::value<std::vector<std::string>>(),
         "[frames,]height,width")("grid-padded", "what --grid is padded to, one for each or one for all (repeatable)",
                                  cxxopts::value<std::vector<std::string>>(), "t,h,w")(
-        "condition-grid", "a grid that a diffusion model is conditioned on, as many for each --grid (repeatable)",
+        "condition-grid",
+        "a grid that a diffusion model is conditioned on, the same number for each --grid (repeatable)",
         cxxopts::value<std::vector<std::string>>(),
         "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
         "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200")(
@@ -100,8 +103,8 @@ inline floptally::sequence parse_new_tokens(std::string_view text, const std::st
     };
     const floptally::sequence tokens{.length = part(text.substr(0, at)), .past = part(text.substr(at + 1))};
     if (std::uint64_t{tokens.length} + tokens.past > floptally::max_sequence_length) {
-        throw error(field,
-                    fmt::format("n + past must be at most {}, got \"{}\"", floptally::max_sequence_length, text));
+        throw error(field, fmt::format("must be n@past with n + past of at most {}, got \"{}\"",
+                                       floptally::max_sequence_length, text));
     }
     return tokens;
 }
@@ -143,7 +146,9 @@ inline floptally::sequence parse_sequence(std::string_view text, const std::stri
         text.remove_prefix(more ? comma + 1 : text.size());
     }
     if (parts < 3 || !text.empty()) {
-        throw error(field, "must be c,h,t or c,h,t,g: contextual tokens, history, targets and their group");
+        throw error(field,
+                    "must be c,h,t or c,h,t,g: the numbers of contextual tokens, history and targets, and the size of "
+                    "a group of targets");
     }
     return floptally::hstu_sequence(numbers[0], numbers[1], numbers[2], numbers[3], field);
 }
@@ -234,7 +239,8 @@ class read_input {
         }
         if (const auto slots = args.text("row-length")) {
             if (input_.lengths.empty()) {
-                throw error("row_length", "needs --lengths or --lengths-file");
+                throw error("row_length",
+                            "works only with --lengths or --lengths-file: pass one of them, or leave it out");
             }
             for (floptally::model_input::list& list : input_.lengths) {
                 list.row_length = parse_count(*slots, "row_length", 0, floptally::max_sequence_length);
@@ -258,7 +264,7 @@ class read_input {
         each(args.repeated("request"), "request", input_.requests, parse_request);
         if (const auto chunk = args.text("prefill-chunk")) {
             if (input_.requests.empty()) {
-                throw error("prefill_chunk", "needs --request");
+                throw error("prefill_chunk", "works only with --request: pass one, or leave it out");
             }
             input_.prefill_chunk =
                 static_cast<std::uint32_t>(parse_count(*chunk, "prefill_chunk", 1, floptally::max_sequence_length));
@@ -332,7 +338,7 @@ class read_input {
         if (!boundaries) {
             for (const char* option : {"cu-seqlens-padded", "cu-seqlens-real", "num-real-seqs"}) {
                 if (args_.given(option)) {
-                    throw error(arguments::field(option), "needs --cu-seqlens");
+                    throw error(arguments::field(option), "works only with --cu-seqlens: pass both, or leave it out");
                 }
             }
             return;

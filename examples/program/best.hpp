@@ -27,7 +27,8 @@
 namespace program {
 
 inline void add_best_options(cxxopts::Options& options) {
-    options.add_options("Search")("best", "other pipelines of as many GPUs and microbatches, soonest first")(
+    options.add_options("Search")("best",
+                                  "find other pipeline layouts with the same GPUs and microbatches, fastest first")(
         "memory-gib", "memory of one GPU in GiB, for --best", cxxopts::value<std::string>(), "X")(
         "zero", "states that data parallel ranks shard: none, optimizer, gradients or weights",
         cxxopts::value<std::string>(),
@@ -62,7 +63,9 @@ layout_search search_layouts(const arguments& args, const floptally::model_confi
           "num-layers-in-last-pipeline-stage", "account-for-embedding-in-pipeline-split",
           "account-for-loss-in-pipeline-split", "pipeline-model-parallel-layout", "layer-split", "batches"}) {
         if (args.text(option)) {
-            throw error("best", fmt::format("searches equal stages and microbatches only: leave --{} out", option));
+            throw error("best",
+                        fmt::format("searches only pipelines with equal stages and equal microbatches: leave --{} out",
+                                    option));
         }
     }
     const auto number = [&](const char* option) {

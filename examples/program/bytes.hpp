@@ -25,7 +25,7 @@
 namespace program {
 
 inline void add_memory_options(cxxopts::Options& options) {
-    options.add_options("Memory")("memory-tbps", "bandwidth of one GPU's memory; wins over --accelerator",
+    options.add_options("Memory")("memory-tbps", "memory bandwidth of one GPU in TB/s; overrides --accelerator",
                                   cxxopts::value<std::string>(), "X")(
         "batches", "microbatches of all replicas; each reads the weights once", cxxopts::value<std::string>(), "N")(
         "weight-bits", "bits of a weight as kernels read it", cxxopts::value<std::string>(), "16")(
@@ -40,8 +40,8 @@ inline void add_bytes_options(cxxopts::Options& options) {
     add_flops_options(options);
     options.add_options("Utilization")("seconds", "duration of a decode step", cxxopts::value<std::string>(), "S")(
         "gpus", "number of GPUs", cxxopts::value<std::string>(), "N")(
-        "accelerator", "name as the driver reports it; see: floptally accelerators", cxxopts::value<std::string>(),
-        "NAME");
+        "accelerator", "name as the driver reports it; `floptally accelerators` lists the names",
+        cxxopts::value<std::string>(), "NAME");
     add_memory_options(options);
 }
 
@@ -80,8 +80,9 @@ inline floptally::step_bytes bytes_of(const arguments& args, const floptally::mo
     const read_input input(args);
     if (!input.get().requests.empty()) {
         if (args.given("batches") || args.given("distinct-experts") || !input.get().has_requests_alone()) {
-            throw error("request",
-                        "has engine steps of its own: leave other batches, --batches and --distinct-experts out");
+            throw error(
+                "request",
+                "already determines the steps of decoding: leave other batches, --batches and --distinct-experts out");
         }
         return floptally::bytes_of_requests(model, input.get().requests, input.get().prefill_chunk, plan,
                                             bits_of(args));
@@ -99,7 +100,7 @@ inline std::string run_bytes(const arguments& args) {
     const floptally::report counted = count(args, model);
     if (counted.counted_as.name != floptally::conventions::exact.name) {
         throw error("convention",
-                    fmt::format("must be exact, since bytes are counted only for its products, got \"{}\"",
+                    fmt::format("must be exact, since bytes are counted only for the products of exact, got \"{}\"",
                                 counted.counted_as.name));
     }
     floptally::byte_report report{.model_type = model.model_type,
@@ -111,7 +112,7 @@ inline std::string run_bytes(const arguments& args) {
                                   .distinct_experts = distinct_experts_of(args)};
     if (const auto seconds = args.text("seconds")) {
         if (counted.plan.counted != floptally::counted_passes::forward) {
-            throw error("phase", "must be forward, since an MBU is of a decode step");
+            throw error("phase", "must be forward, since MBU is defined for a decode step: pass --phase forward");
         }
         const double tbps = report.memory_tbps ? *report.memory_tbps
                                                : floptally::memory_tbps_named(args.required("accelerator", "NAME"));

@@ -81,13 +81,14 @@ inline std::optional<measured_times> read_times(const arguments& args,
     const auto times = args.text("component-times");
     const auto trace = args.text("trace");
     if (times && trace) {
-        throw error("component_times", "cannot be passed with --trace: both give the times; leave one out");
+        throw error("component_times",
+                    "cannot be passed with --trace, because both contain the times: leave one of them out");
     }
     for (const auto& [option, needs] : {std::pair("modules", trace.has_value()), {"against", times || trace}}) {
         if (args.text(option) && !needs) {
-            throw error(option, fmt::format("needs --trace{}", option == std::string_view("modules")
-                                                                   ? ", since it names modules of the trace"
-                                                                   : " or --component-times"));
+            throw error(option, fmt::format("works only with --trace{}", option == std::string_view("modules")
+                                                                             ? ", since it names modules of the trace"
+                                                                             : " or --component-times"));
         }
     }
     return times   ? std::optional(read_times_of(*times, "component_times"))
@@ -111,7 +112,7 @@ inline std::optional<std::vector<floptally::compared_component>> read_comparison
     const measured_times before =
         args.text("trace") ? read_traces(args, *against, timed.work) : read_times_of(*against, "against");
     if (!before.given.seconds) {
-        throw error("against", "must say the seconds of its step: add \"seconds\" to the file");
+        throw error("against", "must have the seconds of its step: add \"seconds\" to the file");
     }
     floptally::time_breakdown earlier = timed;
     earlier.apart.clear();  // measured in the later step

@@ -31,29 +31,32 @@ inline void add_flops_options(cxxopts::Options& options) {
         "own JSON, or - for stdin",
         cxxopts::value<std::string>(), "FILE");
     add_batch_options(options);
-    options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
-        "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
+    options.add_options("Counting")("convention", "how FLOPs are counted; `floptally conventions` lists the names",
+                                    cxxopts::value<std::string>(), "NAME")("phase", "train, forward or backward",
+                                                                           cxxopts::value<std::string>(), "PHASE")(
         "recompute", "none, full or attention", cxxopts::value<std::string>(), "WHAT")(
-        "recompute-components", "components that the backward recomputes in addition", cxxopts::value<std::string>(),
-        "mlp,moe.experts")("recompute-every", "recompute in the n-th, 2n-th, ... layer only",
-                           cxxopts::value<std::string>(), "N")(
+        "recompute-components", "components that the backward recomputes in addition to --recompute",
+        cxxopts::value<std::string>(), "mlp,moe.experts")(
+        "recompute-every", "recompute in the n-th, 2n-th, ... layer only", cxxopts::value<std::string>(), "N")(
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
         "weights", "which weights train: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(),
         "LIST")("indexer", "frozen, sparse_loss, dense_loss or warm_up", cxxopts::value<std::string>(), "HOW")(
         "logits", "tokens whose logits are computed: all, last (of each sequence; default for --request), or a number",
-        cxxopts::value<std::string>(), "last|N[,N]")("repeated", "how many ranks run all of this work: vision.*=4",
-                                                     cxxopts::value<std::string>(), "LIST")(
-        "muon", "count the products of the Muon optimizer, with this many iterations", cxxopts::value<std::string>(),
-        "N")("muon-others", "weights that another optimizer steps: moe.router,vision.*", cxxopts::value<std::string>(),
-             "LIST")("padded-vocab-size", "vocabulary of the lm_head as kernels run it, in the padded view",
-                     cxxopts::value<std::string>(), "N")("mtp", "layers of multi-token prediction that are trained",
-                                                         cxxopts::value<std::string>(), "N")(
+        cxxopts::value<std::string>(), "last|N[,N]")(
+        "repeated", "work that several ranks each run in full: vision.*=4 for 4 ranks", cxxopts::value<std::string>(),
+        "LIST")("muon", "count the matrix products of the Muon optimizer, with N Newton-Schulz iterations",
+                cxxopts::value<std::string>(),
+                "N")("muon-others", "weights that another optimizer than Muon updates: moe.router,vision.*",
+                     cxxopts::value<std::string>(), "LIST")(
+        "padded-vocab-size", "vocabulary of the lm_head as kernels run it; the padded view counts it",
+        cxxopts::value<std::string>(),
+        "N")("mtp", "layers of multi-token prediction that are trained", cxxopts::value<std::string>(), "N")(
         "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
         "spec", "a model spec (docs/specs.md) for the config of an unknown model type", cxxopts::value<std::string>(),
         "FILE")("parts", "parts of a pipeline's folder: the first trains, others are frozen (default: the denoiser)",
                 cxxopts::value<std::string>(), "transformer,text_encoder")(
-        "strict", "any unused key of the config, or a size that it does not say, is an error")(
-        "lenient", "an unused key of the config that names a size is a note (default: an error)");
+        "strict", "an error for any unused key of the config, and for any size that the config does not state")(
+        "lenient", "note an unused key of the config that names a size (default: an error)");
 }
 
 inline floptally::model_config read_config(const arguments& args) {
@@ -90,7 +93,7 @@ inline std::vector<floptally::component_name> read_names(const std::string& text
     std::vector<floptally::component_name> names;
     for (const std::string& name : comma_separated({text})) {
         if (name.empty() || name.size() > floptally::component_name::capacity) {
-            throw error(field, fmt::format("must be components separated by commas, got \"{}\"", text));
+            throw error(field, fmt::format("must be names of components separated by commas, got \"{}\"", text));
         }
         names.emplace_back(name);
     }
@@ -183,7 +186,7 @@ inline floptally::model_config with_optimizer(const arguments& args, const flopt
     const auto others = args.text("muon-others");
     if (!iterations) {
         if (others) {
-            throw error("muon_others", "needs --muon");
+            throw error("muon_others", "works only with --muon: pass both, or leave it out");
         }
         return model;
     }

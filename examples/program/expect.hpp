@@ -21,14 +21,14 @@ namespace program {
 
 inline void add_expect_options(cxxopts::Options& options) {
     add_flops_options(options);
-    options.add_options("Run")("accelerator", "name as the driver reports it; see: floptally accelerators",
+    options.add_options("Run")("accelerator", "name as the driver reports it; `floptally accelerators` lists the names",
                                cxxopts::value<std::string>(),
                                "NAME")("gpus", "number of GPUs", cxxopts::value<std::string>(), "N")(
         "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16")(
         "mfu", "your MFU: 40% or 0.4", cxxopts::value<std::string>(), "X")(
         "seconds", "duration of the step, instead of --mfu", cxxopts::value<std::string>(), "S");
     options.add_options("Published runs")("nearest", "how many runs to show", cxxopts::value<std::string>(), "20")(
-        "unmarked", "only runs without a mark (forced balance, dropped tokens, cut model)")(
+        "unmarked", "leave out runs with forced expert balance, dropped tokens or a cut model")(
         "all", "the whole table, without a run to compare");
 }
 
@@ -37,7 +37,7 @@ inline std::optional<double> own_mfu(const arguments& args, const floptally::rep
     const auto given = args.text("mfu");
     if (args.given("seconds")) {
         if (given) {
-            throw error("mfu", "is given, and --seconds gives it too: pass one of them");
+            throw error("mfu", "is passed, but --seconds also determines the MFU: pass one of them");
         }
         return measure(args, counted).utilization.mfu;
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <floptally/floptally.hpp>
 #include <floptally/layout.hpp>
@@ -25,21 +26,26 @@ namespace program {
 inline void add_fit_options(cxxopts::Options& options) {
     add_flops_options(options);
     auto add = options.add_options("Ranks");
-    for (const char* const size : {"dp", "cp", "tp", "pp", "vpp"}) {
-        add(size, "ranks along it", cxxopts::value<std::string>(), "1");
+    for (const auto& [size, what] : {std::pair("dp", "data-parallel ranks"),
+                                     {"cp", "context-parallel ranks"},
+                                     {"tp", "tensor-parallel ranks"},
+                                     {"pp", "pipeline ranks"},
+                                     {"vpp", "chunks of layers on each pipeline rank"}}) {
+        add(size, what, cxxopts::value<std::string>(), "1");
     }
     add("dp-replicate", "replicas of the states that data parallel ranks shard (HSDP)", cxxopts::value<std::string>(),
         "1");
-    add("order", "axes of ranks, the fastest first", cxxopts::value<std::string>(),
+    add("order", "axes of ranks, the fastest-varying first", cxxopts::value<std::string>(),
         std::string(floptally::megatron_order));
-    add("expert-order", "axes of experts' ranks, the fastest first; as Megatron derives them where it is not said",
+    add("expert-order",
+        "axes of experts' ranks, the fastest-varying first (default: derived from --order, as in Megatron)",
         cxxopts::value<std::string>(), "etp-ep-expert_dp-pp");
     add("sequence-parallel", "true: tensor parallel ranks share the tokens between their matrices",
         cxxopts::value<std::string>(), "true");
     add("context-exchange", "ring, all_gather or ulysses", cxxopts::value<std::string>(), "ring");
     add("zero", "states that data parallel ranks shard: none, optimizer, gradients or weights",
         cxxopts::value<std::string>(), "none");
-    add("microbatches", "of each replica in a step", cxxopts::value<std::string>(), "N");
+    add("microbatches", "microbatches of each replica in a step", cxxopts::value<std::string>(), "N");
     for (const auto& [option, meaning, value] : rank_options) {
         const std::string name = option;
         const bool is_of_layout = name == "ep" || name == "etp" || name == "layout" || name == "gpus-per-node";
@@ -59,8 +65,9 @@ inline void add_fit_options(cxxopts::Options& options) {
         "gradient-bits", "bits of a weight's gradient", cxxopts::value<std::string>(), "16")(
         "activation-bits", "bits of an activation", cxxopts::value<std::string>(), "16")(
         "cache-bits", "bits of a cached key or value", cxxopts::value<std::string>(), "16")(
-        "logits-bits", "bits of all that the loss keeps for a logit", cxxopts::value<std::string>(), "16")(
-        "cached-tokens", "tokens whose keys and values a rank keeps", cxxopts::value<std::string>(), "N")(
+        "logits-bits", "bits that the loss keeps in memory for each logit, all copies together",
+        cxxopts::value<std::string>(),
+        "16")("cached-tokens", "tokens whose keys and values a rank keeps", cxxopts::value<std::string>(), "N")(
         "no-flash-attention", "the attention probabilities of all pairs are kept")(
         "no-fused-elementwise", "norms and gates keep their intermediate results")(
         "hidden-dropout", "dropout masks of hidden states are kept")("attention-dropout",
@@ -75,14 +82,18 @@ inline void add_fit_options(cxxopts::Options& options) {
                                                "modules of a layer that the backward computes again, as Megatron-Core "
                                                "names them: core_attn, mla_up_proj, layernorm, mlp, shared_experts, "
                                                "moe_act, moe",
-                                               cxxopts::value<std::string>(), "LIST")(
-        "offload-modules", "modules of a layer whose activations lie on the host: those, attn_proj and expert_fc1",
-        cxxopts::value<std::string>(),
-        "LIST")("offload-layers", "layers whose activations lie on the host", cxxopts::value<std::string>(), "N")(
-        "optimizer-offload", "part of the optimizer state on the host, from 0 to 1", cxxopts::value<std::string>(),
-        "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
-             cxxopts::value<std::string>(), "X")("memory-gib", "memory of one GPU in GiB: says whether the rank fits",
-                                                 cxxopts::value<std::string>(), "X");
+                                               cxxopts::value<std::string>(),
+                                               "LIST")("offload-modules",
+                                                       "modules of a layer whose activations are kept on the host: "
+                                                       "names of --recompute-modules, attn_proj or expert_fc1",
+                                                       cxxopts::value<std::string>(), "LIST")(
+        "offload-layers", "number of layers whose activations are kept on the host", cxxopts::value<std::string>(),
+        "N")("optimizer-offload", "fraction of the optimizer state that is kept on the host, from 0 to 1",
+             cxxopts::value<std::string>(),
+             "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
+                  cxxopts::value<std::string>(),
+                  "X")("memory-gib", "memory of one GPU in GiB; the table then says whether the rank fits",
+                       cxxopts::value<std::string>(), "X");
     options.add_options("Network")(
         "network-gbps", "GB/s that a rank sends: for all groups, tp=400,dp=50, or within=450,between=50 of nodes",
         cxxopts::value<std::string>(), "LIST");

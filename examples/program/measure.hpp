@@ -22,10 +22,10 @@ namespace program {
 
 inline void add_peak_options(cxxopts::Options& options) {
     options.add_options("Utilization")("gpus", "number of GPUs", cxxopts::value<std::string>(), "N")(
-        "accelerator", "name as the driver reports it; see: floptally accelerators", cxxopts::value<std::string>(),
-        "NAME")("peak-tflops", "dense peak of one GPU in TFLOP/s; overrides --accelerator",
-                cxxopts::value<std::string>(), "X")("peak-kind", "what the peak is: datasheet, boost or measured",
-                                                    cxxopts::value<std::string>(), "KIND")(
+        "accelerator", "name as the driver reports it; `floptally accelerators` lists the names",
+        cxxopts::value<std::string>(), "NAME")(
+        "peak-tflops", "dense peak of one GPU in TFLOP/s; overrides --accelerator", cxxopts::value<std::string>(), "X")(
+        "peak-kind", "what the peak is: datasheet, boost or measured", cxxopts::value<std::string>(), "KIND")(
         "clock-mhz", "clock for the boost peak of --accelerator", cxxopts::value<std::string>(), "MHZ")(
         "precision", "fp64, fp32, tf32, fp16, bf16, fp8, int8 or fp4", cxxopts::value<std::string>(), "bf16");
 }
@@ -34,7 +34,7 @@ inline void add_mfu_options(cxxopts::Options& options) {
     add_flops_options(options);
     options.add_options("Utilization")("seconds", "duration of the step", cxxopts::value<std::string>(), "S");
     add_peak_options(options);
-    options.add_options("Utilization")("precisions", "of components and layers: mlp=fp8,@1-30=fp8",
+    options.add_options("Utilization")("precisions", "precisions of components and of layers: mlp=fp8,@1-30=fp8",
                                        cxxopts::value<std::string>(), "LIST");
 }
 

@@ -28,14 +28,15 @@ namespace program {
 inline void add_plan_options(cxxopts::Options& options) {
     add_flops_options(options);
     add_peak_options(options);
-    options.add_options("Run")("tokens", "of the whole run, real ones: 15T, 15e12 or an integer",
-                               cxxopts::value<std::string>(), "N")("mfu", "as it was measured: 40% or a fraction, 0.4",
-                                                                   cxxopts::value<std::string>(), "40%");
+    options.add_options("Run")("tokens", "real tokens of the whole run: 15T, 15e12 or an integer",
+                               cxxopts::value<std::string>(), "N")(
+        "mfu", "the MFU that you measured or expect: 40% or a fraction, 0.4", cxxopts::value<std::string>(), "40%");
     options.add_options("Run")("spent",
-                               "what else the wall clock goes to, by any name: checkpoint=60s/1h, restart=20m/12h, "
+                               "other time of the run, under any name: checkpoint=60s/1h, restart=20m/12h, "
                                "lost=30m/12h (so long, once in so much time of steps), data=2% (of the time of steps)",
                                cxxopts::value<std::vector<std::string>>(), "NAME=TIME/EVERY");
-    options.add_options("Run")("price", "of one GPU for an hour, in any currency", cxxopts::value<std::string>(), "X");
+    options.add_options("Run")("price", "price of one GPU for an hour, in any currency", cxxopts::value<std::string>(),
+                               "X");
 }
 
 /// A time with a unit: 90s, 1.5h, 20m, 2d.

@@ -42,20 +42,20 @@ inline constexpr const char* rank_options[][3] = {
     {"sequence-parallel", "true: replicated weights run on each tensor parallel rank's share of the tokens", "true"},
     {"cp", "context parallel ranks that share a sequence", "N"},
     {"ep", "ranks that share the experts; they are ranks of dp x cp x tp", "N"},
-    {"etp", "tensor parallel ranks of each expert; tp where it is not said", "N"},
+    {"etp", "tensor parallel ranks of each expert (default: tp)", "N"},
     {"layout", "attention and experts over the same ranks as AReaL writes them, or a trainer's settings",
      "attn:d1p1t2c4|ffn:d1p1t1e8"},
     {"gpus-per-node", "consecutive ranks on one node, to tell bytes within and between nodes apart", "8"},
     {"cp-split", "zigzag within each slot, zigzag_pack over the whole pack, or contiguous", "HOW"},
     {"micro-batch-size", "sequences of a microbatch, sharded in Megatron-LM's order: each then has its own work", "N"},
     {"layers-of-chunks", "layers of each chunk of the pipeline, in forward order", "9,8,8,7"},
-    {"num-layers-in-first-pipeline-stage", "the option of Megatron-LM", "N"},
-    {"num-layers-in-last-pipeline-stage", "the option of Megatron-LM", "N"},
+    {"num-layers-in-first-pipeline-stage", "layers of the first stage, as in Megatron-LM", "N"},
+    {"num-layers-in-last-pipeline-stage", "layers of the last stage, as in Megatron-LM", "N"},
     {"account-for-embedding-in-pipeline-split", "true if the embedding takes the place of a layer", "true"},
     {"account-for-loss-in-pipeline-split", "true if the lm_head takes the place of a layer", "true"},
-    {"pipeline-model-parallel-layout", "the option of Megatron-LM: places embedding, layers, loss and MTP",
+    {"pipeline-model-parallel-layout", "layout text of Megatron-LM, which places embedding, layers, loss and MTP",
      "Et*3|(tt|)*29,m|L"},
-    {"layer-split", "automatic, even, or as torchtitan: of layers that no other option places", "automatic"}};
+    {"layer-split", "how to split layers that no other option places: automatic, even or torchtitan", "automatic"}};
 
 inline std::vector<std::uint64_t> parse_loads(const std::string& text, const std::string& field) {
     std::vector<std::uint64_t> loads;
@@ -92,7 +92,7 @@ inline arguments with_layout(
         const std::uint64_t said = layout.sizes.*size;
         if (const auto own = args.text(option); own && *own != std::to_string(said)) {
             throw error(arguments::field(option),
-                        fmt::format("is {}, and the layout says {}: leave one out", *own, said));
+                        fmt::format("is {}, but the layout says {}: leave one of them out", *own, said));
         }
         if (said != 1 || size == &floptally::parallel_sizes::etp) {  // 1 is what an absent option means, but for etp
             values[option] = std::to_string(said);

@@ -229,7 +229,7 @@ inline cxxopts::ParseResult parse_options(cxxopts::Options& options, std::string
                         ? fmt::format("unknown option; `floptally {} --help` lists the known ones", command)
                         : fmt::format("unknown option{} `floptally {} --help` lists the known ones", near, command));
     } catch (const cxxopts::exceptions::missing_argument& problem) {
-        throw error(quoted_option(problem.what()), "needs a value");
+        throw error(quoted_option(problem.what()), "has no value: write one after it");
     } catch (const cxxopts::exceptions::exception& problem) {
         throw error("command", fmt::format("cannot be read: {}", problem.what()));
     }

@@ -172,9 +172,9 @@ inline floptally::time_breakdown read_time_breakdown(const arguments& given, con
     const arguments args = with_layout_of_step(given);
     const floptally::report counted = count(args, model);
     if (counted.counted_as.name != floptally::conventions::exact.name) {
-        throw error("convention",
-                    fmt::format("must be exact, since only exact has the views that a waterfall needs, got \"{}\"",
-                                counted.counted_as.name));
+        throw error("convention", fmt::format("must be exact, since only exact counts the padded and executed FLOPs "
+                                              "that a waterfall needs, got \"{}\"",
+                                              counted.counted_as.name));
     }
     floptally::time_breakdown timed;
     timed.step = {.seconds = 0, .gpus = gpus_of(args), .peak_tflops = peak_of(args).tflops};

@@ -102,7 +102,8 @@ class mpi_reducer {
   private:
     [[nodiscard]] static int as_int(std::uint64_t rank, const parallel_layout& layout) {
         if (layout.world_size() > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-            throw error("world_size", "must fit an int, got " + std::to_string(layout.world_size()));
+            throw error("world_size",
+                        "must be at most 2147483647, the largest int, got " + std::to_string(layout.world_size()));
         }
         return static_cast<int>(rank);
     }

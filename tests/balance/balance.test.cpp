@@ -295,14 +295,14 @@ TEST_CASE("capacity mode keeps sizes within the capacity and reports an error if
     const std::vector<std::uint64_t> large{3, 3, 3, 3};
     CHECK(error_of([&] {
               return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5});
-          }) == "capacity: sizes of 12 do not fit 2 ranks of 5; use more ranks or a larger capacity");
+          }) == "capacity: sizes that add up to 12 do not fit 2 ranks of 5; use more ranks or a larger capacity");
     CHECK(error_of(
               [&] { return partition(costs, 3, {.mode = balance_mode::capacity, .sizes = large, .capacity = 5}); }) ==
-          "capacity: sizes of 12 could not be made to fit 3 ranks of 5; the search does not try all assignments, leave "
-          "it more room");
+          "capacity: sizes that add up to 12 could not be made to fit 3 ranks of 5: the search does not try all "
+          "assignments; use more ranks or a larger capacity");
     CHECK(error_of([&] {
               return partition(costs, 2, {.mode = balance_mode::capacity, .sizes = large, .capacity = 2});
-          }) == "sizes[0]: must fit the capacity of a rank, 2, got 3");
+          }) == "sizes[0]: must be at most the capacity of a rank, 2, got 3");
 }
 
 TEST_CASE("samples of one group stay on one rank") {
@@ -318,19 +318,19 @@ TEST_CASE("samples of one group stay on one rank") {
     }
     const std::vector<std::uint32_t> one_group(8, 5);
     CHECK(error_of([&] { return partition(costs, 2, {.groups = one_group}); }) ==
-          "groups[4]: must fit the capacity of a rank, 4, got 5");
+          "groups[4]: must be at most the capacity of a rank, 4, got 5");
     CHECK(partition(costs, 2, {.mode = balance_mode::free, .groups = one_group}).samples_of(0).size() == 8);
     const std::vector<std::uint32_t> few(7);
     CHECK(error_of([&] { return partition(costs, 2, {.groups = few}); }) ==
-          "groups: must be one number for each of 8 samples, got 7");
+          "groups: must have one number for each of the 8 samples, got 7");
     const std::vector<std::uint32_t> wrong{0, 1, 2, 3, 4, 5, 6, 8};
     CHECK(error_of([&] { return partition(costs, 2, {.groups = wrong}); }) ==
           "groups[7]: must be below the number of samples, 8, got 8");
     // Three and three of four: no rank can have four.
     const std::vector<std::uint32_t> threes{0, 0, 0, 1, 1, 1, 2, 2};
     CHECK(error_of([&] { return partition(costs, 2, {.groups = threes}); }) ==
-          "groups: 8 samples could not be made to fit 2 ranks of 4; the search does not try all assignments, leave it "
-          "more room");
+          "groups: 8 samples could not be made to fit 2 ranks of 4: the search does not try all assignments; use more "
+          "ranks or a larger capacity");
 }
 
 TEST_CASE("bad balancing input is an error that names the field") {
@@ -362,19 +362,20 @@ TEST_CASE("bad balancing input is an error that names the field") {
     CHECK(error_of([&] { return partition(costs, 2, {.sizes = sizes}); }) ==
           "sizes: must be empty outside of the mode capacity, got 1");
     CHECK(error_of([&] { return partition(costs, 2, {.capacity = 9}); }) ==
-          "capacity: must be 0 outside of the mode capacity, got 9");
+          "capacity: must be 0 unless the mode is capacity, got 9");
     const std::vector<std::uint64_t> huge(2, std::numeric_limits<std::uint64_t>::max());
     const std::vector<std::uint32_t> tied{0, 0};
     CHECK(error_of([&] {
               return partition(costs, 1,
                                {.mode = balance_mode::capacity, .sizes = huge, .capacity = 9, .groups = tied});
-          }) == "groups[0]: must fit the capacity of a rank, 9, got 18446744073709551615");
+          }) == "groups[0]: must be at most the capacity of a rank, 9, got 18446744073709551615");
     CHECK(error_of([&] { return partition(std::vector<flops>(2, flops{uint128{1} << 127}), 1); }) ==
           "flops: a sum does not fit 128 bits");
     CHECK(error_of([&] {
               return partition(std::vector<flops>{flops{uint128{1} << 126}, flops{1}}, 2);
           }).starts_with("costs: must add up to less than 2^126"));
-    CHECK(error_of([&] { return assigned(costs, {0}, 2); }) == "rank_of: must be a rank for each of 2 samples, got 1");
+    CHECK(error_of([&] { return assigned(costs, {0}, 2); }) ==
+          "rank_of: must have one rank for each of the 2 samples, got 1");
     CHECK(error_of([&] { return assigned(costs, {0, 2}, 2); }) == "rank_of[1]: must be below the 2 ranks, got 2");
     CHECK(error_of([&] { return balance_report_of(contiguous(costs, 2), contiguous(std::vector<int>{1}, 1)); }) ==
           "before: must be an assignment of the same samples with the same loads");

@@ -274,7 +274,7 @@ TEST_CASE("bad input for canonical groups is an error that names the field") {
     CHECK(error_of([] { canonical_groups({2, 0}); }) == "dp_sizes[1]: must be at least 1, got 0");
     CHECK(error_of([] {
               canonical_groups({u64{1} << 63, 6});
-          }) == "dp_sizes[1]: 9223372036854775808 x 3 does not fit 64 bits");
+          }) == "dp_sizes[1]: 9223372036854775808 x 3 does not fit 64 bits: use smaller numbers");
     CHECK(canonical_groups({u64{1} << 63, 4}).size() == u64{1} << 63);
     const canonical_groups groups({6, 4});
     CHECK(error_of([&] { static_cast<void>(groups.groups_of(2, 0)); }) == "module: must be below modules = 2, got 2");
@@ -362,7 +362,7 @@ TEST_CASE("bad input of an exchange is an error that names the field and the ind
     CHECK(planned(two, two, two, 2, {.bytes_per_element = 0}) == "bytes_per_element: must be at least 1, got 0");
     CHECK(planned(two, two, two, u64{1} << 31) == "ranks: ranks x window must be at most 2147483647, got 2147483648");
     CHECK(planned(two, two, two, u64{1} << 40, {.window = u64{1} << 40}) ==
-          "window: 1099511627776 x 1099511627776 does not fit 64 bits");
+          "window: 1099511627776 x 1099511627776 does not fit 64 bits: use smaller numbers");
     CHECK(planned(two, two, two, 1) == "owners[1]: must be below ranks = 1, got 1");
     CHECK(planned(two, numbers{1, 2}, two, 2) == "destinations[1]: must be below ranks = 2, got 2");
     CHECK(planned(two, numbers{5, 6}, two, 2, {.window = 3}) ==
@@ -373,7 +373,7 @@ TEST_CASE("bad input of an exchange is an error that names the field and the ind
     CHECK(planned(two, numbers{0}, two, 2) == "destinations: must be as many as owners (2), got 1");
     CHECK(planned(two, two, numbers{1, 2, 3}, 2) == "sizes: must be as many as owners (2), got 3");
     CHECK(planned(two, two, numbers{1, u64{1} << 62}, 2, {.bytes_per_element = 8}) ==
-          "sizes[1]: 4611686018427387904 x 8 does not fit 64 bits");
+          "sizes[1]: 4611686018427387904 x 8 does not fit 64 bits: use smaller numbers");
     CHECK(planned(two, two, numbers{1, 9}, 2, {.bytes_per_element = 4, .max_buffer_bytes = 32}) ==
           "sizes[1]: must be at most max_buffer_bytes = 32 bytes, got 36");
 
@@ -392,7 +392,7 @@ TEST_CASE("bad input of an exchange is an error that names the field and the ind
         });
     };
     CHECK(carried(1, 2, 8, 8, 8) == "no error");
-    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be the rank of this process, 0, got an exchange of 1");
+    CHECK(carried(0, 2, 0, 8, 8) == "rank: must be the rank of this process, 0, got the exchange of rank 1");
     CHECK(carried(1, 3, 0, 8, 8) == "ranks: must be as many as ranks of the communicator (3), got 2");
     CHECK(carried(1, 2, 0, 7, 8) == "send: must have 8 bytes, got 7");
     CHECK(carried(1, 2, 0, 8, 16) == "receive: must have 8 bytes, got 16");
@@ -457,17 +457,18 @@ TEST_CASE("every rank reports the difference if ranks made different exchange pl
         return ends[0];
     };
     CHECK(seen({}) == "no error");
-    CHECK(seen({.ranks = 4}) == "ranks: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+    CHECK(seen({.ranks = 4}) ==
+          "ranks: the ranks have different values, so nothing was sent: configure all ranks alike");
     CHECK(seen({.window = 2}) ==
-          "window: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+          "window: the ranks have different values, so nothing was sent: configure all ranks alike");
     CHECK(seen({.owners = {0, 2, 1}}) ==
-          "owners: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+          "owners: the ranks have different values, so nothing was sent: configure all ranks alike");
     CHECK(seen({.destinations = {1, 1, 1}}) ==
-          "destinations: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+          "destinations: the ranks have different values, so nothing was sent: configure all ranks alike");
     CHECK(seen({.sizes = {8, 9, 11}}) ==
-          "sizes: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+          "sizes: the ranks have different values, so nothing was sent: configure all ranks alike");
     CHECK(seen({.owners = {0}, .destinations = {1}, .sizes = {8}}) ==
-          "owners: the ranks do not agree on it, so nothing was sent; configure all ranks alike");
+          "owners: the ranks have different values, so nothing was sent: configure all ranks alike");
     const exchange_plan window(numbers{0, 1}, numbers{3, 0}, numbers{5, 6}, 2, {.bytes_per_element = 2, .window = 2});
     CHECK(window.owners() == numbers{0, 1});
     CHECK(window.destinations() == numbers{3, 0});
@@ -668,16 +669,18 @@ TEST_CASE("bad input for packing is an error that names the field") {
     };
     const numbers lengths{3, 9, 4};
     CHECK(packed(lengths, 9) == "no error");
-    CHECK(packed(lengths, 8) == "lengths[1]: must fit the capacity, 8 tokens, got a slot of 9");
-    CHECK(packed(lengths, 11, {.alignment = 4}) == "lengths[1]: must fit the capacity, 11 tokens, got a slot of 12");
+    CHECK(packed(lengths, 8) == "lengths[1]: must fit the capacity of 8 tokens, got a slot of 9");
+    CHECK(packed(lengths, 11, {.alignment = 4}) == "lengths[1]: must fit the capacity of 11 tokens, got a slot of 12");
     CHECK(packed(std::vector<int>{3, -1}, 8) == "lengths[1]: must be at least 0, got -1");
     CHECK(packed(numbers{u64{1} << 32}, u64{1} << 40) == "lengths[0]: must be at most 4294967295, got 4294967296");
     CHECK(packed(numbers{0xFFFF'FFFFU}, u64{1} << 40, {.alignment = 4}) ==
           "lengths[0]: must fit a slot of at most 4294967295 tokens, got one of 4294967296");
     CHECK(packed(lengths, 9, {.alignment = 0}) == "alignment: must be at least 1, got 0");
     CHECK(packed(lengths, 9, {.divisor = 0}) == "divisor: must be at least 1, got 0");
-    CHECK(packed(lengths, 9, {.min_packs = 4}) == "min_packs: needs a sample for each of 4 packs, got 3");
-    CHECK(packed(lengths, 9, {.divisor = 4}) == "divisor: needs a sample for each of 4 packs, got 3");
+    CHECK(packed(lengths, 9, {.min_packs = 4}) ==
+          "min_packs: asks for 4 packs, but there are only 3 samples: pass a smaller number");
+    CHECK(packed(lengths, 9, {.divisor = 4}) ==
+          "divisor: asks for 4 packs, but there are only 3 samples: pass a smaller number");
 
     const auto placed = [&](const auto& pack_of, u64 rows) {
         return error_of([&] { static_cast<void>(pack_by_assignment(lengths, pack_of, rows)); });

@@ -206,8 +206,7 @@ TEST_CASE("an invalid decoding request is an error that names the field") {
         });
     };
     CHECK(problem({0, 4}) == "requests[1]: must have a prompt of at least 1 token");
-    CHECK(problem({4, 4, 4}) ==
-          "requests[1]: must compute at least the last token of its prompt: 4 cached tokens of a prompt of 4");
+    CHECK(problem({4, 4, 4}) == "requests[1]: must have fewer cached tokens than the 4 tokens of its prompt, got 4");
     CHECK(problem({4'294'967'295U, 1}) == "requests[1]: prompt + generated must be at most 4294967295, got 4294967296");
     CHECK(problem({4, 4}, 0) == "prefill_chunk: must be at least 1, got 0");
     tally images{mask_set{statistic(unit::clips())}};
@@ -217,7 +216,7 @@ TEST_CASE("an invalid decoding request is an error that names the field") {
     tally sum;
     const std::vector<request> huge(4, request{4'294'967'295U, 0});
     CHECK(error_of([&] { sum.add(request_passes(huge)); }) ==
-          "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits");
+          "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers");
     CHECK(sum == tally{});
     sum.add(request_passes(std::vector<request>{{2'000'000'000, 2'000'000'000}}));  // 8e18 pairs, which fit
     CHECK(sum.pairs(view::useful, mask::causal()) == 3'999'999'999ULL * 2'000'000'000ULL);
@@ -331,9 +330,9 @@ TEST_CASE("a request or a speculative step may end exactly at the longest sequen
     const std::vector<speculation> steps{{2, 0}, {1, 1}, {0, 0}};  // one token, then two, then one
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 4, steps)); }) == "no error");
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 3, steps)); }) ==
-          "steps[2]: must end at or below 4294967295 tokens");
+          "steps[2]: the sequence must have at most 4294967295 tokens after this step: pass fewer steps");
     CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 2, steps)); }) ==
-          "steps[0]: must end at or below 4294967295 tokens");
+          "steps[0]: the sequence must have at most 4294967295 tokens after this step: pass fewer steps");
 }
 
 }  // namespace decoding_test

@@ -361,7 +361,8 @@ TEST_CASE("a user's statistic that overflows or throws in a block reports the sa
             CAPTURE(n, length);
             std::vector<std::int32_t> lengths(n, length);
             // Eight sums of the second statistic are 2^64; the first statistic has not yet overflowed then.
-            const std::string overflows = "overflow heavy(61,2147483647): the sum does not fit 64 bits";
+            const std::string overflows =
+                "overflow heavy(61,2147483647): the sum does not fit 64 bits: count fewer samples";
             CHECK(same(lengths) == (n < 8 ? "" : overflows));
             std::fill(lengths.begin(), lengths.end() - 1, 0);
             CHECK(same(lengths).empty());
@@ -414,12 +415,12 @@ TEST_CASE("a decreasing boundary is reported by index at every position", "[leng
 
 TEST_CASE("an empty list of boundaries or a first boundary other than 0 is an error", "[length_sums]") {
     const std::vector<std::int32_t> none;
-    CHECK(problem_of_boundaries(none) == "cu_seqlens: needs at least one boundary");
+    CHECK(problem_of_boundaries(none) == "cu_seqlens: must have at least one boundary, the 0 at its beginning");
     CHECK(problem_of_boundaries(std::vector<std::int32_t>{3, 5}) == "cu_seqlens[0]: must be 0, got 3");
     CHECK(problem_of_boundaries(std::vector<std::int64_t>{-3}) == "cu_seqlens[0]: must be 0, got -3");
     CHECK(problem_of_boundaries(std::vector<std::uint32_t>(1000, 7)) == "cu_seqlens[0]: must be 0, got 7");
     CHECK(outcome_of([&] { return sum_cu_seqlens(none.data(), 0, {}, "cu_seqlens_padded"); }).problem ==
-          "cu_seqlens_padded: needs at least one boundary");
+          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning");
 }
 
 TEST_CASE("boundaries that wrapped around at 2^31 or 2^32 are detected", "[length_sums]") {
@@ -475,16 +476,19 @@ TEST_CASE("an overflow of the sum of squared lengths names that sum", "[length_s
         REQUIRE(problem_of_boundaries(boundaries).empty());
 
         lengths.push_back(1);
-        CHECK(problem_of_lengths(lengths) == "overflow squares: 18446744073709551615 + 1 does not fit 64 bits");
+        CHECK(problem_of_lengths(lengths) ==
+              "overflow squares: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
         boundaries.push_back(boundaries.back() + 1);
-        CHECK(problem_of_boundaries(boundaries) == "overflow squares: 18446744073709551615 + 1 does not fit 64 bits");
+        CHECK(problem_of_boundaries(boundaries) ==
+              "overflow squares: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
         lengths.insert(lengths.end(), 1000, 30'000);
         lengths.push_back(0xFFFF'FFFF);
-        CHECK(problem_of_lengths(lengths) == "overflow squares: 18446744073709551615 + 1 does not fit 64 bits");
+        CHECK(problem_of_lengths(lengths) ==
+              "overflow squares: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
     }
     const std::vector<std::uint32_t> two(2, 0xFFFF'FFFF);
     CHECK(problem_of_lengths(two) ==
-          "overflow squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits");
+          "overflow squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers");
     const mask_set masks = set_of({mask::bidirectional(), mask::causal()});
     CHECK(outcome_of([&] { return sum_lengths(two.data(), 1, masks); }).sums->pairs[0] == 18446744065119617025U);
 }

@@ -422,7 +422,7 @@ TEST_CASE("boundaries of only the real sequences count the same as num_real_seqs
     is_refused([&](auto& to) { to.add_packed(slots, real); },
                "cu_seqlens_real: must have as many boundaries as cu_seqlens, 3, got 5");
     is_refused([&](auto& to) { to.add_packed(std::vector<int>{}, slots); },
-               "cu_seqlens_real: needs at least one boundary");
+               "cu_seqlens_real: must have at least one boundary, the 0 at its beginning");
     is_refused([&](auto& to) { to.add_packed(std::array{1, 5}, slots); }, "cu_seqlens_real[0]: must be 0, got 1");
     is_refused(
         [&](auto& to) {
@@ -471,15 +471,15 @@ TEST_CASE("the boundaries passed to flops() may end with the last real sequence"
     const std::vector<int> none;
     const auto refusal = [&](const model_input::packed& row) { return error_of([&] { return counted(row); }); };
     CHECK(refusal({.cu_seqlens = cu_seqlens, .num_real_seqs = 3, .cu_seqlens_real = real}) ==
-          "num_real_seqs: must be the 2 sequences of cu_seqlens_real, got 3");
+          "num_real_seqs: must be 2, the number of sequences in cu_seqlens_real, got 3");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = other}) ==
-          "cu_seqlens_real[2]: must equal the boundary of cu_seqlens, 11, got 10");
+          "cu_seqlens_real[2]: must equal the same boundary of cu_seqlens, 11, got 10");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = more}) ==
           "cu_seqlens_real: must have as many boundaries as cu_seqlens, 5, got 6");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = more}) ==
           "cu_seqlens_real: must have as many boundaries as cu_seqlens, 5, got 6");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = none}) ==
-          "cu_seqlens_real: needs at least one boundary");
+          "cu_seqlens_real: must have at least one boundary, the 0 at its beginning");
 }
 
 TEST_CASE("add_lengths and the other add functions accept lists in braces") {
@@ -589,7 +589,7 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
         [](auto& to) {
             to.add_lengths(std::array<u64, 2>{4294967295, 4294967295});
         },
-        "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits");
+        "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers");
     is_refused([](auto& to) { to.add_padded(std::array{5, -1}, 8); }, "lengths[1]: must be at least 0, got -1");
     is_refused(
         [](auto& to) {
@@ -601,7 +601,7 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
     is_refused([](auto& to) { to.add_shape({.rows = 2, .columns = 4294967296}); },
                "row_length: must be at most 4294967295, got 4294967296");
     is_refused([](auto& to) { to.add_shape({.rows = 2, .columns = 4294967295}); },
-               "squares: the sum does not fit 64 bits");
+               "squares: the sum does not fit 64 bits: count fewer samples");
     const std::array<int, 6> hole{1, 0, 1, 1, 1, 1};
     is_refused([&](auto& to) { to.add_attention_mask(hole, {.rows = 2, .columns = 2}); },
                "attention_mask: must have 2 x 2 = 4 entries, got 6");
@@ -628,7 +628,8 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
             to.add_encoder_decoder(std::array{5, 6}, std::array{5, -5});
         },
         "encoder_lengths[1]: must be at least 0, got -5");
-    is_refused([](auto& to) { to.add_cu_seqlens(std::vector<int>{}); }, "cu_seqlens: needs at least one boundary");
+    is_refused([](auto& to) { to.add_cu_seqlens(std::vector<int>{}); },
+               "cu_seqlens: must have at least one boundary, the 0 at its beginning");
     is_refused([](auto& to) { to.add_cu_seqlens(std::array{1, 5}); }, "cu_seqlens[0]: must be 0, got 1");
     is_refused(
         [](auto& to) {
@@ -738,14 +739,14 @@ TEST_CASE("adding n equal samples at once gives the result of n single adds") {
     const u64 most = 0xFFFF'FFFF'FFFF'FFFF;
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{1, 2, 2}, most));
-          }) == "vision.tokens: the sum does not fit 64 bits");
+          }) == "vision.tokens: the sum does not fit 64 bits: count fewer samples");
     // Squares of 2^160, and of 2^125: no smaller number is taken for them.
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{0xFFFF'FFFE, 2, 0x7FFF'FFFE}, most));
-          }) == "vision.count: the sum does not fit 64 bits");
+          }) == "vision.count: the sum does not fit 64 bits: count fewer samples");
     CHECK(error_of([&] {
               at_once.add(floptally::equal_samples(grid{1, 0x8000, 0x1'0000}, u64{1} << 63U));
-          }) == "vision.tokens: the sum does not fit 64 bits");
+          }) == "vision.tokens: the sum does not fit 64 bits: count fewer samples");
     CHECK(at_once == singly);
 }
 

@@ -404,7 +404,8 @@ TEST_CASE("an overflow names the accumulator and leaves the tally unchanged") {
 
         ++sums[accumulator];
         tally full = tally::from_accumulators(kept, sums);
-        const std::string expected = names[accumulator % names.size()] + ": the sum does not fit 64 bits";
+        const std::string expected =
+            names[accumulator % names.size()] + ": the sum does not fit 64 bits: count fewer samples";
         INFO(accumulator);
         if (names[accumulator % names.size()] == "routed") {
             CHECK(refusal<overflow>(full, [](tally& t) { t.add_routed({.useful = 5, .padded = 7}); }) == expected);
@@ -424,7 +425,7 @@ TEST_CASE("a list of lengths or boundaries that overflows a sum adds nothing to 
         std::vector<std::uint64_t> sums(16, 5);
         sums[accumulator] = max64;
         tally full = tally::from_accumulators(masks, sums);
-        const std::string expected = names[accumulator % 8] + ": the sum does not fit 64 bits";
+        const std::string expected = names[accumulator % 8] + ": the sum does not fit 64 bits: count fewer samples";
         INFO(accumulator);
         for (const std::size_t n : {1U, 2U, 600U}) {
             const std::vector<std::uint32_t> lengths(n, 9);
@@ -443,10 +444,11 @@ TEST_CASE("two sequences of the longest length overflow the sum of squared lengt
     tally t{kept};
     t.add(sequence{max32});
     CHECK(refusal<overflow>(t, [](tally& full) { full.add(sequence{max32}); }) ==
-          "squares: the sum does not fit 64 bits");
+          "squares: the sum does not fit 64 bits: count fewer samples");
     CHECK(refusal<overflow>(t, [](tally& full) { full.add_lengths(std::vector<std::int64_t>{max32}); }) ==
-          "squares: the sum does not fit 64 bits");
-    CHECK(refusal<overflow>(t, [](tally& full) { full += full; }) == "squares: the sum does not fit 64 bits");
+          "squares: the sum does not fit 64 bits: count fewer samples");
+    CHECK(refusal<overflow>(t, [](tally& full) { full += full; }) ==
+          "squares: the sum does not fit 64 bits: count fewer samples");
 
     tally none{kept};
     const auto in_one_call = [](std::size_t others) {
@@ -794,10 +796,10 @@ TEST_CASE("a tally can be rebuilt from its accumulators, and a list of the wrong
             return e.what();
         }
     };
-    CHECK(refused(kept, 29) == "accumulators: must be 30 for these masks, got 29");
-    CHECK(refused(kept, 31) == "accumulators: must be 30 for these masks, got 31");
-    CHECK(refused(kept, 0) == "accumulators: must be 30 for these masks, got 0");
-    CHECK(refused(no_masks, 30) == "accumulators: must be 14 for these masks, got 30");
+    CHECK(refused(kept, 29) == "accumulators: must have 30 integers for these masks, got 29");
+    CHECK(refused(kept, 31) == "accumulators: must have 30 integers for these masks, got 31");
+    CHECK(refused(kept, 0) == "accumulators: must have 30 integers for these masks, got 0");
+    CHECK(refused(no_masks, 30) == "accumulators: must have 14 integers for these masks, got 30");
     CHECK(refused(set_of({mask::causal()}), 14) == "no error");
 }
 
@@ -810,7 +812,7 @@ TEST_CASE("accumulators are ordered useful before padded, and sums over lengths 
 
 TEST_CASE("tallies with different masks compare unequal and cannot be added") {
     tally t = something();
-    const std::string text = "masks: two tallies of different masks cannot be added: build both with the same masks";
+    const std::string text = "masks: tallies of different masks cannot be added up: build both with the same masks";
     CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{}; }) == text);
     CHECK(refusal(t, [](tally& unchanged) { unchanged += tally{set_of({mask::sliding_window(5)})}; }) == text);
     CHECK_FALSE(tally{} == tally{kept});
@@ -859,7 +861,7 @@ TEST_CASE("a padded shape counts the same as its rows added one by one") {
     CHECK(error_of([&] { shape.add_shape({.rows = 1, .columns = 4294967296}); }) ==
           "row_length: must be at most 4294967295, got 4294967296");
     CHECK(error_of([&] { shape.add_shape({.rows = 2, .columns = 4294967295}); }) ==
-          "squares: the sum does not fit 64 bits");
+          "squares: the sum does not fit 64 bits: count fewer samples");
     CHECK(shape == rows);
 }
 

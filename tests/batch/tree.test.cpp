@@ -140,19 +140,22 @@ TEST_CASE("an invalid prefix tree is reported by index and leaves the tally unch
         CHECK(batch == before);
         return text;
     };
-    CHECK(problem({-1, 2, 0}, {1, 1, 1}) == "parents[1]: must stand before its child, node 1, got 2");
-    CHECK(problem({-1, 1}, {1, 1}) == "parents[1]: is in a cycle: node 1 is its own ancestor by way of 1");
-    CHECK(problem({-1, 3, 1, 2}, {1, 1, 1, 1}) == "parents[1]: is in a cycle: node 1 is its own ancestor by way of 3");
+    CHECK(problem({-1, 2, 0}, {1, 1, 1}) == "parents[1]: must be smaller than the index of its child, 1, got 2");
+    CHECK(problem({-1, 1}, {1, 1}) ==
+          "parents[1]: makes a cycle, because node 1 is its own ancestor through node 1: correct the parents");
+    CHECK(problem({-1, 3, 1, 2}, {1, 1, 1, 1}) ==
+          "parents[1]: makes a cycle, because node 1 is its own ancestor through node 3: correct the parents");
     // Behind node 1 there is a cycle that it is not in.
-    CHECK(problem({-1, 2, 3, 2}, {1, 1, 1, 1}) == "parents[1]: must stand before its child, node 1, got 2");
-    CHECK(problem({1, -5}, {1, 1}) == "parents[0]: must stand before its child, node 0, got 1");
+    CHECK(problem({-1, 2, 3, 2}, {1, 1, 1, 1}) == "parents[1]: must be smaller than the index of its child, 1, got 2");
+    CHECK(problem({1, -5}, {1, 1}) == "parents[0]: must be smaller than the index of its child, 0, got 1");
     CHECK(problem({-2}, {1}) == "parents[0]: must be -1 (a root) or the index of an earlier node, got -2");
     CHECK(problem({-1, 2}, {1, 1}) == "parents[1]: must be -1 (a root) or the index of an earlier node, got 2");
     CHECK(problem({-1}, {1, 1}) == "parents: must be as many as lengths (2), got 1");
     CHECK(problem({-1, 0}, {1, -1}) == "lengths[1]: must be at least 0, got -1");
     CHECK(problem({-1, 0, 1}, {4'294'967'000, 295, 1}) ==
-          "lengths[2]: ends a path of 4294967296 tokens, above 4294967295");
-    CHECK(problem({-1, -1}, {4'294'967'295, 4'294'967'295}) == "squares: the sum does not fit 64 bits");
+          "lengths[2]: the tokens from the root to this node must be at most 4294967295, got 4294967296");
+    CHECK(problem({-1, -1}, {4'294'967'295, 4'294'967'295}) ==
+          "squares: the sum does not fit 64 bits: count fewer samples");
     CHECK_NOTHROW(add_tree(batch, std::array{-1, 0}, std::array<std::uint32_t, 2>{4'294'967'000, 295}));
 }
 

@@ -339,8 +339,8 @@ TEST_CASE("expert parallelism sends each token to the ranks of its experts and b
         }
     }
     CHECK(error_of([] { static_cast<void>(count(sparse(), {.dp = 2, .tp = 2, .ep = 2})); }) ==
-          "sequence_parallel: is off while tensor parallel ranks share experts, so that each would send every token: "
-          "turn it on");
+          "sequence_parallel: must be on where tensor-parallel ranks share experts, or each of them would send every "
+          "token: turn it on");
 }
 
 TEST_CASE("data-parallel ranks send gradients and weights as their ZeRO stage requires", "[bytes]") {

@@ -382,13 +382,13 @@ TEST_CASE("offloaded optimizer states and layers take no device memory", "[bytes
     CHECK(moved.optimizer == usual.optimizer - usual.optimizer / 4);
     how.host_optimizer = 1.5;
     CHECK(error_of([&] { static_cast<void>(held(gpt(), 16, 1, {}, how)); }) ==
-          "optimizer_offload: must be from 0 to 1, the part of the optimizer state on the host");
+          "optimizer_offload: must be from 0 to 1: the fraction of the optimizer state that is kept on the host");
     memory_options offloaded;
     offloaded.offloaded_layers = 4;
     CHECK(held(gpt(), 16, 1, {}, offloaded).activations == usual.activations - usual.activations / layers * 2);
     offloaded.offloaded_layers = 6;
     CHECK(error_of([&] { static_cast<void>(held(gpt(), 16, 1, {}, offloaded)); }) ==
-          "offload_layers: must be below the 6 layers of the rank, and pp 1, got 6 with pp 1");
+          "offload_layers: must be below the 6 layers of the rank, and works only with pp 1; got 6 with pp 1");
 }
 
 TEST_CASE("memory has buffers for the gathered weights of two layers and for token copies", "[bytes]") {

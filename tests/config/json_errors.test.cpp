@@ -389,7 +389,7 @@ constexpr malformed malformed_configs[] = {
      "num_experts_per_tok: is not supported for model_type zaya; must be 1 or absent, got 2"},
     {"{'model_type': 'jetmoe', 'num_experts_per_tok': 9}", "num_experts_per_tok: must be at most the 8 experts, got 9"},
     {"{'model_type': 'mixtral', 'hidden_size': 16777216, 'intermediate_size': 16777216, 'num_local_experts': 16777216}",
-     "moe.experts: 16777216 x 281474976710656 does not fit 64 bits"},
+     "moe.experts: 16777216 x 281474976710656 does not fit 64 bits: use smaller numbers"},
     {"{'model_type': 'mamba', 'time_step_rank': 'full'}",
      R"(time_step_rank: must be an integer or "auto", got "full")"},
     {"{'model_type': 'mamba2', 'num_heads': 3}", "num_heads: must divide the 8192 channels, got 3"},
@@ -511,7 +511,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'gemma4_text', 'use_bidirectional_attention': 'all'}",
      R"(use_bidirectional_attention: is not supported for model_type gemma4_text; must be false or absent, got "all")"},
     {"{'model_type': 'gemma4_text', 'per_layer_config': {'full_attention': {'head_dim': 64}}}",
-     "per_layer_config.full_attention: must be the index of a layer, such as \"12\""},
+     "per_layer_config.full_attention: every key must be the index of a layer, such as \"12\""},
     {"{'model_type': 'gemma4_text', 'per_layer_config': {'03': {'num_attention_heads': 4}}}",
      "per_layer_config.03.num_attention_heads: unknown key; known: head_dim, num_key_value_heads"},
     {"{'model_type': 'diffllama', 'num_key_value_heads': 1}",
@@ -657,7 +657,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'kimi_k25', 'vision_config': {'merge_kernel_size': [2, 3]}}",
      "vision_config.merge_kernel_size: must be two equal numbers, got [2,3]"},
     {"{'model_type': 'glm46v', 'vision_config': {'model_type': 'vit'}}",
-     R"(vision_config.model_type: must be a type that has a class with the head "VisionModel", got "vit")"},
+     R"(vision_config.model_type: this type has no class with the head "VisionModel": change architectures, got "vit")"},
     {"{'model_type': 'a_vision_model', 'text_config': {'model_type': 'llama'}, 'vision_config': {}}",
      R"(model_type: unknown type "a_vision_model"; its text_config alone can be read: llama*)"},
     {"{'model_type': 'an_omni_model', 'thinker_config': {'text_config': {'model_type': 'qwen3_moe'}}}",
@@ -701,7 +701,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'vit', 'image_size': [224]}", "image_size: must be an integer or [height, width], got [224]"},
     {"{'model_type': 'vit', 'image_size': [224, 0]}", "image_size[1]: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'vit', 'patch_size': 225}",
-     "image_size: must be at least patch_size: rows of its patches are 0; it is missing, and its default is 224"},
+     "image_size: must be at least patch_size, but rows of its patches are 0; it is missing, and its default is 224"},
     {"{'model_type': 'clip_vision_model', 'image_size': [224, 224]}",
      "image_size: must be an integer from 1 to 16777216, got [224,224]"},
     {"{'model_type': 'siglip_vision_model', 'num_attention_heads': 7}",
@@ -914,7 +914,7 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'num_key_value_heads': 1}]}]}",
      "layers[0].parts[0].num_key_value_heads: unknown key; known: type, num_heads, num_kv_heads, head_dim, mask"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': 'full'}]}]}",
-     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys {masks}, got "full" (statistic: "full" is not a known statistic, such as "sliding_window(4096)"))~"},
+     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys {masks}, got "full" (statistic: "full" is not a known statistic; write one such as "sliding_window(4096)"))~"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': null}]}]}",
      R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys {masks}, got null)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {}}]}]}",
@@ -1004,10 +1004,10 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'vocab_size': 0, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
      "vocab_size: must be an integer from 1 to 268435456, got 0"},
     {"{'hidden_size': 4, 'padded_vocab_size': 8, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': 8}]}]}",
-     "padded_vocab_size: needs vocab_size"},
+     "padded_vocab_size: needs vocab_size: add it, or remove this key"},
     {"{'hidden_size': 4, 'tie_word_embeddings': true, 'layers': [{'parts': [{'type': 'mlp', 'intermediate_size': "
      "8}]}]}",
-     "tie_word_embeddings: needs vocab_size"},
+     "tie_word_embeddings: needs vocab_size: add it, or remove this key"},
     {"{'hidden_size': 4, 'vocab_size': 8, 'padded_vocab_size': 7, 'layers': [{'parts': [{'type': 'mlp', "
      "'intermediate_size': 8}]}]}",
      "padded_vocab_size: must be at least vocab_size (8), got 7"},
@@ -1125,7 +1125,7 @@ TEST_CASE("a config with Infinity or NaN is read, and is an error only if a spec
     CHECK(error_of([&] {
               return read("{'model_type': 'mine', 'hidden_size': 64, 'mlp_ratio': [1, NaN]}",
                           {.specs = {any + "f = .mlp_ratio[1] > 1 ? 8 : 9\n"}});
-          }) == "spec mine:3: expected a finite number, got NaN");
+          }) == "spec mine:3: the operand must be a finite number, got NaN");
 
     struct broken {
         const char* text;

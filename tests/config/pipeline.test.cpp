@@ -128,10 +128,12 @@ TEST_CASE("an unknown diffusers pipeline part, a grid mismatch or a part without
         "parts: \"vae\" is not a part of FluxPipeline; choose among safety/config.json (SafetyModel), "));
     CHECK(refusal({"transformer", "transformer"}) == "parts: \"transformer\" is named twice; remove one");
     CHECK(refusal({"transformer", "transformer_2"}) ==
-          "parts: \"transformer\" and \"transformer_2\" read grids of different sizes; count each alone");
+          "parts: \"transformer\" and \"transformer_2\" take grids of different sizes, so that no batch fits both: "
+          "count each alone");
     CHECK(refusal({"transformer", "safety"}).starts_with("safety/config.json: model_type: unknown type \"made_up\""));
     CHECK(error_of([&] { static_cast<void>(load_config(at.path("transformer"), {.parts = {"transformer"}})); }) ==
-          "parts: must be absent: they choose models of a pipeline's folder, got the config of one model");
+          "parts: must be left out: parts choose among the models of a pipeline's folder, but this is the config of "
+          "one model");
     at.write("model_index.json", R"({"_class_name": "OddPipeline", "vae": ["diffusers", "AutoencoderKL"]})");
     CHECK(refusal({}) ==
           "parts: are missing; OddPipeline has no transformer, unet, prior or decoder: choose among vae/config.json "

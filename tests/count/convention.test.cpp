@@ -403,7 +403,7 @@ TEST_CASE("a convention may count up to four statistics for one cost entry", "[c
               return pairs([](const statistic& attends, const convention&, const attention_context&) {
                   return counted_statistics(attends).also(attends).also(attends).also(attends).also(attends);
               });
-          }) == "convention: counts an entry by more than 4 statistics: add at most 4");
+          }) == "convention: must count each entry by at most 4 statistics: add fewer");
 }
 
 /// The pairs above the diagonal, which a kernel computes for a causal mask and the mask removes.

@@ -418,7 +418,7 @@ TEST_CASE("FLOP coefficients whose sum exceeds 64 bits are an error at construct
     constexpr std::uint64_t widest = (std::uint64_t{1} << 34) / 18;
     CHECK(problem(widest, {}) == "no error");
     CHECK(problem(widest + 1, {}).starts_with("cost: "));
-    CHECK(problem(widest + 1, {}).ends_with(" does not fit 64 bits"));
+    CHECK(problem(widest + 1, {}).ends_with(" does not fit 64 bits: use smaller numbers"));
     CHECK(problem(widest + 1, {.counted = counted_passes::forward}) == "no error");
     // Full recompute is a tenth count of them.
     CHECK(problem((std::uint64_t{1} << 34) / 20, {.recomputed = recompute::full}) == "no error");

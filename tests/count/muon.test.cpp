@@ -237,7 +237,8 @@ TEST_CASE("Muon is an error for a matrix without a name, for zero iterations and
     own.cost.add("mlp", linear{.in_features = 4, .out_features = 4});
     CHECK(error_of([&] {
               static_cast<void>(muon_part({&own, 1}));
-          }) == "mlp: has a matrix without a name: name each matrix for muon, or name the component in `others`");
+          }) ==
+          "mlp: Muon needs a name for each matrix of this component: name them, or name the component in `others`");
     CHECK(muon_part({&own, 1}, {}, {.others = {"mlp"}}).cost.entries().size() == 0);
     CHECK(error_of([&] {
               static_cast<void>(muon_part(with.config.parts, {}, {.others = {"moe.router", "moe.ruoter"}}));
@@ -250,7 +251,7 @@ TEST_CASE("Muon is an error for a matrix without a name, for zero iterations and
     CHECK(error_of([&] {
               static_cast<void>(muon_part({&by_hand, 1}));
           }) ==
-          "mlp: does not give the rows and columns of its weights: give them for muon, or name the component in "
+          "mlp: Muon needs the rows and columns of this component's weights: state them, or name the component in "
           "`others`");
     CHECK(muon_part({&by_hand, 1}, {}, {.others = {"mlp/w"}}).cost.entries().size() == 0);
     model_part fits_none{.name = "layer"};  // as a convolution, which says what it reads
@@ -272,7 +273,8 @@ TEST_CASE("Muon is an error for a matrix without a name, for zero iterations and
         CHECK(error_of([&] {
                   static_cast<void>(muon_part({&merged, 1}));
               }) ==
-              "mlp: has several matrices of different shapes under one name: give each matrix its own name for muon");
+              "mlp: several matrices of different shapes have this name: give each its own name, so that Muon can "
+              "count them");
     }
     const model_part twice = of_two({.in_features = 4, .out_features = 6}, {.in_features = 4, .out_features = 6});
     CHECK(muon_part({&twice, 1}).cost.entries()[0].useful == 2 * 5 * (4 * 4 * 4 * 6 + 2 * 4 * 4 * 4));

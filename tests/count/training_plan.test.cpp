@@ -1454,15 +1454,15 @@ TEST_CASE("a weight setting that matches no weight of the model is an error that
     CHECK(weights({{"attention.core", weight_state::frozen}}).substr(0, 52) ==
           "plan.weights[0]: no weight is named \"attention.core\"");
     CHECK(weights({{"mlp", weight_state::frozen, 0, 4, 9}}) ==
-          "plan.weights[0]: no layer of this range has \"mlp\": layers are counted from 0");
+          "plan.weights[0]: no layer in this range has \"mlp\": correct the range, which counts layers from 0");
     CHECK(weights({{"lm_head", weight_state::frozen, 0, 0, 3}}) ==
-          "plan.weights[0]: no layer of this range has \"lm_head\": layers are counted from 0");
+          "plan.weights[0]: no layer in this range has \"lm_head\": correct the range, which counts layers from 0");
     CHECK(weights({{"mlp", weight_state::lora}}) == "plan.weights[0]: LoRA needs a rank of at least 1");
     CHECK(weights({{"mlp", weight_state::frozen, 8}}) ==
-          "plan.weights[0]: only LoRA has a rank: set the rank to 0, or the state to lora");
+          "plan.weights[0]: only LoRA adapters have a rank: set the rank to 0, or the state to lora");
     CHECK(weights({{"norm", weight_state::lora, 8}}) ==
-          "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits: name linear "
-          "layers, such as \"*/q_proj\"");
+          "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter can be added to: name "
+          "linear layers, such as \"*/q_proj\"");
     CHECK(error_of([&] {
               return trained_parameters(model.parts, {.weights = {{"router", weight_state::frozen}}});
           }).rfind("plan.weights[0]: no weight is named \"router\"", 0) == 0);
@@ -1486,7 +1486,8 @@ TEST_CASE("a weight setting that matches no weight of the model is an error that
     CHECK(error_of([&] {
               return flop_counter(one_table, conventions::exact, {.weights = {{"embedding", weight_state::frozen}}});
           }) ==
-          "plan.weights: the lm_head is the embedding's table: train both \"embedding\" and \"lm_head\", or neither");
+          "plan.weights: the lm_head shares its weights with the embedding: train both \"embedding\" and \"lm_head\", "
+          "or neither");
     CHECK(error_of([&] {
               return flop_counter(
                   one_table, conventions::exact,
@@ -1514,7 +1515,8 @@ TEST_CASE("an lm_head must have the weight state of the embedding if they are ti
     CHECK(problem({no_table, frozen_in("lm_head")}) == "no error");
     CHECK(problem({frozen_in("small head")}) == "no error");
     CHECK(problem({no_table, frozen_in("small head")}) ==
-          "plan.weights: the lm_head is the embedding's table: train both \"embedding\" and \"lm_head\", or neither");
+          "plan.weights: the lm_head shares its weights with the embedding: train both \"embedding\" and \"lm_head\", "
+          "or neither");
 }
 
 TEST_CASE("experts with one measured visit count must be frozen or trained alike in all layers", "[training_plan]") {
@@ -1542,8 +1544,8 @@ TEST_CASE("experts with one measured visit count must be frozen or trained alike
     CHECK(error_of([&] {
               return work({.weights = {{"moe.experts", weight_state::frozen, 0, 0, 0}}});
           }) ==
-          "plan: experts that are counted by one measured number of visits must train alike in all layers: name them "
-          "in plan.weights without a range of layers");
+          "plan: experts that share one measured number of visits must train alike in all layers: name them in "
+          "plan.weights without a range of layers");
 }
 
 }  // namespace training_plan_test

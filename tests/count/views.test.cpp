@@ -230,7 +230,7 @@ TEST_CASE("an invalid attention mask or padded batch is an error that names the 
           "before or after them");
     CHECK(problem({1, 1, 1, 1, 0}, 2, 3) == "attention_mask: must have 2 x 3 = 6 entries, got 5");
     CHECK(problem({1}, std::size_t{1} << 33, std::size_t{1} << 33) ==
-          "attention_mask: 8589934592 x 8589934592 does not fit 64 bits");
+          "attention_mask: 8589934592 x 8589934592 does not fit 64 bits: use smaller numbers");
     CHECK(problem({}, 0, std::size_t{1} << 33) ==
           "attention_mask: must have rows of at most 4294967295 tokens, got 8589934592");
 
@@ -310,11 +310,12 @@ TEST_CASE("the lm_head counts the real vocabulary in the useful view and the pad
           "padded_vocab_size: must be at least vocab_size (33), got 32");
     json without = {{"model_type", "llama"}, {"architectures", {"LlamaForSequenceClassification"}}};
     CHECK(error_of([&] { return floptally::read_config(without, padded); }) ==
-          "padded_vocab_size: needs a class with an lm_head, but the class in architectures has none");
+          "padded_vocab_size: needs a class with an lm_head, but the class in architectures has none: leave it out, or "
+          "name another class");
     own.erase("vocab_size");
     own.erase("padded_vocab_size");
     CHECK(error_of([&] { return floptally::read_config(own, padded); }) ==
-          "padded_vocab_size: needs vocab_size in the config");
+          "padded_vocab_size: needs vocab_size in the config: add it, or leave padded_vocab_size out");
 }
 
 TEST_CASE("configs written by BioNeMo recipes count the same matmuls as the original configs", "[views]") {

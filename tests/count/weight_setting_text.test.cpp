@@ -68,17 +68,20 @@ TEST_CASE("an invalid weight setting is an error with its position in the text",
     CHECK(problem("") == "weights[0]: must be WEIGHTS=STATE, separated by commas, got \"\"");
     CHECK(problem("*=frozen,mlp") == "weights[1]: must be WEIGHTS=STATE, separated by commas, got \"mlp\"");
     CHECK(problem(":mlp=frozen") ==
-          "weights[0]: needs the name of a model part before the colon, as in encoder:*=frozen, got \":mlp=frozen\"");
+          "weights[0]: the colon must follow the name of a model part of 1 to 39 characters, as in encoder:*=frozen, "
+          "got \":mlp=frozen\"");
     CHECK(problem(longest + "w:mlp=frozen") ==
-          "weights[0]: needs the name of a model part before the colon, as in encoder:*=frozen, got \"" + longest +
-              "w:mlp=frozen\"");
+          "weights[0]: the colon must follow the name of a model part of 1 to 39 characters, as in encoder:*=frozen, "
+          "got \"" +
+              longest + "w:mlp=frozen\"");
     for (const std::string text :
          {"mlp@=frozen", "mlp@3-2=frozen", "mlp@a-2=frozen", "mlp@1-=frozen", "mlp@0-18446744073709551615=frozen"}) {
         CHECK(problem(text) ==
               "weights[0]: layers must be N or FIRST-LAST, both included, as in mlp@0-3=frozen, got \"" + text + "\"");
     }
     for (const std::string& text : {std::string("=frozen"), longest + "w=frozen"}) {
-        CHECK(problem(text) == "weights[0]: must name weights in 1 to 39 characters, got \"" + text + "\"");
+        CHECK(problem(text) ==
+              "weights[0]: the name of the weights must have 1 to 39 characters, got \"" + text + "\"");
     }
     for (const std::string text : {"mlp=lora", "mlp=lora0", "mlp=lora-1", "mlp=lorax"}) {
         CHECK(problem(text) == "weights[0]: LoRA needs a rank of at least 1, as in lora16, got \"" + text + "\"");

@@ -110,13 +110,14 @@ void check_unknown_devices() {
                                .memory_bytes = std::uint64_t{10} << 30U,
                                .compute_major = 9};
     };
-    require_text(refusal(slice("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 16)),
-                 R"(accelerator: no known part is called "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; near it: H100 SXM, )"
-                 "H100 PCIe, H100 NVL; `floptally accelerators` lists the known parts. For another part pass the peak "
-                 "(peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the device; the device is "
-                 "a slice of a card "
-                 "(MIG): NVIDIA H100 80GB HBM3 MIG 1g.10gb, 16 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute "
-                 "capability 9.0; pass peak_tflops instead");
+    require_text(
+        refusal(slice("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 16)),
+        R"(accelerator: no known accelerator is called "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; near it: H100 SXM, )"
+        "H100 PCIe, H100 NVL; `floptally accelerators` lists the known parts. For another part pass the peak "
+        "(peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the device; the device is "
+        "a slice of a card "
+        "(MIG): NVIDIA H100 80GB HBM3 MIG 1g.10gb, 16 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute "
+        "capability 9.0; pass peak_tflops instead");
     expect(refusal(slice("NVIDIA H100 80GB HBM3 MIG 7g.80gb", 132)).starts_with("accelerator: no known part"),
            "the largest slice is taken for the card");
     require_text(refusal(slice("NVIDIA H100 80GB HBM3", 66)),
@@ -129,13 +130,13 @@ void check_unknown_devices() {
                  .memory_bytes = std::uint64_t{8} << 30U,
                  .compute_major = 8,
                  .compute_minor = 6}),
-        R"(accelerator: no known part is called "NVIDIA RTX A1000"; nearest: RTX A6000; `floptally )"
+        R"(accelerator: no known accelerator is called "NVIDIA RTX A1000"; nearest: RTX A6000; `floptally )"
         "accelerators` lists the known parts. For another part pass the peak (peak_tflops=, --peak-tflops), which "
         "floptally.measure_peak() measures on the device; the device is NVIDIA RTX A1000, 18 multiprocessors, 8.0 GiB, "
         "compute capability 8.6; "
         "pass peak_tflops instead");
     expect(refusal(slice("NVIDIA H100", 132))
-               .starts_with(R"(accelerator: "NVIDIA H100" is only part of a name; give the whole name, one of: )"
+               .starts_with(R"(accelerator: "NVIDIA H100" is only part of a name; pass a whole name, one of: )"
                             "H100 SXM, H100 PCIe, H100 NVL; the device is NVIDIA H100, 132 multiprocessors"),
            "part of a name is enough");
     expect(refusal({}).starts_with("accelerator: the name is empty"), "a device without a name");

@@ -113,7 +113,7 @@ void a_sum_over_ranks_is_polled() {
     mine.add_cu_seqlens(of_wrong.all(), stream);
     sums.sum_async(mine, over, stream);
     stream.wait();
-    expect(error_of([&] { static_cast<void>(sums.poll()); }) == "sum: rank 0 refused; its own error says why",
+    expect(error_of([&] { static_cast<void>(sums.poll()); }) == "sum: rank 0 failed: look at the error of that rank",
            "a rank that left something out");
 }
 

@@ -366,7 +366,8 @@ void what_is_wrong_is_left_out() {
     const std::vector<std::uint32_t> longest(3, 0xFFFF'FFFFU);
     const device_copy<std::uint32_t> of_longest(longest);
     device.add_lengths(of_longest.all(), stream);
-    expect(error_of([&] { static_cast<void>(device.read(stream)); }) == "squares: the sum does not fit 64 bits",
+    expect(error_of([&] { static_cast<void>(device.read(stream)); }) ==
+               "squares: the sum does not fit 64 bits: count fewer samples",
            "an overflow");
 }
 

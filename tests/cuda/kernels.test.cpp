@@ -397,7 +397,8 @@ TEST_CASE(
     const detail::read_refusal two(merged(refused_by(8, 0x1'0000'0005U), refused_by(8, 0x9'0000'0001U)));
     CHECK_FALSE(two.is_whole);
     CHECK(error_of([&] { two.repeat(mask_set{}); }) ==
-          "device: several refused samples have the same index, so the first is unknown: pass each its own index");
+          "device: several invalid samples have the same index, so that the first is unknown: pass another index with "
+          "each sample");
 }
 
 TEST_CASE("kernels count rows of a BSHD batch like a host tally") {
@@ -762,7 +763,8 @@ TEST_CASE("a sum that overflows on the device is reported when the host reads it
                 CHECK(device.read().get(view::useful, accumulator::squares) == std::uint64_t{longest} * longest);
                 device.add(shape, detail::length_list_of(std::span(lengths)));
             }
-            CHECK(error_of([&] { static_cast<void>(device.read()); }) == "squares: the sum does not fit 64 bits");
+            CHECK(error_of([&] { static_cast<void>(device.read()); }) ==
+                  "squares: the sum does not fit 64 bits: count fewer samples");
         }
         // One alone fits, whichever thread has it.
         for (const std::size_t place : {0U, 32U, 64U, 68U, 124U}) {
@@ -780,12 +782,13 @@ TEST_CASE("a sum that overflows on the device is reported when the host reads it
             emulated_tally_of<library_statistics::with<half_an_accumulator>> own{mask_set{half_an_accumulator{}}};
             own.add(shape, detail::length_list_of(std::span(lengths)));
             CHECK(error_of([&] { static_cast<void>(own.read()); }) ==
-                  (apart == 0 ? "no error" : "half_an_accumulator: the sum does not fit 64 bits"));
+                  (apart == 0 ? "no error" : "half_an_accumulator: the sum does not fit 64 bits: count fewer samples"));
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};
         grids.add(shape, detail::sample_list<grid>(std::span(thw).first(3)));
-        CHECK(error_of([&] { static_cast<void>(grids.read()); }) == "vision.squares: the sum does not fit 64 bits");
+        CHECK(error_of([&] { static_cast<void>(grids.read()); }) ==
+              "vision.squares: the sum does not fit 64 bits: count fewer samples");
     }
 }
 
@@ -819,7 +822,7 @@ TEST_CASE("a device tally refuses more masks than its kernels can count", "[cuda
     CHECK(detail::accumulator_schema(masks).mask_count == 17);
     masks.find_or_add(mask::sliding_window(18), "masks");
     const std::string refused =
-        "masks: this model needs accumulators of 18 masks, and a device's tally has room for 17: count it on the host";
+        "masks: this model needs accumulators for 18 masks, and a device's tally has room for 17: count it on the host";
     CHECK(error_of([&] { static_cast<void>(detail::accumulator_schema(masks)); }) == refused);
 }
 

@@ -99,8 +99,8 @@ TEST_CASE("reading an overwritten snapshot is an error with its number, and late
         ring.take();
     }
     CHECK(error_of([&] { static_cast<void>(ring.next()); }) ==
-          "snapshot: 1 was overwritten before poll() read it: the ring has 3 slots; poll more often, or pass more "
-          "snapshots");
+          "snapshot: 1 was overwritten before poll() read it, because only 3 are kept: poll more often, or pass a "
+          "larger number of snapshots");
     CHECK(ring.next() == std::vector<std::uint64_t>(4, 2));
     for (std::uint64_t i = 5; i <= 12; ++i) {
         ring.accumulators.assign(4, i);

@@ -228,7 +228,7 @@ void an_owner_works_on_its_own_device() {
     expect(steps->finish(*stream) == 1 && totals.run().totals.batch == host, "a step of another device");
 
     const std::string other_stream =
-        "stream: is the default stream of device 0, which is current, and the memory is on device 1: name a stream of "
+        "stream: is the default stream of device 0, which is current, but the memory is on device 1: pass a stream of "
         "that device";
     expect(error_of([&] { batch->add_cu_seqlens(on_second->all(), nullptr); }) == other_stream &&
                error_of([&] { batch->snapshot_async(cudaStreamLegacy); }) == other_stream &&
@@ -243,7 +243,7 @@ void an_owner_works_on_its_own_device() {
                                     std::nullopt);
     device_reduction sums(reduction);  // of the first
     expect(error_of([&] { sums.sum_async(*batch, over, of_first); }) ==
-               "tally: is on device 1, but this device_reduction on device 0: make both on one device",
+               "tally: is on device 1, but this device_reduction is on device 0: make both on one device",
            "a sum of a tally of another device");
     expect(cudaGetLastError() == cudaSuccess, "an error stays behind streams of other devices");
     int current = -1;

@@ -123,7 +123,7 @@ TEST_CASE("an invalid dimension of compressed attention is an error that names i
     CHECK(with([](compressed_attention& a) { a.o_groups = 0; }) == "o_groups: must be at least 1, got 0");
     CHECK(with([](compressed_attention& a) { a.o_lora_rank = 0; }) == "o_lora_rank: must be at least 1, got 0");
     CHECK(with([](compressed_attention& a) { a.compress_ratio = 0; }) ==
-          "compress_ratio: must be at least 1 if compressed keys overlap or the best are chosen, got 0");
+          "compress_ratio: must be at least 1 where compressed keys overlap or a top-k of them is chosen, got 0");
     CHECK(with([](compressed_attention& a) { a.o_groups = 4; }) ==
           "o_groups: must divide num_attention_heads x head_dim (30), got 4");
     CHECK(with([](compressed_attention& a) { a.window = 1ULL << 31; }) ==

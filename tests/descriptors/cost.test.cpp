@@ -230,33 +230,35 @@ TEST_CASE("a coefficient that overflows is an error with the component and both 
     constexpr std::uint64_t wide = std::uint64_t{1} << 32;
     constexpr std::uint64_t half = std::uint64_t{1} << 63;
     const auto problem = [](const linear& weight) { return error_of([&] { return cost{}.add("mlp", weight); }); };
-    CHECK(problem({.in_features = wide, .out_features = wide}) == "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = wide}) ==
+          "mlp: 4294967296 x 4294967296 does not fit 64 bits: use smaller numbers");
     CHECK(problem({.in_features = wide, .out_features = wide / 4}) == "no error");
     CHECK(problem({.in_features = wide, .out_features = wide / 2}) ==
-          "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+          "mlp: 2 x 9223372036854775808 does not fit 64 bits: use smaller numbers");
     CHECK(problem({.in_features = wide, .out_features = wide / 4, .applied = 2}) ==
-          "mlp: 4 x 4611686018427387904 does not fit 64 bits");
+          "mlp: 4 x 4611686018427387904 does not fit 64 bits: use smaller numbers");
     CHECK(problem({.in_features = 1, .out_features = 1, .applied = half}) ==
-          "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+          "mlp: 2 x 9223372036854775808 does not fit 64 bits: use smaller numbers");
     CHECK(problem({.in_features = wide, .out_features = 1, .stored = wide}) ==
-          "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+          "mlp: 4294967296 x 4294967296 does not fit 64 bits: use smaller numbers");
     CHECK(problem({.in_features = wide, .out_features = 1, .padded_out_features = wide}) ==
-          "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+          "mlp: 4294967296 x 4294967296 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([] {
               return cost{}.add("attention.core", attention_core{wide, wide, 1}, mask::causal());
-          }) == "attention.core: 8589934592 x 4294967296 does not fit 64 bits");
+          }) == "attention.core: 8589934592 x 4294967296 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([] {
               return cost{}.add("attention.core", attention_core{half, 1, 1}, mask::causal());
-          }) == "attention.core: 2 x 9223372036854775808 does not fit 64 bits");
+          }) == "attention.core: 2 x 9223372036854775808 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([] { return cost{}.add_state("mixer", half); }) ==
-          "mixer: 2 x 9223372036854775808 does not fit 64 bits");
+          "mixer: 2 x 9223372036854775808 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([] { return cost{}.add_parameters("norm", term::norm, half); }) ==
-          "norm: 2 x 9223372036854775808 does not fit 64 bits");
+          "norm: 2 x 9223372036854775808 does not fit 64 bits: use smaller numbers");
 
     const cost large = cost{}.add("mlp", linear{.in_features = wide, .out_features = wide / 4});
     CHECK(error_of([&] { return large + large; }) ==
-          "mlp: 9223372036854775808 + 9223372036854775808 does not fit 64 bits");
-    CHECK(error_of([&] { return 2 * large; }) == "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+          "mlp: 9223372036854775808 + 9223372036854775808 does not fit 64 bits: use smaller numbers");
+    CHECK(error_of([&] { return 2 * large; }) ==
+          "mlp: 2 x 9223372036854775808 does not fit 64 bits: use smaller numbers");
     CHECK_THROWS_AS(2 * large, overflow);
 
     // Four components of 2^62 weights each: every entry fits, their sum does not.
@@ -265,7 +267,7 @@ TEST_CASE("a coefficient that overflows is an error with the component and both 
         many.add(name, linear{.in_features = wide, .out_features = wide / 4});
     }
     CHECK(error_of([&] { return many.parameters(); }) ==
-          "parameters: 13835058055282163712 + 4611686018427387904 does not fit 64 bits");
+          "parameters: 13835058055282163712 + 4611686018427387904 does not fit 64 bits: use smaller numbers");
 }
 
 TEST_CASE("a sum of costs that overflows leaves the cost unchanged", "[cost][errors]") {
@@ -350,7 +352,7 @@ TEST_CASE("on_encoder refuses by name a mask that has no encoder counterpart", "
     const auto problem = [](const mask& attends) {
         return error_of([&] { return gqa{6, 2, 7, {}}.cost({.hidden_size = 15, .attends = attends}).on_encoder(); });
     };
-    const std::string rest = " has no form on an encoder's side: use bidirectional or a window";
+    const std::string rest = " cannot attend to an encoder's tokens: use bidirectional or a window";
     CHECK(problem(mask::bidirectional()) == "no error");
     CHECK(problem(mask::window(4, 4)) == "no error");
     CHECK(problem(mask::chunked(4)) == "masks: chunked(4)" + rest);
@@ -358,7 +360,7 @@ TEST_CASE("on_encoder refuses by name a mask that has no encoder counterpart", "
     CHECK(problem(mask::encoder()) == "masks: encoder" + rest);
     CHECK(error_of([] {
               return cross_attention{6, 2, 7, 0, {}}.cost(causal).on_encoder();
-          }) == "cross_attention.qkv: an encoder has no other side to attend: remove its cross attention");
+          }) == "cross_attention.qkv: an encoder has no other sequence to attend to: remove its cross attention");
     const std::string longest(31, 'x');
     const auto named = [](const std::string& name) {
         return error_of([&] { return cost{}.add(name, linear{1, 1}).on_encoder(); });
@@ -470,8 +472,8 @@ TEST_CASE("measured visits spread evenly over the experts give the count from th
 
 TEST_CASE("two kinds of experts cannot share one measured count of visits", "[cost][routed][errors]") {
     const std::string two_kinds =
-        "moe.experts: experts of two kinds cannot share one measured count of visits: give each an accumulator of its "
-        "own";
+        "moe.experts: experts of two kinds cannot share one measured number of visits: give `visits` of each another "
+        "measured(\"NAME\")";
     moe wide = by_visits;
     wide.intermediate_size = 13;
     CHECK(error_of([&] { return by_visits.cost(causal) + wide.cost(causal); }) == two_kinds);
@@ -480,7 +482,8 @@ TEST_CASE("two kinds of experts cannot share one measured count of visits", "[co
               return by_visits.cost(causal) +
                      cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = accumulator::routed});
           }) ==
-          "other: experts of two kinds cannot share one measured count of visits: give each an accumulator of its own");
+          "other: experts of two kinds cannot share one measured number of visits: give `visits` of each another "
+          "measured(\"NAME\")");
     cost sum = by_visits.cost(causal);
     const cost before = sum;
     CHECK_THROWS_AS(sum += wide.cost(causal), error);
@@ -700,8 +703,8 @@ TEST_CASE("entries for one measured count merge if their useful and padded FLOPs
         CHECK(sum.entries()[0].parameters == 20);
         CHECK(sum.entries()[0].sharding == tensor_sharding::experts(2, 2));
         CHECK(error_of([&] { return sum.add_entry("experts", {}, entry(useful, 7)); }) ==
-              "experts: experts of two kinds cannot share one measured count of visits: give each an accumulator of "
-              "its own");
+              "experts: experts of two kinds cannot share one measured number of visits: give `visits` of each another "
+              "measured(\"NAME\")");
         sum.add_entry("experts", {}, entry(useful, 7), measured("others"));
         CHECK(sum.entries().size() == 2);
     }

@@ -590,8 +590,8 @@ TEST_CASE("a list of layer masks must have one mask per layer", "[descriptors][e
         return problem;
     };
     CHECK(deep(3) == "no error");
-    CHECK(deep(2) == "layer_types: lists 3 layers, the model has 2: list one for each layer");
-    CHECK(deep(4) == "layer_types: lists 3 layers, the model has 4: list one for each layer");
+    CHECK(deep(2) == "layer_types: lists 3 layers, but the model has 2: list one for each layer");
+    CHECK(deep(4) == "layer_types: lists 3 layers, but the model has 4: list one for each layer");
     CHECK(error_of([] { return layer_masks::list({}); }) == "layer_types: must name at least one layer, got none");
     CHECK(error_of([] { return layer_masks::period({}); }) == "layer_types: must name at least one layer, got none");
 

@@ -315,7 +315,7 @@ TEST_CASE("an invalid HSTU model is an error", "[hstu][descriptors]") {
               const mask one[] = {mask::hstu()};
               m.num_layers = 2;
               m.masks = layer_masks::list(one);
-          }) == "layer_types: lists 1 layers, the model has 2: list one for each layer");
+          }) == "layer_types: lists 1 layers, but the model has 2: list one for each layer");
     CHECK(refusal([](hstu& m) { m.layer.num_heads = 0; }) == "num_attention_heads: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.layer.attention_dim = 0; }) == "attention_dim: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.layer.linear_dim = 0; }) == "linear_dim: must be at least 1, got 0");

@@ -527,7 +527,8 @@ TEST_CASE("the number of outputs of convolutions over time equals an enumeration
                               .after(stem.convolutions[2]));
     floptally::convolution_stem odd = stem;
     odd.convolutions[1].groups = 3;
-    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) == "groups: must divide the channels (10 to 8), got 3");
+    CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
+          "groups: must divide the input and output channels (10 to 8), got 3");
     odd.convolutions[1].groups = 2;
     odd.convolutions[2].stride = 0;
     CHECK(error_of([&] { static_cast<void>(odd.cost()); }) ==
@@ -665,8 +666,12 @@ TEST_CASE("an overflow in a tower's accumulator is named and leaves the tally un
     tally t{mask_set::of_towers()};
     t.add(grid{1, 65535, 65537});
     const tally before = t;
-    CHECK(error_of([&] { t.add(grid{2, 65535, 65537}); }) == "vision.squares: the sum does not fit 64 bits");
-    CHECK(error_of([&] { t.add(grid{1, 65535, 65537}); }) == "vision.squares: the sum does not fit 64 bits");
+    CHECK(error_of([&] {
+              t.add(grid{2, 65535, 65537});
+          }) == "vision.squares: the sum does not fit 64 bits: count fewer samples");
+    CHECK(error_of([&] {
+              t.add(grid{1, 65535, 65537});
+          }) == "vision.squares: the sum does not fit 64 bits: count fewer samples");
     CHECK(t == before);
 }
 
@@ -734,12 +739,12 @@ TEST_CASE("prefix tokens of a tower cost the same as sequences that are longer b
     cost windowed;
     windowed.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::sliding_window(4));
     CHECK(error_of([&] { static_cast<void>(windowed.with_prefix_tokens(1)); }) ==
-          "masks: sliding_window(4) has no form with prefix tokens: use a bidirectional mask");
+          "masks: sliding_window(4) cannot count prefix tokens: use a bidirectional mask");
     cost tiles;
     tiles.add("core", attention_core{.num_heads = 1, .qk_head_dim = 2, .v_head_dim = 2}, mask::clip_squares(2));
     CHECK(tiles.with_prefix_tokens(2) == tiles);
     CHECK(error_of([&] { static_cast<void>(tiles.with_prefix_tokens(1)); }) ==
-          "masks: vision.clip_squares(prefix_tokens=2) has no form with prefix tokens: use a bidirectional mask");
+          "masks: vision.clip_squares(prefix_tokens=2) cannot count prefix tokens: use a bidirectional mask");
 }
 
 TEST_CASE("learned queries have a fixed number of self-attention pairs per image") {

@@ -203,8 +203,8 @@ TEST_CASE("an indexer loss for a model without an indexer or with an unknown set
     CHECK(message({layer_part_of(model, 0, false, best)}, sparse) ==
           "plan.indexer: the model has no indexer with a loss of its own: leave it at frozen");
     CHECK(message({layer_part_of(model, 0, true, mask::causal())}, sparse) ==
-          "plan.indexer: a layer with an indexer has no attention over chosen keys: give its attention such a mask, or "
-          "leave plan.indexer at frozen");
+          "plan.indexer: a layer with an indexer has no attention with a top-k mask: give its attention such a mask, "
+          "or leave plan.indexer at frozen");
     CHECK(message({layer_part_of(model, 0, true, mask::causal())}, {}) != "");
 
     // From a cost alone the count is as if every layer had an indexer, and is marked as an upper bound.

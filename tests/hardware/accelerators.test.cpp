@@ -201,36 +201,38 @@ TEST_CASE("names that drivers report resolve to their accelerator", "[accelerato
 
 TEST_CASE("an ambiguous or partial accelerator name is an error that lists the candidates", "[accelerator]") {
     CHECK(refusal("H100") ==
-          R"(accelerator: "H100" is only part of a name; give the whole name, one of: H100 SXM, H100 PCIe, H100 NVL)");
+          R"(accelerator: "H100" is only part of a name; pass a whole name, one of: H100 SXM, H100 PCIe, H100 NVL)");
     CHECK(refusal(" NVIDIA H100 ") ==
-          R"(accelerator: "NVIDIA H100" is only part of a name; give the whole name, one of: )"
+          R"(accelerator: "NVIDIA H100" is only part of a name; pass a whole name, one of: )"
           "H100 SXM, H100 PCIe, H100 NVL");
     CHECK(
         refusal("A100") ==
-        R"(accelerator: "A100" is only part of a name; give the whole name, one of: A100 SXM, A100 SXM 64GB, A100 PCIe)");
+        R"(accelerator: "A100" is only part of a name; pass a whole name, one of: A100 SXM, A100 SXM 64GB, A100 PCIe)");
     CHECK(refusal("h200") ==
-          R"(accelerator: "h200" is only part of a name; give the whole name, one of: H200 SXM, H200 NVL)");
+          R"(accelerator: "h200" is only part of a name; pass a whole name, one of: H200 SXM, H200 NVL)");
     CHECK(refusal("TPU v7") ==
-          R"(accelerator: "TPU v7" is only part of a name; give the whole name, one of: TPU v7 chiplet, TPU v7 chip)");
+          R"(accelerator: "TPU v7" is only part of a name; pass a whole name, one of: TPU v7 chiplet, TPU v7 chip)");
     CHECK(refusal("AMD Instinct MI250X/MI250") ==
-          R"(accelerator: "AMD Instinct MI250X/MI250" is what the driver calls several parts; name one of them: )"
+          R"(accelerator: "AMD Instinct MI250X/MI250" is the driver's name for several GPUs; pass the name of one: )"
           "MI250 GCD, MI250X GCD");
     CHECK(refusal("Ascend910") ==
-          R"(accelerator: "Ascend910" is what the driver calls several parts; name one of them: )"
+          R"(accelerator: "Ascend910" is the driver's name for several GPUs; pass the name of one: )"
           "Ascend 910C die, Ascend 910C fast die, Ascend 910C slow die");
 }
 
 TEST_CASE("an unknown accelerator name is an error that lists similar names", "[accelerator]") {
-    CHECK(refusal("RTX A1000") == R"(accelerator: no known part is called "RTX A1000"; nearest: RTX A6000; )" + offer);
-    CHECK(refusal("NVIDIA H100 80GB HBM2e") ==
-          R"(accelerator: no known part is called "NVIDIA H100 80GB HBM2e"; near it: H100 SXM, H100 PCIe, H100 NVL; )" +
-              offer);
+    CHECK(refusal("RTX A1000") ==
+          R"(accelerator: no known accelerator is called "RTX A1000"; nearest: RTX A6000; )" + offer);
+    CHECK(
+        refusal("NVIDIA H100 80GB HBM2e") ==
+        R"(accelerator: no known accelerator is called "NVIDIA H100 80GB HBM2e"; near it: H100 SXM, H100 PCIe, H100 NVL; )" +
+            offer);
     CHECK(
         refusal("NVIDIA A800 80GB NVL") ==
-        R"(accelerator: no known part is called "NVIDIA A800 80GB NVL"; near it: A800 SXM, A800 PCIe, A800 40GB Active; )" +
+        R"(accelerator: no known accelerator is called "NVIDIA A800 80GB NVL"; near it: A800 SXM, A800 PCIe, A800 40GB Active; )" +
             offer);
     CHECK(refusal(" \t") == "accelerator: the name is empty; `floptally accelerators` lists the known parts");
-    CHECK(refusal("-/-") == R"(accelerator: no known part is called "-/-"; )" + offer);
+    CHECK(refusal("-/-") == R"(accelerator: no known accelerator is called "-/-"; )" + offer);
 }
 
 TEST_CASE("names that look like an accelerator but are another product are refused", "[accelerator]") {
@@ -515,7 +517,8 @@ TEST_CASE("a precision is also found by the names that trainers use", "[accelera
 }
 
 TEST_CASE("an error for a misspelt accelerator name suggests the nearest name", "[accelerator]") {
-    CHECK(refusal("H100SXM") == R"(accelerator: no known part is called "H100SXM"; nearest: H100 SXM; )" + offer);
+    CHECK(refusal("H100SXM") ==
+          R"(accelerator: no known accelerator is called "H100SXM"; nearest: H100 SXM; )" + offer);
     CHECK(refusal("H10O SXM").find("; nearest: H100 SXM; ") != std::string::npos);
     CHECK(refusal("MI30OX").find("; nearest: MI300X, MI308X; ") != std::string::npos);
     CHECK(refusal("tpuv5p").find("; nearest: TPU v5p; ") != std::string::npos);
@@ -532,11 +535,11 @@ TEST_CASE("a peak in another unit than TFLOP/s is an error with the likely value
         }
     };
     CHECK(problem(989e12) ==
-          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.89e+14; if that is FLOP/s, give 989");
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.89e+14; if you mean FLOP/s, pass 989");
     CHECK(problem(989e6) ==
-          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.89e+08; if that is MFLOP/s, give 989");
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.89e+08; if you mean MFLOP/s, pass 989");
     CHECK(problem(989e3) ==
-          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 989000; if that is GFLOP/s, give 989");
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 989000; if you mean GFLOP/s, pass 989");
     CHECK(problem(1e100).find("; if") == std::string::npos);
     CHECK(problem(0.989) == "0.989000");
     double most = 0;
@@ -678,7 +681,7 @@ TEST_CASE("a boost peak is FLOPs per clock times the clock that the device repor
         }
     };
     CHECK(message("TPU v4", precision::bf16, 1000) ==
-          "clock_mhz: cannot give a boost peak: the FLOPs a clock of TPU v4 are unknown; give peak_tflops instead");
+          "clock_mhz: cannot give a peak: the FLOPs per clock of TPU v4 are unknown; pass peak_tflops instead");
     CHECK(message("H100 SXM", precision::bf16, 0) == "clock_mhz: must be above 0 and at most 100000, got 0.000000");
     CHECK(message("H100 SXM", precision::bf16, std::nan("")).starts_with("clock_mhz: must be above 0"));
     CHECK(message("H100 SXM", precision::bf16, 1e6).starts_with("clock_mhz: must be above 0"));
@@ -716,13 +719,13 @@ TEST_CASE("a peak says whether it comes from a datasheet, a boost clock or a mea
     const std::optional<double> none;
     const std::optional<double> clock = 1980.0;
     CHECK(message(h100, none, "bf16", peak_kind::boost, none) ==
-          "clock_mhz: is missing: give the clock that the device reports, for a boost peak");
+          "clock_mhz: is missing: pass the clock that the device reports, which a boost peak needs");
     CHECK(message(h100, none, "bf16", peak_kind::datasheet, clock) ==
-          "clock_mhz: is for a boost peak only: leave it out for a datasheet's peak");
+          "clock_mhz: determines a boost peak, but the peak of the datasheet is asked for: leave it out");
     CHECK(message(h100, none, "bf16", peak_kind::measured, none) ==
-          "peak_tflops: is missing: give the measured number");
+          "peak_tflops: is missing: pass the peak that you measured, in TFLOP/s");
     CHECK(message(h100, std::optional(780.0), "bf16", peak_kind::boost, clock) ==
-          "clock_mhz: gives a boost peak, but peak_tflops is given too: leave one out");
+          "clock_mhz: determines the peak, and so does peak_tflops: leave one of them out");
     for (const auto kind : {peak_kind::datasheet, peak_kind::boost, peak_kind::measured}) {
         CHECK(floptally::peak_kind_named(std::string(" ").append(upper(name(kind)))) == kind);
     }
@@ -797,11 +800,11 @@ TEST_CASE("an accelerator's name has one memory size or bandwidth only if all it
             return std::string(e.what());
         }
     };
-    CHECK(
-        text("V100 SXM2") ==
-        "memory_gib: V100 SXM2 has memories of several sizes; name one: Tesla V100-SXM2-16GB, Tesla V100-SXM2-32GB, or "
-        "give memory_gib");
-    CHECK(text("RTX 4060 Ti") == "memory_gib: RTX 4060 Ti has no known published memory size; give memory_gib");
+    CHECK(text("V100 SXM2") ==
+          "memory_gib: V100 SXM2 is sold with several memory sizes; pass the name of one: Tesla V100-SXM2-16GB, Tesla "
+          "V100-SXM2-32GB, or "
+          "pass memory_gib");
+    CHECK(text("RTX 4060 Ti") == "memory_gib: RTX 4060 Ti has no published memory size; pass memory_gib");
     CHECK(text("NVIDIA GeForce RTX 4090") == "24.000000");
 }
 
@@ -840,12 +843,12 @@ TEST_CASE("memory bandwidths equal the vendors' figures", "[accelerator]") {
             return std::string(e.what());
         }
     };
-    CHECK(
-        text("A100 PCIe") ==
-        "memory_tbps: A100 PCIe has memories of several bandwidths; name one: NVIDIA A100-PCIE-40GB, NVIDIA A100 80GB "
-        "PCIe, A100-PCIE-40GB, or give memory_tbps");
-    CHECK(text("RTX 3060") == "memory_tbps: RTX 3060 has no known published memory bandwidth; give memory_tbps");
-    CHECK(text("H1000").starts_with("accelerator: no known part is called \"H1000\""));
+    CHECK(text("A100 PCIe") ==
+          "memory_tbps: A100 PCIe is sold with several memory bandwidths; pass the name of one: NVIDIA A100-PCIE-40GB, "
+          "NVIDIA A100 80GB "
+          "PCIe, A100-PCIE-40GB, or pass memory_tbps");
+    CHECK(text("RTX 3060") == "memory_tbps: RTX 3060 has no published memory bandwidth; pass memory_tbps");
+    CHECK(text("H1000").starts_with("accelerator: no known accelerator is called \"H1000\""));
 }
 
 }  // namespace accelerators_test

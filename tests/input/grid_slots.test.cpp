@@ -89,7 +89,7 @@ TEST_CASE("an image with a missing, additional or too long text is an error that
           "encoder_lengths: is missing; SD3Transformer2DModel attends to a text; give its number of tokens for each "
           "grid_thw");
     CHECK(refused({.encoder_lengths = two, .grids = {{1, 8, 4}}}) ==
-          "encoder_lengths: must be one for each grid_thw (1), got 2");
+          "encoder_lengths: must have one number for each grid_thw (1), got 2");
     CHECK(refused({.encoder_lengths = low, .grids = {{1, 8, 4}}}) ==
           "encoder_lengths[0]: must be from 0 to 4294967295, got -1");
     CHECK(refused({.encoder_lengths = one, .encoder_lengths_padded = small, .grids = {{1, 8, 4}}}) ==
@@ -99,7 +99,7 @@ TEST_CASE("an image with a missing, additional or too long text is an error that
     CHECK(refused({.encoder_lengths = two,
                    .grids = {{1, 8, 4}, {1, 2, 2}},
                    .grids_padded = {{1, 8, 8}, {1, 8, 8}, {1, 8, 8}}}) ==
-          "grid_thw_padded: must be one, or one for each grid_thw (2), got 3");
+          "grid_thw_padded: must have one number, or one for each grid_thw (2), got 3");
     CHECK(refused({.lengths = {{"lengths", one}}, .encoder_lengths = one}) ==
           "lengths: SD3Transformer2DModel has no text; use grid_thw, images or audio_frames");
 }
@@ -122,9 +122,9 @@ TEST_CASE("a diffusion model with two text encoders takes two text lengths per i
     };
     const std::vector<std::int64_t> one{7};
     CHECK(refusal({.encoder_lengths = one, .grids = {{1, 4, 4}}}) ==
-          "encoder_lengths: must be 2 for each grid_thw (1), got 1");
+          "encoder_lengths: must have 2 numbers for each grid_thw (1), got 1");
     CHECK(refusal({.encoder_lengths = texts, .encoder_lengths_padded = one, .grids = {{1, 4, 4}, {1, 2, 2}}}) ==
-          "encoder_lengths_padded: must be 2, or 2 for each grid_thw (2), got 1");
+          "encoder_lengths_padded: must have 2 numbers, or 2 for each grid_thw (2), got 1");
     CHECK(refusal({.grids = {{1, 4, 4}}}) ==
           "encoder_lengths: is missing; HiDreamImageTransformer2DModel attends to 2 texts; "
           "give their numbers of tokens for each grid_thw");
@@ -158,7 +158,7 @@ TEST_CASE("the texts of an object detector count as sequences and are also atten
         return error_of([&] { static_cast<void>(counted(model, input)); });
     };
     CHECK(refusal({.lengths = {{"lengths", words}}, .grids = {{1, 8, 6}}}) ==
-          "lengths: must be one for each grid_thw (1), got 2");
+          "lengths: must have one number for each grid_thw (1), got 2");
     CHECK(refusal({.lengths = {{"lengths", words}}, .images = 3}) == "images: must be at most the 2 texts, got 3");
     CHECK(refusal({.grids = images}) ==
           "encoder_lengths: is missing; grounding-dino attends to a text; give its number of tokens for each grid_thw");
@@ -185,7 +185,7 @@ TEST_CASE("a protein structure model takes alignment rows and atoms, each with p
     const std::vector<std::int64_t> one{7};
     CHECK(error_of([&] {
               static_cast<void>(counted(model, {.encoder_lengths = one, .grids = {{1, 1, 5}}}));
-          }) == "encoder_lengths: must be 2 for each grid_thw (1), got 1");
+          }) == "encoder_lengths: must have 2 numbers for each grid_thw (1), got 1");
 }
 
 TEST_CASE("condition images are counted together with the image to generate", "[grid_slots]") {
@@ -230,9 +230,9 @@ TEST_CASE("image sizes in pixels become grids by the spec's autoencoder and patc
         return error_of([&] { static_cast<void>(cells_of(pixels, wan("16"))); });
     };
     CHECK(bad({80, 480, 832}) ==
-          "pixels: frames must be one more than a multiple of 4 for WanTransformer3DModel, got 80");
+          "pixels: the number of frames must be one more than a multiple of 4 for WanTransformer3DModel, got 80");
     CHECK(bad({81, 480, 833}) ==
-          "pixels: height and width must be multiples of 8 for WanTransformer3DModel, got 480 x 833");
+          "pixels: the height and width must be multiples of 8 for WanTransformer3DModel, got 480 x 833");
     const auto made = [](std::string_view name, std::string_view more, const grid& pixels) {
         return cells_of(pixels, read_config(nlohmann::json::parse("{\"_class_name\": \"" + std::string(name) + "\"" +
                                                                   std::string(more) + "}")));

@@ -234,11 +234,11 @@ TEST_CASE("checked arithmetic that exceeds 64 bits is an error with the field an
     CHECK(sum(max64, 0, "tokens") == max64);
     CHECK(sum(0, max64, "tokens") == max64);
     CHECK(overflow_of([&] { return sum(max64, 1, "tokens"); }) ==
-          "tokens: 18446744073709551615 + 1 does not fit 64 bits");
+          "tokens: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
     CHECK(overflow_of([&] { return sum(1, max64, "squares"); }) ==
-          "squares: 1 + 18446744073709551615 does not fit 64 bits");
+          "squares: 1 + 18446744073709551615 does not fit 64 bits: use smaller numbers");
     CHECK(overflow_of([&] { return sum(max64, max64, "squares"); }) ==
-          "squares: 18446744073709551615 + 18446744073709551615 does not fit 64 bits");
+          "squares: 18446744073709551615 + 18446744073709551615 does not fit 64 bits: use smaller numbers");
 
     const auto product = [](std::uint64_t a, std::uint64_t b, const char* field) {
         return plain(checked(a, field) * b);
@@ -247,9 +247,9 @@ TEST_CASE("checked arithmetic that exceeds 64 bits is an error with the field an
     CHECK(product(max64, 1, "tokens") == max64);
     CHECK(product(max64, 0, "tokens") == 0);
     CHECK(overflow_of([&] { return product(4294967296, 4294967296, "grid"); }) ==
-          "grid: 4294967296 x 4294967296 does not fit 64 bits");
+          "grid: 4294967296 x 4294967296 does not fit 64 bits: use smaller numbers");
     CHECK(overflow_of([&] { return product(max64, 2, "grid"); }) ==
-          "grid: 18446744073709551615 x 2 does not fit 64 bits");
+          "grid: 18446744073709551615 x 2 does not fit 64 bits: use smaller numbers");
 
     random_numbers random;
     for (int round = 0; round < 2000; ++round) {

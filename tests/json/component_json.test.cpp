@@ -44,9 +44,9 @@ TEST_CASE("an unreadable file of component times is an error that names the fiel
           "component_times.seconds: must be a number above 0, got 0");
     CHECK(refusal_of(R"({"second": 1})") == "component_times.second: is an unknown key; known: seconds, times");
     CHECK(refusal_of(R"({"times": [5]})") == "times[0]: must be an object, got 5");
-    CHECK(refusal_of(R"({"times": [{"seconds": 1}]})") == "times[0].name: is missing: give a name");
+    CHECK(refusal_of(R"({"times": [{"seconds": 1}]})") == "times[0].name: is missing: add a name");
     CHECK(refusal_of(R"({"times": [{"name": "", "seconds": 1}]})") == "times[0].name: must be a name, got \"\"");
-    CHECK(refusal_of(R"({"times": [{"name": "a"}]})") == "times[0].seconds: is missing: give a number");
+    CHECK(refusal_of(R"({"times": [{"name": "a"}]})") == "times[0].seconds: is missing: add a number");
     CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": "1"}]})") ==
           "times[0].seconds: must be a number, got \"1\"");
     CHECK(refusal_of(R"({"times": [{"name": "a", "seconds": 1, "component": "mlp"}]})") ==

@@ -178,14 +178,14 @@ TEST_CASE("a repeated JSON key is an error, also in a nested object") {
     for (const json_reader& by : all) {
         INFO(by.field);
         const std::string whole = with(by, by.value);
-        const std::string twice = by.field + ": has the key \"a\" twice in one object at line 1, column ";
+        const std::string twice = by.field + ": has the key \"a\" twice in the object at line 1, column ";
         CHECK(error_of_reading(by, "{\"a\": 1, \"a\": 1, " + whole.substr(1)) == twice + "12; remove one");
         CHECK(error_of_reading(by, "{\"b\": [{\"a\": {\"a\": 1}, \"c\": 1, \"a\": 2}], " + whole.substr(1)) ==
               twice + "34; remove one");
         CHECK(error_of_reading(by, with(by, "[{\"a\": 1}, {\"a\": {\"a\": 1}}]")).find("twice") == std::string::npos);
         const std::string first = whole.substr(0, whole.find(':'));  // the first key, again at the end
         CHECK(error_of_reading(by, whole.substr(0, whole.rfind('}')) + "," + first.substr(1) + ": 1}")
-                  .find(" twice in one object at line ") != std::string::npos);
+                  .find(" twice in the object at line ") != std::string::npos);
     }
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("a log with very long or binary lines is read, or is an error with the
     std::istringstream text(repeated("[", million) + "\n\xff\n");
     CHECK(error_of([&] {
               static_cast<void>(floptally::read_throughput_log(text));
-          }).starts_with("log: says no throughput in its 2 lines: "));
+          }).starts_with("log: has no throughput in its 2 lines: "));
 }
 
 TEST_CASE("reading many JSON objects takes time linear in the text") {

@@ -246,22 +246,25 @@ TEST_CASE("traces in gzip files of one or several members are read") {
 #else
 TEST_CASE("a gzip trace is an error that suggests gunzip if zlib is missing") {
     CHECK(refusal_of("\x1f\x8b") ==
-          "trace: is packed by gzip, which this build cannot read without zlib: unpack it with gunzip");
+          "trace: is compressed by gzip, and this build has no zlib to read it: unpack it with gunzip");
 }
 #endif
 
 TEST_CASE("broken, truncated and unrelated traces are errors that name the cause") {
     const std::string whole = text_of("cpu_step.json");
-    CHECK(refusal_of(whole.substr(0, whole.size() / 2)).rfind("trace: is not valid JSON, or ends early: at byte ", 0) ==
-          0);
-    CHECK(refusal_of("") == "trace: is not valid JSON, or ends early: at byte 1, after 0 events, near \"\"");
-    CHECK(refusal_of("{}") == "trace: has no list \"traceEvents\": give a trace of PyTorch's profiler");
+    CHECK(refusal_of(whole.substr(0, whole.size() / 2))
+              .rfind("trace: must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte ",
+                     0) == 0);
+    CHECK(refusal_of("") ==
+          "trace: must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte 1, after 0 "
+          "events, near \"\"");
+    CHECK(refusal_of("{}") == "trace: has no list \"traceEvents\": pass a trace of PyTorch's profiler");
     CHECK(refusal_of(R"({"traceEvents": 5})") ==
-          "trace: has no list \"traceEvents\": give a trace of PyTorch's profiler");
+          "trace: has no list \"traceEvents\": pass a trace of PyTorch's profiler");
     CHECK(refusal_of(R"({"other": [{"ph": "X"}]})") ==
-          "trace: has no list \"traceEvents\": give a trace of PyTorch's profiler");
+          "trace: has no list \"traceEvents\": pass a trace of PyTorch's profiler");
     CHECK(refusal_of(R"({"traceEvents": []})") ==
-          "trace: has no operator, annotation, module or kernel: give a trace of PyTorch's profiler");
+          "trace: has no operator, annotation, module or kernel: pass a trace of PyTorch's profiler");
     CHECK(error_of([] { static_cast<void>(floptally::load_kineto_trace("/no/such")); }) ==
           "trace: cannot read \"/no/such\": pass a readable file");
     const auto refused = [](const std::string& event) {
@@ -270,17 +273,17 @@ TEST_CASE("broken, truncated and unrelated traces are errors that name the cause
     };
     CHECK(refused(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2})") == "no error");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1})") ==
-          "traceEvents[1].dur: is missing: give the time of \"b\"");
+          "traceEvents[1].dur: is missing: record the trace again, with the time of \"b\"");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"dur":1})") ==
-          "traceEvents[1].ts: is missing: give the time of \"b\"");
+          "traceEvents[1].ts: is missing: record the trace again, with the time of \"b\"");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1,"dur":-2})") ==
           "traceEvents[1].dur: must be at least 0, got -2000 ns");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":"soon","dur":2})") ==
-          "traceEvents[1].ts: must be microseconds, got \"soon\"");
+          "traceEvents[1].ts: must be a number of microseconds, got \"soon\"");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1e300,"dur":2})") ==
-          "traceEvents[1].ts: must be microseconds, got \"1e300\"");
+          "traceEvents[1].ts: must be a number of microseconds, got \"1e300\"");
     CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":2,"tid":1,"ts":1,"dur":2})") ==
-          "trace: has operators of the processes 1 and 2: give the trace of one rank");
+          "trace: has operators of two processes, 1 and 2: pass the trace of one rank");
     CHECK(
         refused(
             R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1,"dur":2,"args":{"Sequence number":"x"}})") ==

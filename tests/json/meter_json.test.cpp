@@ -191,10 +191,10 @@ TEST_CASE("the goodput of a run is saved to JSON and read back, and is absent if
     CHECK(problem("saved_at", "x") == "saved_at: must be a number, got \"x\"");
     CHECK(problem("spent", 5) == "spent: must be a list, got 5");
     CHECK(problem("spent", json::array({json::array({"data", "1"})})) ==
-          "spent: must be pairs of a name and seconds, got [\"data\",\"1\"]");
+          "spent: must be a list of pairs [name, seconds], got the element [\"data\",\"1\"]");
     text["account"].erase("wall_seconds");
     CHECK(error_of([&] { return floptally::read_meter_state(text).accumulators.size(); }) ==
-          "wall_seconds: is missing: give the whole state of a meter, as `to_json` wrote it");
+          "wall_seconds: is missing: pass the whole state of a meter, as `to_json` wrote it");
 }
 
 TEST_CASE("a saved state with a wrong type, a missing key or a value out of range is an error that names the key") {
@@ -208,13 +208,13 @@ TEST_CASE("a saved state with a wrong type, a missing key or a value out of rang
     for (const auto& [key, unused] : whole.items()) {
         INFO(key);
         CHECK(problem([&key = key](json& s) { s.erase(key); }) ==
-              key + ": is missing: give the whole state of a meter, as `to_json` wrote it");
+              key + ": is missing: pass the whole state of a meter, as `to_json` wrote it");
         for (const json& bad : {json(nullptr), json::object(), json(true)}) {
             CHECK(problem([&key = key, &bad](json& s) { s[key] = bad; }).rfind(key + ": must be", 0) == 0);
         }
     }
     CHECK(problem([](json& s) { s = json::array(); }) ==
-          "version: is missing: give the whole state of a meter, as `to_json` wrote it");
+          "version: is missing: pass the whole state of a meter, as `to_json` wrote it");
     for (const char* key : {"steps", "useful", "executed"}) {
         for (const char* bad : {"", "-1", "1.0", " 1", "1e3", "0x1", "999999999999999999999999999999999999999",
                                 "340282366920938463463374607431768211456", "1\xff"}) {
@@ -225,16 +225,16 @@ TEST_CASE("a saved state with a wrong type, a missing key or a value out of rang
         }
     }
     const std::string changed =
-        "checksum: does not match: the state was cut or changed after it was written; load an earlier one";
+        "checksum: does not match, because the state was cut or changed after it was saved: load an earlier one";
     CHECK(problem([](json& s) { s["useful"] = "340282366920938463463374607431768211455"; }) == changed);
     CHECK(problem([](json& s) { s["checksum"] = "1"; }) == changed);
     CHECK(problem([](json& s) { s["steps"] = "18446744073709551616"; }) ==
-          "steps: does not fit 64 bits, got \"18446744073709551616\"");
+          "steps: must be below 2^64, got \"18446744073709551616\"");
     CHECK(problem([](json& s) { s["words"][0] = 5; }) == "words: must be a string, got 5");
     CHECK(problem([](json& s) { s["masks"][0] = 5; }) == "masks: must be a string, got 5");
     for (const json& bad : {json::array({0}), json::array({2560, "1"}), json::array({-1, "1"}), json("x")}) {
         CHECK(problem([&](json& s) { s["durations"][0] = bad; }) ==
-              "durations: must be pairs of a bucket below 2560 and a count");
+              "durations: must be a list of pairs [bucket, count] with each bucket below 2560, got " + bad.dump());
     }
     CHECK(problem([](json& s) {
               s["min_seconds"] = 1;

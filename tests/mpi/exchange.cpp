@@ -187,7 +187,7 @@ void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ran
     expect(error_of([&] { require_same_plan(plan, reducer); }) == "no error", "one plan on all ranks");
     expect(error_of([&] { require_same_plan(rank == 0 ? plan.with_sizes(numbers{6}) : plan, reducer); }) ==
                (ranks == 1 ? "no error"
-                           : "sizes: the ranks do not agree on it, so nothing was sent; configure all ranks alike"),
+                           : "sizes: the ranks have different values, so nothing was sent: configure all ranks alike"),
            "a rank with a plan of its own");
     expect(error_of([] {
                floptally::detail::require_mpi(MPI_ERR_COUNT, "MPI_Alltoallv");

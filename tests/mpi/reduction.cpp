@@ -97,7 +97,8 @@ void disagree(const flop_counter& model, const std::string& what) {
     const convention how = is_odd && what == "convention" ? conventions::megatron : conventions::exact;
     const mpi_reducer everyone(MPI_COMM_WORLD);
     const std::string seen = error_of([&] { static_cast<void>(reduce(mine, scope, believed, everyone, {}, how)); });
-    expect(seen == what + ": the ranks do not agree on it, so nothing was added up; configure all ranks alike", seen);
+    expect(seen == what + ": the ranks have different values, so nothing was added up: configure all ranks alike",
+           seen);
 }
 
 }  // namespace

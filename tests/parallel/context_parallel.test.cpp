@@ -338,9 +338,10 @@ TEST_CASE("sequences are aligned to multiples of 2 tp cp, or of tp without conte
     CHECK(error_of([] { return cp_alignment(2, 0); }) == "cp: must be at least 1, got 0");
     CHECK(error_of([] { return cp_alignment(2, 2, 0); }) == "extra: must be at least 1, got 0");
     CHECK(error_of([] { return aligned_length(5, 0); }) == "alignment: must be at least 1, got 0");
-    CHECK(error_of([] { return cp_alignment(u64{1} << 62, 2); }) == "cp: 9223372036854775808 x 2 does not fit 64 bits");
+    CHECK(error_of([] { return cp_alignment(u64{1} << 62, 2); }) ==
+          "cp: 9223372036854775808 x 2 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([] { return aligned_length(~u64{0}, 16); }) ==
-          "length: 18446744073709551615 + 1 does not fit 64 bits");
+          "length: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([] {
               return floptally::aligned_cu_seqlens(std::array{0, 5, 3}, 8);
           }) == "cu_seqlens[2]: must be at least the boundary before it, 5, got 3");
@@ -679,7 +680,7 @@ TEST_CASE("Ulysses context parallelism splits heads evenly and keeps key-value h
     CHECK(error_of([] { return head_split(8, 8, 0); }) == "cp: must be from 1 to 4294967295, got 0");
     CHECK(error_of([] { return head_split(8, 8, 2).heads(2); }) == "cp_rank: must be below cp = 2, got 2");
     CHECK(error_of([] { return head_split(8, 8, 2).head_pairs(u64{1} << 62); }) ==
-          "pairs: 4611686018427387904 x 4 does not fit 64 bits");
+          "pairs: 4611686018427387904 x 4 does not fit 64 bits: use smaller numbers");
 }
 
 TEST_CASE("an impossible context-parallel split is an error with field and value", "[context_parallel]") {
@@ -700,7 +701,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
               return token_split::zigzag_of_each(std::array{0, 8, 4}, 2);
           }) == "cu_seqlens_padded[2]: must be at least the boundary before it, 8, got 4");
     CHECK(error_of([] { return token_split::zigzag_of_each(std::vector<int>{}, 2); }) ==
-          "cu_seqlens_padded: needs at least one boundary");
+          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning");
 
     placed_sequences row;
     row.add({.length = 3, .keys = 2}, {.length = 8, .keys = 2});
@@ -719,13 +720,14 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
     CHECK(error_of([&] { return ranks.tally_of(0, {}, mask::sliding_window(4)); }) ==
           "square_rows: must be causal or bidirectional, got sliding_window(4)");
     CHECK(error_of([] { return split_tally(tally{mask_set{mask::chunked(3)}}, tally{}); }) ==
-          "masks: two tallies of different masks cannot be added: build both with the same masks");
+          "masks: tallies of different masks cannot be added up: build both with the same masks");
 
     placed_sequences huge;
     huge.add(sequence{.length = 2, .keys = 4'294'967'295});
     huge.add(sequence{.length = 2, .keys = 4'294'967'295});
     const context_parallel_pack one_rank(huge, token_split::zigzag(4, 1));
-    const std::string wraps = "pairs: 18446744065119617025 + 18446744065119617025 does not fit 64 bits";
+    const std::string wraps =
+        "pairs: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers";
     CHECK(error_of([&] { return one_rank.tally_of(0, mask_set{mask::encoder()}); }) == wraps);
     CHECK(error_of([&] { return one_rank.pairs(0, mask::encoder(), view::useful); }) == wraps);
 

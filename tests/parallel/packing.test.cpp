@@ -26,9 +26,11 @@ TEST_CASE("packing places the longest sample first, each in the first pack with 
     const auto problem = [&](std::uint64_t capacity, const packing_options& options) {
         return error_of([&] { return pack_by_capacity(lengths, capacity, options); });
     };
-    CHECK(problem(6, {.min_packs = 5}) == "min_packs: needs a sample for each of 5 packs, got 4");
-    CHECK(problem(6, {.divisor = 5}) == "divisor: needs a sample for each of 5 packs, got 4");
-    CHECK(problem(4, {}) == "lengths[2]: must fit the capacity, 4 tokens, got a slot of 5");
+    CHECK(problem(6, {.min_packs = 5}) ==
+          "min_packs: asks for 5 packs, but there are only 4 samples: pass a smaller number");
+    CHECK(problem(6, {.divisor = 5}) ==
+          "divisor: asks for 5 packs, but there are only 4 samples: pass a smaller number");
+    CHECK(problem(4, {}) == "lengths[2]: must fit the capacity of 4 tokens, got a slot of 5");
     CHECK(problem(5, {}) == "no error");
 }
 
@@ -43,12 +45,12 @@ TEST_CASE("a packing lists the samples and boundaries of each pack and the pack 
     CHECK(error_of([&] { return floptally::pack_by_assignment(numbers{3, 5}, pack_of, 2); }) != "no error");
     CHECK(error_of([] {
               return pack_by_capacity(numbers{9, 1}, 6);
-          }) == "lengths[0]: must fit the capacity, 6 tokens, got a slot of 9");
+          }) == "lengths[0]: must fit the capacity of 6 tokens, got a slot of 9");
     CHECK(error_of([] { return pack_by_capacity(numbers{1}, 6, {.divisor = 0}); }) ==
           "divisor: must be at least 1, got 0");
     CHECK(error_of([] {
               return pack_by_capacity(numbers{6, 6}, 6, {.min_packs = 2, .divisor = 3});
-          }) == "divisor: needs a sample for each of 3 packs, got 2");
+          }) == "divisor: asks for 3 packs, but there are only 2 samples: pass a smaller number");
     CHECK(pack_by_capacity(numbers{4, 4, 4}, 8).pack_of == numbers{0, 0, 1});
 }
 

@@ -130,8 +130,8 @@ TEST_CASE("expert-parallel groups divide the dp x cp ranks and do not add ranks"
     CHECK(group_of(unnamed, parallel_axis::ep) == ranks{0, 1});
     CHECK(group_of(unnamed, parallel_axis::expert_dp) == ranks{0, 2, 4, 6});
     CHECK(error_of([&] { return layout.group(parallel_axis::ep | parallel_axis::dp); }) ==
-          "axes: a group over dp x ep is not possible: ep, expert_dp and etp rearrange the ranks of dp x cp x tp; name "
-          "axes of one of the two");
+          "axes: a group over dp x ep is not possible, because ep, expert_dp and etp are another order of the ranks of "
+          "dp x cp x tp: name axes of one order only");
 }
 
 TEST_CASE("an axis order that gives experts other pipeline groups than dense layers is an error") {
@@ -216,12 +216,12 @@ TEST_CASE("an impossible parallel layout is an error that names the axis") {
     CHECK(error_for({.ep = 0}, 1) == "ep: must be at least 1, got 0");
     CHECK(error_for({.dp = 2, .tp = 4}, 16) == "world_size: must be dp x cp x tp x pp, 8, got 16 ranks");
     CHECK(error_for({.dp = 1ULL << 33U, .tp = 1ULL << 33U}, 16) ==
-          "world_size: 8589934592 x 8589934592 does not fit 64 bits");
+          "world_size: 8589934592 x 8589934592 does not fit 64 bits: use smaller numbers");
     CHECK(error_for({.dp = 6, .tp = 4, .ep = 4}, 24) ==
-          "ep: times etp must divide dp x cp x tp, 24, got 4 x 4; etp is tp unless it is given: pass etp 1 if experts "
-          "are not split");
+          "ep: ep x etp must divide dp x cp x tp = 24, got 4 x 4: pass etp 1 if experts are not split, since etp is tp "
+          "by default");
     CHECK(error_for({.dp = 6, .tp = 4, .ep = 5, .etp = 1}, 24) ==
-          "ep: times etp must divide dp x cp x tp, 24, got 5 x 1");
+          "ep: ep x etp must divide dp x cp x tp = 24, got 5 x 1");
     CHECK(error_for({.dp = 6, .dp_replicate = 4}, 6) == "dp_replicate: must divide dp, 6, got 4");
     CHECK(error_for({.dp = 6, .dp_replicate = 0}, 6) == "dp_replicate: must be at least 1, got 0");
     CHECK(error_for({.dp = 4, .ep = 4, .dp_replicate = 2}, 4) ==
@@ -229,7 +229,7 @@ TEST_CASE("an impossible parallel layout is an error that names the axis") {
     CHECK(error_for({.dp = 2}, 2, 2) == "rank: must be below the world size, 2, got 2");
     CHECK(error_of([] { return constant.at(16); }) == "rank: must be below the world size, 16, got 16");
     CHECK(error_of([] { return constant.rank_of({.cp = 2}); }) ==
-          "cp: the coordinate must be below the size, 2, got 2");
+          "cp: the coordinate must be below the size of the axis, 2, got 2");
     CHECK(error_for({.pp = 2}, 2, 0, "tp-cp-dp") == "order: pp has 2 ranks, so it must be named in \"tp-cp-dp\"");
     CHECK(error_for({}, 1, 0, "expert_dp-dp") ==
           "order: unknown axis \"expert_dp\", must be tp, cp, dp, pp or ep, in \"expert_dp-dp\"");
@@ -239,8 +239,8 @@ TEST_CASE("an impossible parallel layout is an error that names the axis") {
     CHECK(error_for({}, 1, 0, "tp-cp-usp-dp-pp") ==
           "order: unknown axis \"usp\", must be tp, cp, dp, pp or ep, in \"tp-cp-usp-dp-pp\"");
     const std::string apart =
-        "order: experts would have other pp groups than dense layers: name pp last, or after as many ranks in both "
-        "orders";
+        "order: experts and dense layers must have the same pp groups: name pp last, or after the same number of ranks "
+        "in both orders";
     CHECK(error_for({.dp = 2, .cp = 2, .pp = 2, .ep = 2}, 8, 0, "tp-cp-pp-dp") == apart);
     CHECK(error_of([] {
               return parallel_layout({.dp = 2, .cp = 2, .pp = 2}, 8, 0, "tp-cp-pp-dp").group(parallel_axis::expert_dp);
@@ -287,7 +287,7 @@ TEST_CASE("replicas of sharded states are the slowest-varying part of the data-p
     CHECK(members(layout.sharding_group(true)) == ranks{1, 5});
     CHECK(members(layout.replica_group(true)) == ranks{5, 13});
     CHECK(error_of([&] { return layout.group(parallel_axis::dp | parallel_axis::dp_replicate); }) ==
-          "axes: dp has the ranks of dp_replicate already: leave dp_replicate out");
+          "axes: dp contains the ranks of dp_replicate: leave dp_replicate out");
 }
 
 }  // namespace parallel_layout_test

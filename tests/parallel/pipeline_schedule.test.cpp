@@ -355,10 +355,10 @@ TEST_CASE("an impossible pipeline schedule is an error that names the field") {
     CHECK(made(pipeline_schedule::interleaved, 4, 2, 6) ==
           "microbatches: must be a multiple of pp, 4, in the interleaved schedule, got 6");
     CHECK(made(pipeline_schedule::gpipe, 4096, 1, 65536) ==
-          "microbatches: times pp x vpp must be at most 16777216, got 268435456");
+          "microbatches: microbatches x pp x vpp must be at most 16777216, got 268435456");
     const std::vector<chunk_work> three(3);
     CHECK(error_of([&] { static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(three)); }) ==
-          "work: must have a value for each of 2 chunks, or for each in each of 4 microbatches, got 3");
+          "work: must have one value for each of the 2 chunks, or for each chunk of each of the 4 microbatches, got 3");
     const std::vector<std::uint64_t> sizes(3, 1);
     CHECK(error_of([&] {
               static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).most_held(sizes));
@@ -393,7 +393,8 @@ TEST_CASE("work, waiting for other ranks and waiting due to the pass order add u
           "ranks: the largest work of 1 ranks must lie between their mean and their sum, got 5 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
           "ranks: the largest work of 4 ranks must lie between their mean and their sum, got 2 of 9");
-    CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: must do some work, got none");
+    CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) ==
+          "ranks: at least one rank must have work, got none");
     CHECK(error_of([] { static_cast<void>(rank_times::of(1, 1, 0)); }) == "ranks: must be at least 1, got 0");
     // The largest work of ranks that are as alike as whole numbers can be, and of one that does all of it.
     for (const std::uint64_t sum : {7U, 8U, 9U}) {

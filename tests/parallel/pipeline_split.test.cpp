@@ -173,9 +173,9 @@ TEST_CASE("a model part between two layers goes to the pipeline rank of the laye
 
 TEST_CASE("a pipeline that cannot be split is an error that names the field") {
     CHECK(error_of([] { return pipeline_split::even(10, 4); }) ==
-          "layers: 10 must be a multiple of the 4 pipeline stages that share them");
+          "layers: the 10 remaining layers must be a multiple of the 4 pipeline stages that share them");
     CHECK(error_of([] { return pipeline_split::even(10, 4, 1, {.num_layers_in_first_pipeline_stage = 3}); }) ==
-          "layers: 7 must be a multiple of the 3 pipeline stages that share them");
+          "layers: the 7 remaining layers must be a multiple of the 3 pipeline stages that share them");
     CHECK(error_of([] { return pipeline_split::even(8, 1, 1, {.num_layers_in_first_pipeline_stage = 8}); }) ==
           "no error");
     CHECK(error_of([] { return pipeline_split::even(8, 1, 1, {.num_layers_in_last_pipeline_stage = 8}); }) ==
@@ -186,24 +186,24 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
               return pipeline_split::even(
                   2, 1, 1, {.num_layers_in_first_pipeline_stage = 1, .num_layers_in_last_pipeline_stage = 1});
           }) ==
-          "num_layers_in_last_pipeline_stage: must be 0 where pp is 1 and the first stage has its number: it is also "
-          "the last");
+          "num_layers_in_last_pipeline_stage: must be 0 where pp is 1, because the only stage has "
+          "num_layers_in_first_pipeline_stage layers");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 3); }) ==
           "layers of a pipeline rank: must be a multiple of the 3 ranks that share it, got 4");
     CHECK(error_of([] { return pipeline_split::even(8, 0); }) == "pp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 0); }) == "vpp: must be at least 1, got 0");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 1, {.num_layers_in_first_pipeline_stage = 9}); }) ==
-          "layers: the first and the last pipeline stage take 9 of 8: they must take at most as many");
+          "layers: the first and the last pipeline stage take 9 of 8 layers: lower their numbers of layers");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 2, 1, {.num_layers_in_first_pipeline_stage = 2, .num_layers_in_last_pipeline_stage = 2});
-          }) == "layers: the first and the last pipeline stage take 4 of 8: they must take all");
+          }) == "layers: the first and the last pipeline stage take 4 of 8 layers: they must take all");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 1, 1, {.num_layers_in_first_pipeline_stage = 4, .num_layers_in_last_pipeline_stage = 4});
           }) ==
-          "num_layers_in_last_pipeline_stage: must be 0 where pp is 1 and the first stage has its number: it is also "
-          "the last");
+          "num_layers_in_last_pipeline_stage: must be 0 where pp is 1, because the only stage has "
+          "num_layers_in_first_pipeline_stage layers");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 2, 1, {.num_layers_in_first_pipeline_stage = 4, .account_for_embedding_in_pipeline_split = true});
@@ -218,15 +218,15 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
           }) == "no error");
     const layer_list three{1, 2, 3};
     CHECK(error_of([&] { return pipeline_split(2, three); }) ==
-          "layers_of_chunks: must be as many as pp (2) or a multiple, got 3");
+          "layers_of_chunks: must have pp numbers (2) or a multiple of it, got 3");
     const layer_list too_many{~std::uint64_t{0}, 1};
     CHECK(error_of([&] { return pipeline_split(2, too_many); }) ==
-          "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits");
+          "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of({}, 3); }) == "pp_rank: must be below pp, 3, got 3");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(5)), 0); }) ==
-          "layers: must be the 6 layers of the pipeline's split, got a model of 5");
+          "layers: must be the 6 layers of the pipeline split, got a model of 5");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(7)), 0); }) ==
-          "layers: must be the 6 layers of the pipeline's split, got a model of more");
+          "layers: must be the 6 layers of the pipeline split, but the model has more: make the split for this model");
 }
 
 namespace {
@@ -273,9 +273,9 @@ TEST_CASE("layers that do not divide evenly are split as Megatron or torchtitan 
     CHECK(pipeline_split::of(61, 16, 1).described() == "torchtitan's split: 3 x 1, 4 x 14, 2 x 1");
     CHECK(error_of([] {
               return pipeline_split::of(61, 16, 1, {.layers = floptally::layer_split::even});
-          }).starts_with("layers: 61 must be a multiple of the 16"));
+          }).starts_with("layers: the 61 remaining layers must be a multiple of the 16"));
     CHECK(error_of([] { return pipeline_split::of(2, 8, 1); }) ==
-          "layers: 2 and embedding and loss are too few for 8 chunks: pass a smaller pp or vpp");
+          "layers: 2 layers, the embedding and the loss are fewer than the 8 chunks: pass a smaller pp or vpp");
 }
 
 TEST_CASE("a layout text places every layer, the embedding, the loss and multi-token prediction") {
@@ -310,9 +310,10 @@ TEST_CASE("a layout text places every layer, the embedding, the loss and multi-t
     CHECK(problem("Et|t|t|tL", 4, 2) == "has 4 chunks, and pp x vpp is 2 x 1: pass vpp 2");
     CHECK(problem("Et|t|tL", 3, 2) == "has 3 chunks, and pp x vpp is 2 x 1: pass a pp that divides the chunks, not 2");
     CHECK(problem("t|EtL", 2, 2) == "must begin with the embedding, E: it belongs to the first chunk");
-    CHECK(problem("Et|t", 2, 2) == "must have one embedding, E, at its beginning and one loss, L, at its end");
+    CHECK(problem("Et|t", 2, 2) ==
+          "must begin with the embedding, E, end with the loss, L, and have each of them once");
     CHECK(problem("Et|xL", 2, 2).starts_with("must have the symbols E, t, m, L, |"));
-    CHECK(problem("E(t|tL", 2, 2) == "has a group without its end: write )");
+    CHECK(problem("E(t|tL", 2, 2) == "has a ( without its ): write it");
     CHECK(problem("Et*|tL", 2, 2) == "must have a number after *");
     CHECK(problem("Et*99999999|tL", 2, 2) == "must have at most 100000 symbols: lower a number after *");
     CHECK(error_of([] {

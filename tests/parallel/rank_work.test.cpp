@@ -536,10 +536,10 @@ TEST_CASE("a classifier head is replicated on every tp rank, and a small vocabul
         return entry;
     }));
     CHECK(error_of([&] { return tensor_parts(head({}), 2, 0); }) ==
-          "lm_head: tensor parallelism does not know how to split it: set linear::sharding where the entry is made, or "
-          "name it in tensor_options::splits");
+          "lm_head: it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry is "
+          "made, or name it in tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(head(tensor_sharding::vocabulary(5)), 2, 0); }) ==
-          "lm_head: its FLOPs must be a multiple of 2 x its vocabulary, 5, got 192");
+          "lm_head: the FLOPs of this entry must be a multiple of 2 x its vocabulary, 5, got 192");
     // A table of integers is cut like the matrix to them, with or without one.
     const model_part table{
         .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
@@ -683,7 +683,7 @@ TEST_CASE("a size that tensor parallelism cannot divide is an error that names t
     CHECK(error_of([] { return tensor_parts({}, 2, 1, 0); }) == "ep: must be at least 1, got 0");
     CHECK(error_of([] {
               return rank_parts(parts_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
-          }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
+          }) == "layers_of_chunks: must have pp x vpp numbers, 4, got 2");
 }
 
 TEST_CASE("matrices and adapters whose sizes tp does not divide are sharded product by product") {
@@ -825,8 +825,8 @@ TEST_CASE("a user's attention and experts are sharded like the library's if they
         return error_of([&] { return tensor_parts(parts_of(model), tp, 0, ep); });
     };
     const std::string no_split =
-        ": tensor parallelism does not know how to split it: set linear::sharding where the entry is made, or name it "
-        "in tensor_options::splits";
+        ": it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry is made, or "
+        "name it in tensor_options::splits";
     CHECK(problem({8, 8, 8}, {}, 3, 1) == "num_attention_heads: must be a multiple of tp (3), got 8 (mine/look)");
     CHECK(problem({8, 8, 8}, {}, 1, 3) == "num_experts: must be a multiple of ep (3), got 8 (chosen/gate_proj)");
     CHECK(problem({8, 8, 8, false}, {}, 2, 1) == "mine/look" + no_split);
@@ -860,14 +860,14 @@ TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that na
     CHECK(split(matrix(tensor_sharding::columns()), matrix(tensor_sharding::heads(3))) ==
           "mine: must be a multiple of tp (2), got 3");
     CHECK(split(matrix(tensor_sharding::kv_heads(0)), matrix(tensor_sharding::kv_heads(0))) ==
-          "mine: its entry does not say how many key and value heads it has: set its sharding to "
+          "mine: the number of key and value heads of this entry is unknown: set its sharding to "
           "tensor_sharding::kv_heads(number)");
     CHECK(split(matrix(tensor_sharding::fused_qkv(3, 0)), matrix(tensor_sharding::fused_qkv(3, 0))) ==
-          "mine: q, k and v are one entry that does not say how many heads each has: set its sharding to "
+          "mine: the numbers of heads in this fused q, k and v entry are unknown: set its sharding to "
           "tensor_sharding::fused_qkv(num_heads, num_kv_heads)");
-    CHECK(
-        split(matrix({}), matrix({}), {.splits = {{"mine", sharding_kind::unsaid}}}) ==
-        "tensor_options::splits: must name a way to split its weights, such as columns or rows, got unsaid or several");
+    CHECK(split(matrix({}), matrix({}), {.splits = {{"mine", sharding_kind::unsaid}}}) ==
+          "tensor_options::splits: each must name one way to split its weights, such as columns or rows, got unsaid or "
+          "several");
 }
 
 TEST_CASE("a user's cost entry without a sharding or with too small a matrix is an error that names it") {
@@ -886,11 +886,11 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     CHECK(split(entry(tensor_sharding::fused_qkv(1, 1)), 2) ==
           "num_attention_heads: must be a multiple of tp (2), got 1 (mine)");
     CHECK(split(entry(tensor_sharding::vocabulary()), 2) ==
-          "mine: its entry does not say how large its vocabulary is: set its sharding to "
+          "mine: the size of the vocabulary of this entry is unknown: set its sharding to "
           "tensor_sharding::vocabulary(size)");
     CHECK(split(entry(tensor_sharding::vocabulary(1)), 2) == "no error");
     CHECK(split(entry(tensor_sharding::vocabulary(7)), 2) ==
-          "mine: its FLOPs must be a multiple of 2 x its vocabulary, 7, got 60");
+          "mine: the FLOPs of this entry must be a multiple of 2 x its vocabulary, 7, got 60");
     // Without tensor parallelism it matters where experts are split alone: what is stored and not run, and visits.
     const std::string unsaid = "mine: tensor parallelism does not know how to split it";
     cost_entry stored{.useful = 60, .padded = 60, .parameters = 30};
@@ -900,7 +900,7 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     CHECK(split(stored, 1, 1) == "no error");
     stored.sharding = tensor_sharding::experts(2, 5);
     CHECK(split(stored, 1, 2) ==
-          "moe_intermediate_size: the experts' 31 weights must be a multiple of ep x etp, 2 x 1");
+          "moe_intermediate_size: the number of weights of the experts, 31, must be a multiple of ep x etp = 2 x 1");
     CHECK(split({.what = accumulator::routed, .useful = 60, .padded = 60}, 1, 2).starts_with(unsaid));
     // One input on two ranks: the adapter of the second would have none.
     const model_part narrow{
@@ -911,7 +911,7 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     CHECK(error_of([&] { return tensor_parts({&narrow, 1}, 2, 0); }) == "no error");
     CHECK(error_of([&] {
               return tensor_parts({&narrow, 1}, 2, 1);
-          }) == "tp: exceeds the width of a weight, so that a rank would have no part of its adapter; lower tp");
+          }) == "tp: must be at most the width of every weight with an adapter: lower tp");
 }
 
 TEST_CASE("an lm_head with one input feature is sharded by rows, and a replicated gate may have odd size") {
@@ -938,8 +938,8 @@ TEST_CASE("a user's layer needs a declared sharding under tensor parallelism and
         return evaluate(tensor_parts(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
     };
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
-          "memory/table: tensor parallelism does not know how to split it: set linear::sharding where the entry is "
-          "made, or name it in tensor_options::splits");
+          "memory/table: it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry "
+          "is made, or name it in tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(model, 1, 0); }) == "no error");
     CHECK(2 * forward(2, sharding_kind::columns) == forward(1, sharding_kind::columns));
     CHECK(forward(2, sharding_kind::replicated) == forward(1, sharding_kind::columns));

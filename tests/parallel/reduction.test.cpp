@@ -291,7 +291,7 @@ TEST_CASE("building a reduction fails on ranks that count by different conventio
         static_cast<void>(tally_reduction(counter, scopes::microbatch, here, over));
     });
     for (const std::string& end : ends) {
-        CHECK(end == "convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike");
+        CHECK(end == "convention: the ranks have different values, so nothing was added up: configure all ranks alike");
     }
     // Where nothing is evaluated, there is none to agree on; and no default that stands for one.
     const parallel_layout layout({}, 1, 0);
@@ -371,7 +371,7 @@ TEST_CASE(
                              [&](const parallel_layout&) { return parts.tally_of(1, mistral().masks()).total(); });
     CHECK(ends[0] ==
           "cp_rank: this tally is the shard of cp rank 1 of 3, but this rank is 0: add up this rank's own shard");
-    CHECK(ends[2] == "sum: 4 ranks refused; their own errors say why");
+    CHECK(ends[2] == "sum: 4 ranks failed: look at the errors of those ranks");
 
     // A rank's own addition is found where it says so: slots / cp, as AReaL's issue 1242 has it.
     const auto by_hand = [&](const parallel_layout& here) {
@@ -448,7 +448,7 @@ TEST_CASE("reducing an already reduced tally is an error on every rank") {
     CHECK(run([](const auto& q, const tally& mine, const auto& over) {
               const tally all = q.sum(mine, over);
               static_cast<void>(q.sum(q.messages().layout().rank() == 0 ? all : mine, over));
-          }) == std::vector<std::string>{twice, "sum: rank 0 refused; its own error says why"});
+          }) == std::vector<std::string>{twice, "sum: rank 0 failed: look at the error of that rank"});
     // A meter that sums over the ranks, given the sum; one that does not is given nothing else.
     CHECK(run([&](const auto& q, const tally& mine, const auto& over) {
               const tally all = q.sum(mine, over);
@@ -590,9 +590,9 @@ TEST_CASE("building a reduction fails if any field of convention, plan or model 
         });
     };
     const std::string convention_error =
-        "convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike";
+        "convention: the ranks have different values, so nothing was added up: configure all ranks alike";
     const std::string coefficient_error =
-        "coefficients: the ranks do not agree on it, so nothing was added up; configure all ranks alike";
+        "coefficients: the ranks have different values, so nothing was added up: configure all ranks alike";
     CHECK(by_convention([](convention&) {}) == "no error");
     void (*const changes[])(convention&) = {
         [](convention& how) { how.name = "other"; },
@@ -720,14 +720,14 @@ TEST_CASE("loss tokens and prompt tokens are named statistics with their own sco
         }
     }
     CHECK(run(scope, true)[0] ==
-          "measured(loss_tokens): exists on the last rank of pp only, but rank 0 of 2 counted 5; count it there only");
+          "measured(loss_tokens): exists on the last rank of pp only, but rank 0 of 2 counted 5: count it there only");
     CHECK(run(tally_scope(scopes::microbatch), false)[0].find(
               "measured(loss_tokens): is declared replicated over pp") == 0);
     CHECK(
         scope.with_measured("loss_tokens", scopes::microbatch).of_measured("loss_tokens", floptally::modality::text) ==
         scopes::microbatch);
     CHECK(run(scope.with_measured("los_tokens", scopes::microbatch), false)[0] ==
-          "scope: measured(los_tokens) is no accumulator of these tallies; correct its name, or add it by cost::keep "
+          "scope: measured(los_tokens) is not kept by these tallies: correct its name, or add it by cost::keep "
           "or to the masks");
     // A batch that lacks them is still counted, and one that has more than a counter asks for too.
     CHECK(counter.total_flops(plain) == without);
@@ -794,7 +794,7 @@ TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, a
                   return end.find("measured(logits): has no amount on this rank") == 0;
               }) == 1);
         CHECK(std::count_if(ends.begin(), ends.end(), [](const std::string& end) {
-                  return end.find("refused; its own error says why") != std::string::npos;
+                  return end.find("failed: look at the error of that rank") != std::string::npos;
               }) == 3);
     }
     tally mine{counter.masks()};
@@ -890,14 +890,14 @@ TEST_CASE("a number of microbatches other than declared is an error, also withou
     };
     CHECK(told(3, 3) == "no error");
     CHECK(told(0, 0) == "no error");
-    CHECK(
-        told(0, 3) ==
-        "count: was added 3 times for 0 microbatches, but its scope says 1 for each (vpp is 1): add it that often, or "
-        "correct its scope");
-    CHECK(
-        told(3, 0) ==
-        "count: was added 0 times for 3 microbatches, but its scope says 1 for each (vpp is 1): add it that often, or "
-        "correct its scope");
+    CHECK(told(0, 3) ==
+          "count: was added 3 times for 0 microbatches, but its scope expects 1 additions for each (vpp is 1): add it "
+          "that often, or "
+          "correct its scope");
+    CHECK(told(3, 0) ==
+          "count: was added 0 times for 3 microbatches, but its scope expects 1 additions for each (vpp is 1): add it "
+          "that often, or "
+          "correct its scope");
 }
 
 TEST_CASE("ratios are reduced as two sums, extremes as extremes, and a rank may have no tokens") {
@@ -930,18 +930,18 @@ TEST_CASE("ratios are reduced as two sums, extremes as extremes, and a rank may 
         const auto tp = world.over(here, parallel_axis::tp);
         thread_world::expect(
             error_of([&] { return reduce(mine, scopes::context_slice, here, tp); }) ==
-                "extremes.count: is sharded over cp, but the sum is over tp: it has 1 of 4 parts; sum over cp too",
+                "extremes.count: is sharded over cp, but the sum is over tp and contains 1 of 4 parts: sum over cp too",
             "the error over tp");
     });
     CHECK(ends == no_error(8));
 
     CHECK(error_of([] { return ratio(1, 0); }) == "ratio: must have a denominator above 0 for the numerator 1, got 0");
     CHECK(error_of([] { return ratio().value(); }) ==
-          "ratio: has no value, because every slice was empty; ask empty() first");
+          "ratio: has no value, because no rank had any: call empty() first");
     CHECK(error_of([] { return extremes().min(); }) ==
-          "extremes: have no value, because every slice was empty; ask empty() first");
+          "extremes: have no value, because no rank had any: call empty() first");
     CHECK(error_of([] { return extremes().max(); }) ==
-          "extremes: have no value, because every slice was empty; ask empty() first");
+          "extremes: have no value, because no rank had any: call empty() first");
     CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum must be at most the maximum, 4, got 5");
     CHECK(extremes(0, 5, 9) == extremes());
     ratio sum(1, 2);
@@ -987,7 +987,7 @@ TEST_CASE(
     const parallel_layout first_stage({.dp = 2, .pp = 2}, 4, 0);
     const tally_reduction of_last(some_masks(), scopes::last_stage, first_stage, alone, exact);
     CHECK(error_of([&] { return of_last.scaled(tally_of({}), floptally::equal_lengths); }) ==
-          "count: is held by other ranks, so that it cannot be scaled here; call sum() instead");
+          "count: cannot be scaled on this rank, because other ranks hold it: call sum() instead");
     const tally_reduction on_last(some_masks(), scopes::last_stage, first_stage.at(3), alone, exact);
     CHECK(on_last.scaled(tally_of({9}), floptally::equal_lengths) == tally_of({9, 9}));
     const parallel_layout virtual_stages({.dp = 2, .pp = 2, .vpp = 3}, 4, 0);
@@ -1034,15 +1034,17 @@ TEST_CASE("a microbatch counts once under any number of virtual stages, and addi
         }
         const std::string v = std::to_string(vpp);
         CHECK(run(scopes::microbatch, always) ==
-              std::vector<std::string>(4, "count: was added " + std::to_string(3 * vpp) +
-                                              " times for 3 microbatches, but its scope says 1 for each (vpp is " + v +
-                                              "): add it that often, or correct its scope"));
+              std::vector<std::string>(
+                  4, "count: was added " + std::to_string(3 * vpp) +
+                         " times for 3 microbatches, but its scope expects 1 additions for each (vpp is " + v +
+                         "): add it that often, or correct its scope"));
         CHECK(run(every, once) ==
-              std::vector<std::string>(4, "count: was added 3 times for 3 microbatches, but its scope says " + v +
-                                              " for each (vpp is " + v + "): add it that often, or correct its scope"));
+              std::vector<std::string>(4, "count: was added 3 times for 3 microbatches, but its scope expects " + v +
+                                              " additions for each (vpp is " + v +
+                                              "): add it that often, or correct its scope"));
         CHECK(run(scopes::microbatch, always, false) ==
-              std::vector<std::string>(4, "microbatches: must be passed (ran and added) where vpp is " + v +
-                                              ": each virtual stage visits a microbatch"));
+              std::vector<std::string>(4, "microbatches: must be passed, with ran and added, where vpp is " + v +
+                                              ", because each virtual stage visits a microbatch"));
     }
 }
 
@@ -1106,21 +1108,21 @@ TEST_CASE("a rank that reduces other accumulators is an error on every rank and 
     for (std::uint64_t odd = 0; odd < 3; ++odd) {
         CHECK(run([&](std::uint64_t rank) { return rank == odd ? tally{} : tally_of({5}); }, one_scope, layouts,
                   exactly) ==
-              every("masks: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+              every("masks: the ranks have different values, so nothing was added up: configure all ranks alike"));
         CHECK(run(
                   tallies, [&](std::uint64_t rank) { return rank == odd ? scopes::last_stage : scopes::microbatch; },
                   layouts, exactly) ==
-              every("scope: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+              every("scope: the ranks have different values, so nothing was added up: configure all ranks alike"));
         CHECK(run(
                   tallies, one_scope,
                   [&](std::uint64_t rank) {
                       return rank == odd ? parallel_layout({.tp = 3}, 3, rank) : parallel_layout(sizes, 3, rank);
                   },
                   exactly) ==
-              every("layout: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+              every("layout: the ranks have different values, so nothing was added up: configure all ranks alike"));
         CHECK(run(tallies, one_scope, layouts,
                   [&](std::uint64_t rank) { return rank == odd ? floptally::conventions::megatron : exact; }) ==
-              every("convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+              every("convention: the ranks have different values, so nothing was added up: configure all ranks alike"));
         // Another function for HSTU's pairs under the same name.
         CHECK(run(tallies, one_scope, layouts,
                   [&](std::uint64_t rank) {
@@ -1128,12 +1130,12 @@ TEST_CASE("a rank that reduces other accumulators is an error on every rank and 
                       how.pairs = rank == odd ? floptally::recsys_examples::count_pairs : how.pairs;
                       return how;
                   }) ==
-              every("convention: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+              every("convention: the ranks have different values, so nothing was added up: configure all ranks alike"));
     }
     // Two ranks that both believe to be rank 1.
     CHECK(run(
               tallies, one_scope, [&](std::uint64_t rank) { return parallel_layout(sizes, 3, rank == 0 ? 1 : rank); },
-              exactly) == every("sum: covers 3 ranks that form no group of this layout (dp 3, cp 1, tp 1, pp 1); pass "
+              exactly) == every("sum: covers 3 ranks, which are no group of this layout (dp 3, cp 1, tp 1, pp 1): pass "
                                 "a reducer over whole axes"));
     // Same sizes, another order of ranks.
     thread_world world;
@@ -1142,8 +1144,9 @@ TEST_CASE("a rank that reduces other accumulators is an error on every rank and 
         const auto over = world.over(parallel_layout({.dp = 4}, 4, rank), every_axis);
         static_cast<void>(reduce(tally_of({5}), scopes::microbatch, here, over, exact));
     });
-    CHECK(ends == std::vector<std::string>(
-                      4, "layout: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+    CHECK(ends ==
+          std::vector<std::string>(
+              4, "layout: the ranks have different values, so nothing was added up: configure all ranks alike"));
 }
 
 TEST_CASE("a rank with an error throws its own error, and other ranks report that a rank failed") {
@@ -1154,9 +1157,11 @@ TEST_CASE("a rank with an error throws its own error, and other ranks report tha
         const tally_reduction reduction(some_masks(), scopes::microbatch, here, over, exact);
         static_cast<void>(reduction.sum(rank == 2 ? tally{} : tally_of({5}), over));
     });
-    CHECK(ends == std::vector<std::string>{
-                      "sum: rank 2 refused; its own error says why", "sum: rank 2 refused; its own error says why",
-                      "masks: must be those of the reduction: construct the tally with the masks() of the same model"});
+    CHECK(ends ==
+          std::vector<std::string>{
+              "sum: rank 2 failed: look at the error of that rank",
+              "sum: rank 2 failed: look at the error of that rank",
+              "masks: must be the same as those of the reduction: make the tally with the masks() of the same model"});
 }
 
 TEST_CASE("a rank out of memory throws, and other ranks report it and do not hang") {
@@ -1172,8 +1177,9 @@ TEST_CASE("a rank out of memory throws, and other ranks report it and do not han
             return tally_of({5});
         }));
     });
-    CHECK(ends == std::vector<std::string>{"sum: rank 1 refused; its own error says why", std::bad_alloc().what(),
-                                           "sum: rank 1 refused; its own error says why"});
+    CHECK(ends == std::vector<std::string>{"sum: rank 1 failed: look at the error of that rank",
+                                           std::bad_alloc().what(),
+                                           "sum: rank 1 failed: look at the error of that rank"});
 }
 
 TEST_CASE("a reduction over a single rank needs no communication") {

@@ -197,9 +197,9 @@ TEST_CASE("an invalid redundant-work setting is an error that names it", "[redun
     CHECK(refusal({"vison.*", parallel_axis::cp}) ==
           R"(plan.repeated[0]: no component or weight is named "vison.*"; use the names that the breakdown shows)");
     CHECK(refusal({"vision.*", {}}) ==
-          R"(redundant_work: "vision.*" must name an axis in `over` along which each rank runs it)");
+          R"(redundant_work: "vision.*" has no axis in `over`: name an axis along which every rank runs this work)");
     CHECK(refusal({"vision.*", parallel_axis::ep}) ==
-          "redundant_work: ep rearranges the ranks of dp x cp x tp: name dp, cp or tp");
+          "redundant_work: ep is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead");
     training_plan none;
     none.repeated.push_back({"*", 0}, "repeated");
     CHECK(error_of([&] { static_cast<void>(flop_counter(model, conventions::exact, none)); }) ==

@@ -233,7 +233,8 @@ TEST_CASE("a loss over all ranks is a signed or floating-point sum divided by a 
         thread_world::expect(sum.numerator == -10 && sum.denominator == 20 && sum.value() == -0.5, "of integers");
         const auto none = reduce(number_ratio<double>{}, scopes::context_slice, here, everyone);
         thread_world::expect(error_of([&] { return none.value(); }) ==
-                                 "ratio: has no value, because every slice was empty; check its denominator first",
+                                 "ratio: has no value, because numerator and denominator are 0 on all ranks: check "
+                                 "first that the denominator is above 0",
                              "none");
     });
     CHECK(ends == std::vector<std::string>(8, no_error()));
@@ -250,8 +251,8 @@ TEST_CASE("reducing a loss over the same ranks twice is an error") {
         thread_world::expect(all.numerator == -3 && all.denominator == 4, "-3 over 4");
         const std::string problem = error_of([&] { static_cast<void>(reduce(all, scopes::microbatch, here, over)); });
         thread_world::expect(problem ==
-                                 "ratio.numerator: is sharded over dp by its scope, but this ratio was added "
-                                 "up over dp before: reduce it only once",
+                                 "ratio.numerator: is sharded over dp by its scope, but this ratio was added up over "
+                                 "dp before: reduce it only once",
                              problem);
         const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, placement::replicated);
         thread_world::expect(reduce(all, copies, here, over).numerator == -3, "replicas are one");
@@ -264,11 +265,11 @@ TEST_CASE("a numerator and a denominator with different scopes are an error unle
     const statistic_scope over_dp = scopes::microbatch;
     const statistic_scope over_tp_too = scopes::microbatch.along(parallel_axis::tp, placement::sharded);
     CHECK(error_of([&] { return ratio_scope(over_dp, over_tp_too).numerator(); }) ==
-          "scope: the numerator is replicated over tp, the denominator is sharded over tp: their ratio would be off by "
-          "the size of tp; declare both alike, or pass different_scopes");
+          "scope: the numerator is replicated over tp, the denominator is sharded over tp, which makes their ratio "
+          "wrong by a factor of the size of tp; declare both alike, or pass different_scopes");
     CHECK(error_of([&] {
               return ratio_scope(over_dp, over_dp.along_virtual_stages(placement::sharded)).numerator();
-          }).rfind("scope: numerator and denominator differ along virtual stages", 0) == 0);
+          }).rfind("scope: the numerator and the denominator have different scopes along virtual stages", 0) == 0);
     CHECK(ratio_scope(over_dp, over_dp).denominator() == over_dp);
     const ratio_scope meant(over_dp, over_tp_too, different_scopes);
     thread_world world;
@@ -300,17 +301,17 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
     };
     using list = std::vector<std::string>;
     const auto not_a_number = [](sides<double>& mine) { mine.numerators[1] = std::nan(""); };
-    CHECK(errors(not_a_number) == list{"sum: rank 2 refused; its own error says why",
-                                       "sum: rank 3 refused; its own error says why",
-                                       "sum: rank 3 refused; its own error says why",
-                                       "numerators: must be finite, and so must their sum over the ranks"});
+    CHECK(errors(not_a_number) == list{"sum: rank 2 failed: look at the error of that rank",
+                                       "sum: rank 3 failed: look at the error of that rank",
+                                       "sum: rank 3 failed: look at the error of that rank",
+                                       "numerators: must be finite on every rank, and so must the sum over the ranks"});
     CHECK(errors([](sides<double>& mine) { mine.denominators.pop_back(); })[3] ==
           "denominators: must be as many as the numerators, 3, got 2");
     for (const std::string& problem : errors([](sides<double>& mine) {
              mine.denominators.pop_back();
              mine.numerators.pop_back();
          })) {
-        CHECK((problem == "sequences: must be as many on all ranks that share them, got from 2 to 3" ||
+        CHECK((problem == "sequences: must be the same number on all ranks that share the sequences, got from 2 to 3" ||
                problem.rfind("sum: rank", 0) == 0));
     }
     CHECK(errors([](sides<double>& mine) {
@@ -320,7 +321,7 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
           "numerators: is declared replicated, but ranks 2 and 3 hold different values; declare it sharded if each "
           "holds a part");
     CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::dp, placement::replicated))[0] ==
-          "scope: must be sharded over dp, whose ranks have sequences of their own");
+          "scope: must be sharded over dp, because each data-parallel rank has other sequences");
     CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::cp, placement::first))[1] ==
           "numerators: must be 0 on rank 1, because its scope says that other ranks hold it");
 
@@ -331,7 +332,7 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
              static_cast<void>(
                  perplexities(slices_of<double>(all, here), here, two, rank == 3 ? of_first : scopes::context_slice));
          })) {
-        CHECK(problem == "scope: the ranks do not agree on it, so nothing was added up; configure all ranks alike");
+        CHECK(problem == "scope: the ranks have different values, so nothing was added up: configure all ranks alike");
     }
 
     const parallel_layout alone({}, 1, 0);
@@ -346,7 +347,9 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
         });
     };
     CHECK(one(-3, 2) == no_error());
-    CHECK(one(0, 0) == "ratio: has no value: no sequence has a denominator above 0; check that sequences is not 0");
+    CHECK(
+        one(0, 0) ==
+        "ratio: has no value, because no sequence has a denominator above 0: check first that `sequences` is above 0");
     CHECK(one(-3, 0).rfind("denominators[0]: must be above 0, or 0 where the numerator is 0", 0) == 0);
     CHECK(one(std::numeric_limits<double>::infinity(), 2).rfind("numerators: must be finite", 0) == 0);
     const number_ratio<std::int64_t> large{std::numeric_limits<std::int64_t>::max(), 1};
@@ -356,7 +359,7 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
              auto everyone = world.over(here, every_axis);
              static_cast<void>(reduce(large, scopes::microbatch, here, everyone));
          })) {
-        CHECK(problem.find("the sum over the ranks does not fit 64 bits") != std::string::npos);
+        CHECK(problem.find("the sum over the ranks does not fit 64 bits: use smaller numbers") != std::string::npos);
     }
 }
 
@@ -369,8 +372,7 @@ TEST_CASE("a ratio reduced over another group of ranks than its scope needs is a
         static_cast<void>(reduce(number_ratio<double>{1, 1}, scopes::context_slice, here, wrong));
     });
     for (const std::string& problem : ends) {
-        CHECK(problem ==
-              "sum: has other ranks than those of dp x cp x tp x pp; pass a reducer over exactly these ranks");
+        CHECK(problem == "sum: must contain exactly the ranks of dp x cp x tp x pp: pass a reducer over these ranks");
     }
     // Axes that the scopes trust may be left out.
     const auto fine = thread_world::run(4, [&](std::uint64_t rank) {

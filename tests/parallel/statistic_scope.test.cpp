@@ -243,14 +243,14 @@ TEST_CASE("a scope that is wrong on one axis is an error, changes nothing, or is
 TEST_CASE("a scope that contradicts the tokens of ranks is an error with the ranks and axes") {
     const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, 0);
     CHECK(held_error(3, scopes::context_slice, scopes::microbatch, layout) ==
-          "tokens: ranks 0 and 2, which differ in cp, are declared replicated and hold different tokens; declare them "
+          "tokens: ranks 0 and 2, which differ in cp, are declared replicated but hold different tokens: declare them "
           "sharded if each holds a part");
     CHECK(held_error(7, scopes::microbatch, scopes::context_slice, layout) ==
-          "tokens: ranks 0 and 2, which differ in cp, are declared sharded and hold the same tokens; declare them "
+          "tokens: ranks 0 and 2, which differ in cp, are declared sharded but hold the same tokens: declare them "
           "replicated if they load the same samples");
     CHECK(
         held_error(0, scopes::microbatch.along(parallel_axis::dp, placement::replicated), scopes::microbatch, layout) ==
-        "tokens: ranks 0 and 4, which differ in dp, are declared sharded and hold the same tokens; declare them "
+        "tokens: ranks 0 and 4, which differ in dp, are declared sharded but hold the same tokens: declare them "
         "replicated if they load the same samples");
     CHECK(held_error(0, scopes::context_slice, scopes::microbatch.along(parallel_axis::cp, placement::first), layout) ==
           "no error");
@@ -258,7 +258,7 @@ TEST_CASE("a scope that contradicts the tokens of ranks is an error with the ran
     const parallel_layout alone({}, 1, 0);
     recorder own;
     CHECK(error_of([&] { return require_held(scopes::microbatch, held_tokens(), alone, own), 0; }) ==
-          "tokens: no rank holds any, so that nothing was compared; add the token ids of each rank to held_tokens");
+          "tokens: no rank has token ids, so that nothing was compared: add the token ids of each rank to held_tokens");
     const std::vector<std::int32_t> ids{5, 6, 7};
     CHECK(error_of([&] {
               return require_held(scopes::microbatch, held_tokens(std::span<const std::int32_t>(ids)), alone, own), 0;
@@ -313,15 +313,16 @@ TEST_CASE("scope errors name the statistic and the axes") {
     const axis_set dp_cp = parallel_axis::dp | parallel_axis::cp;
     CHECK(seen(scopes::context_slice, replicas, every_axis) == "100");
     CHECK(seen(scopes::context_slice.trusting_replicas(), replicas, dp_cp) == "100");
-    CHECK(seen(scopes::context_slice, replicas, dp_cp) ==
-          "tokens: is replicated over tp, but the sum is over dp x cp: it cannot show that the 2 ranks agree; sum over "
-          "tp too or declare it trusted");
+    CHECK(
+        seen(scopes::context_slice, replicas, dp_cp) ==
+        "tokens: is replicated over tp, but the sum is over dp x cp, and cannot show that the 2 ranks agree: sum over "
+        "tp too, or declare it trusted");
     CHECK(seen(scopes::context_slice.trusting_replicas(), replicas, parallel_axis::dp) ==
-          "tokens: is sharded over cp, but the sum is over dp: it has 1 of 2 parts; sum over cp too");
+          "tokens: is sharded over cp, but the sum is over dp and contains 1 of 2 parts: sum over cp too");
     CHECK(seen(scopes::context_slice.trusting_replicas(), replicas, {}) ==
-          "tokens: is sharded over cp, but the sum is over no axis: it has 1 of 2 parts; sum over cp too");
+          "tokens: is sharded over cp, but the sum is over no axis and contains 1 of 2 parts: sum over cp too");
     CHECK(seen(scopes::context_slice, {10, 11, 20, 20, 30, 30, 40, 40}, every_axis) ==
-          "tokens: is declared replicated over tp, but the sum, 201, is no multiple of its 2 replicas; declare it "
+          "tokens: is declared replicated over tp, but the sum, 201, is not a multiple of its 2 replicas; declare it "
           "sharded if each holds a part");
     CHECK(seen(scopes::context_slice, {10, 12, 20, 20, 30, 30, 40, 40}, every_axis) ==
           "tokens: is declared replicated over tp, but its 2 ranks hold different values; declare it sharded if each "
@@ -331,35 +332,37 @@ TEST_CASE("scope errors name the statistic and the axes") {
           "tokens: is declared replicated over tp, but its 2 ranks hold different values; declare it sharded if each "
           "holds a part");
     const statistic_scope last = scopes::context_slice.along(parallel_axis::tp, placement::last);
-    CHECK(seen(last, replicas, every_axis) == "sum: 4 ranks refused; their own errors say why");
-    CHECK(seen(last, {0, 10, 0, 20, 5, 30, 0, 40}, every_axis) == "sum: rank 4 refused; its own error says why");
+    CHECK(seen(last, replicas, every_axis) == "sum: 4 ranks failed: look at the errors of those ranks");
+    CHECK(seen(last, {0, 10, 0, 20, 5, 30, 0, 40}, every_axis) == "sum: rank 4 failed: look at the error of that rank");
     CHECK(seen(last, {0, 10, 0, 20, 0, 30, 0, 40}, every_axis) == "100");
     CHECK(seen(last, {0, 10, 0, 20, 0, 30, 0, 40}, dp_cp) ==
-          "tokens: exists on the last rank of tp only, but the sum is over dp x cp: it has 1 of 2 parts; sum over tp "
+          "tokens: exists on the last rank of tp only, but the sum is over dp x cp and contains 1 of 2 parts: sum over "
+          "tp "
           "too");
     CHECK(error_of([&] {
               last.require_holder("tokens", 5, layout.at(4));
               return 0;
-          }) == "tokens: exists on the last rank of tp only, but rank 0 of 2 counted 5; count it there only");
+          }) == "tokens: exists on the last rank of tp only, but rank 0 of 2 counted 5: count it there only");
     const auto sent = messages(scopes::context_slice, layout, replicas);
     CHECK(seen_by(0, scopes::context_slice, layout, added_up(sent, {0, 1, 2})) ==
-          "sum: covers 3 ranks that form no group of this layout (dp 2, cp 2, tp 2, pp 1); pass a reducer over whole "
+          "sum: covers 3 ranks, which are no group of this layout (dp 2, cp 2, tp 2, pp 1): pass a reducer over whole "
           "axes");
     std::vector<std::uint64_t> twice = added_up(sent, members(layout.group(dp_cp)));
     for (std::uint64_t& sum : twice) {
         sum *= 2;
     }
     CHECK(seen_by(0, scopes::context_slice, layout, twice) ==
-          "sum: contains every rank of dp x cp 2 times: it was reduced before; reduce each message once");
+          "sum: contains every rank of dp x cp 2 times, because it was reduced before: reduce each message once");
     CHECK(error_of([&] {
               tally_scope(scopes::context_slice.along(parallel_axis::tp, placement::sharded))
                   .require_parts(accumulator::tokens, layout, 4);
               return 0;
           }) ==
-          "scope: tokens is declared in 8 parts, but the data loader assigns samples to 4; declare it replicated where "
+          "scope: tokens is declared in 8 parts, but the number of different batches of the data loader is 4: declare "
+          "it replicated where "
           "ranks load the same samples");
     CHECK(error_of([] { return statistic_scope{}.along(parallel_axis::ep, placement::sharded); }) ==
-          "scope: ep rearranges the ranks of dp x cp x tp: name dp, cp or tp");
+          "scope: ep is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead");
     CHECK(error_of([&] { return verified_sum(layout, {}).globals({}); }) ==
           "sum: must have the 4 integers of the message, got 0");
 }
@@ -374,7 +377,7 @@ TEST_CASE("intermediate sums over ranks may exceed 64 bits if the global value f
     const parallel_layout shards({.dp = 8}, 8, 0);
     CHECK(seen_by(0, scopes::microbatch, shards,
                   added_up(messages(scopes::microbatch, shards, all), members(shards.group(every_axis)))) ==
-          "tokens: the sum over all ranks does not fit 64 bits");
+          "tokens: the sum over all ranks does not fit 64 bits: count fewer samples");
 }
 
 TEST_CASE("a statistic that only one pipeline stage has is summed without double counting") {
@@ -412,7 +415,7 @@ TEST_CASE("the largest accepted sum over ranks fits exactly in 64 bits") {
     const floptally::uint128 beyond = floptally::uint128{1} << 64;
     CHECK(scope.global("tokens", beyond - 1, layout, every_axis) == ~std::uint64_t{0});
     CHECK(error_of([&] { static_cast<void>(scope.global("tokens", beyond, layout, every_axis)); }) ==
-          "tokens: the sum over all ranks does not fit 64 bits");
+          "tokens: the sum over all ranks does not fit 64 bits: count fewer samples");
 }
 
 }  // namespace statistic_scope_test

@@ -194,26 +194,29 @@ TEST_CASE("a wrong scope of images alone is an error that names images on every 
     // Images that are sharded over cp, declared as the text is.
     const std::vector<std::string> sharded = ends_of(sizes, scopes::microbatch, dealings[2]);
     CHECK(all_are(sharded, sharded[0]));
-    CHECK(sharded[0] ==
-          "vision.count: is declared replicated over pp, but the sum, 9, is no multiple of its 2 replicas; declare it "
-          "sharded if each holds a part");
+    CHECK(
+        sharded[0] ==
+        "vision.count: is declared replicated over pp, but the sum, 9, is not a multiple of its 2 replicas; declare it "
+        "sharded if each holds a part");
     // On the first stage only, declared on all: a stage has nothing where another one counted.
     const std::vector<std::string> first = ends_of(sizes, scopes::microbatch, dealings[1]);
     CHECK(all_are(first, first[0]));
-    CHECK(first[0] ==
-          "vision.count: is declared replicated over pp, but the sum, 9, is no multiple of its 2 replicas; declare it "
-          "sharded if each holds a part");
+    CHECK(
+        first[0] ==
+        "vision.count: is declared replicated over pp, but the sum, 9, is not a multiple of its 2 replicas; declare it "
+        "sharded if each holds a part");
     // On all stages, declared on the first: the others refuse with what they counted.
     const std::vector<std::string> all = ends_of(sizes, declared(scopes::first_stage), dealings[0]);
     const std::string refusal = "vision.count: exists on the first rank of pp only, but rank 1 of 2 counted ";
     const auto refuses = [&refusal](const std::string& end) { return end.substr(0, refusal.size()) == refusal; };
     CHECK(std::count_if(all.begin(), all.end(), refuses) == 4);  // one of two replicas has no image
-    CHECK(std::count(all.begin(), all.end(), "sum: 4 ranks refused; their own errors say why") == 12);
+    CHECK(std::count(all.begin(), all.end(), "sum: 4 ranks failed: look at the errors of those ranks") == 12);
     // A group that is right for the text lacks parts of the images.
     const tally_scope trusting = tally_scope(scopes::microbatch.trusting_replicas())
                                      .with(modality::vision, scopes::context_slice.trusting_replicas());
-    CHECK(all_are(ends_of(sizes, trusting, dealings[2], parallel_axis::dp),
-                  "vision.count: is sharded over cp, but the sum is over dp: it has 1 of 2 parts; sum over cp too"));
+    CHECK(
+        all_are(ends_of(sizes, trusting, dealings[2], parallel_axis::dp),
+                "vision.count: is sharded over cp, but the sum is over dp and contains 1 of 2 parts: sum over cp too"));
     CHECK(all_are(ends_of(sizes, trusting, dealings[2], parallel_axis::dp | parallel_axis::cp), "no error"));
     // The pairs of a mask, and one fixed statistic.
     const tally_scope pairs = declared(scopes::context_slice).with(accumulator::pairs, {}, modality::vision);
@@ -230,7 +233,8 @@ TEST_CASE("a wrong scope of images alone is an error that names images on every 
     CHECK(error_of([&] {
               declared(scopes::context_slice).require_parts(accumulator::count, layout, 2, modality::vision);
           }) ==
-          "scope: vision.count is declared in 4 parts, but the data loader assigns samples to 2; declare it replicated "
+          "scope: vision.count is declared in 4 parts, but the number of different batches of the data loader is 2: "
+          "declare it replicated "
           "where ranks load the same samples");
     CHECK(error_of([&] { declared(scopes::context_slice).require_parts(accumulator::count, layout, 2); }) ==
           "no error");
@@ -245,7 +249,7 @@ TEST_CASE("a wrong scope of images alone is an error that names images on every 
                                         static_cast<void>(tally_reduction(qwen().cost.masks(), declared(images), here,
                                                                           over, std::nullopt));
                                     }),
-                  "scope: the ranks do not agree on it, so nothing was added up; configure all ranks alike"));
+                  "scope: the ranks have different values, so nothing was added up: configure all ranks alike"));
 }
 
 TEST_CASE("a scope for a tower that the model does not have is ignored") {
@@ -478,8 +482,8 @@ TEST_CASE("a tower that tensor parallelism cannot divide is an error with the to
     own.add("vision.resampler", linear{.in_features = 8, .out_features = 8, .weight = "query"});
     const std::vector<model_part> model{{.name = "vision", .role = part_role::tower, .cost = own.in(modality::vision)}};
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
-          "vision.resampler/query: tensor parallelism does not know how to split it: set linear::sharding where the "
-          "entry is made, or name it in tensor_options::splits");
+          "vision.resampler/query: it is unknown how tensor parallelism splits this weight: set linear::sharding where "
+          "the entry is made, or name it in tensor_options::splits");
     CHECK(error_of([&] {
               return tensor_parts(model, 2, 0, 1, {.splits = {{"vision.resampler/query", sharding_kind::columns}}});
           }) == "no error");

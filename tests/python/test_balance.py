@@ -145,7 +145,7 @@ def test_user_weights_scale_the_costs_of_components() -> None:
         (([1, 2], 2), {"mode": "even"}, "mode: must be one of equal_count, free, capacity"),
         (([1, 2], 2), {"seed": "worst"}, "seed: must be one of best, longest_first, differencing"),
         (([1, 2], 2), {"mode": "capacity", "capacity": 5}, "sizes: must be one for each of 2 samples, got 0"),
-        (([1, 2], 2), {"groups": [0, -1]}, "groups[1]: must not be negative nor above 4294967295, got -1"),
+        (([1, 2], 2), {"groups": [0, -1]}, "groups[1]: must be from 0 to 4294967295, got -1"),
     ],
 )
 def test_impossible_balance_is_an_error_that_names_the_field(arguments: Any, options: Any, message: str) -> None:

@@ -128,7 +128,7 @@ def test_invalid_byte_options_are_errors_that_name_the_field(mistral: floptally.
         (lambda: forward.bytes(cache_bits=65), "cache_bits: must be an integer from 1 to 64, got 65"),
         (lambda: forward.bytes(batches=0), "batches: must be an integer from 1 to 4294967296, got 0"),
         (lambda: forward.bytes().mbu(1, gpus=1), "accelerator: is missing: pass accelerator= or memory_tbps="),
-        (lambda: forward.bytes().mbu(1, gpus=1, accelerator="A100 SXM"), "memory_tbps: A100 SXM has memories of several"),
+        (lambda: forward.bytes().mbu(1, gpus=1, accelerator="A100 SXM"), "memory_tbps: A100 SXM is sold with several memory"),
         (lambda: forward.bytes().mbu(0, gpus=1, memory_tbps=3), "seconds: must be a finite number above 0"),
         (lambda: forward.bytes().mbu(1, gpus=0, memory_tbps=3), "gpus: must be an integer from 1 to "),
         (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),
@@ -196,7 +196,7 @@ def test_memory_bound_line_of_a_waterfall_follows_what_if_settings(mistral: flop
     lora = mistral.flops(lengths=[64], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)]))
     assert by_step(lora.waterfall(seconds=1, gpus=1, accelerator="H100 SXM"))["memory_bound"].is_known
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"batches": 2}, "memory_tbps: is missing: pass it with batches, which counts bytes"),
+        ({"batches": 2}, "memory_tbps: is missing, but batches only counts with it: pass memory_tbps="),
         ({"memory_tbps": 0}, "memory_tbps: must be a finite number above 0, got 0"),
         ({"memory_tbps": "a"}, "memory_tbps: must be a number, got 'a'"),
         ({"memory_tbps": 3, "weight_bits": 99}, "weight_bits: must be an integer from 1 to 64, got 99"),
@@ -334,7 +334,7 @@ def test_invalid_component_times_are_errors_that_name_the_field(mistral: floptal
     one: dict[str, Any] = {"name": "a", "seconds": 0.1}
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"component_times": TIMES, "trace": TRACE}, "component_times: cannot be passed with trace"),
-        ({"component_times": TIMES, "modules": "a=b"}, "modules: needs trace=, since it names modules of the trace"),
+        ({"component_times": TIMES, "modules": "a=b"}, "modules: works only with trace=, since it names modules of the trace"),
         ({"trace": TRACE, "modules": 3}, "modules: must be a str, got 3"),
         ({"trace": TRACE, "modules": "a"}, "modules[0]: must be PATTERN=NAME"),
         ({"trace": 3}, "trace: must be a path, or a list of a path for each rank, got 3"),

@@ -162,14 +162,14 @@ def test_position_ids_of_images_restart_with_their_document(kinds: int) -> None:
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of each document must be contiguous, but are not in row 0"),
+        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of each document must stand together, but do not in row 0: pass a function as arguments="),
         ({"attention_mask": [[1, -1]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
         ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
         ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have 0 and 1, or ids of documents"),
         ({"attention_mask": np.ones((1, 1, 5, 5)), "input_ids": np.zeros((1, 5))},
          "attention_mask: must be \\[batch, row\\] to be read, got shape \\[1, 1, 5, 5\\]"),
         ({"position_ids": np.zeros((2, 1, 5)), "input_ids": np.zeros((1, 5))}, "position_ids: must be .* got shape \\[2, 1, 5\\]"),
-        ({"position_ids": np.zeros((1, 4)), "input_ids": np.zeros((1, 5))}, "position_ids: must be of \\[1, 5\\] tokens, got shape"),
+        ({"position_ids": np.zeros((1, 4)), "input_ids": np.zeros((1, 5))}, "position_ids: must have the shape \\[1, 5\\] of the tokens, got"),
         ({"decoder_input_ids": np.zeros((1, 3)), "input_ids": np.zeros((1, 3)), "attention_mask": [[1, 2, 2]]},
          "attention_mask: has ids above 1"),
     ],
@@ -232,7 +232,7 @@ def test_meter_adapter_pauses_and_discards_steps_and_begins_new_intervals() -> N
         callbacks.MeterAdapter(3)  # type: ignore[arg-type]
     first = callbacks.MeterAdapter(new_meter())
     first.begin()
-    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first is .* got list$"):
+    with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or a list that begins with ids .* got list$"):
         first.add([1])
 
 
@@ -247,7 +247,7 @@ def test_a_batch_that_is_one_tensor_is_rows_of_ids_and_a_second_tensor_is_an_err
         with pytest.raises(floptally.Error, match=r"^batch\[1\]: may be a mask, since it only has 0 and 1: pass arguments="):
             callbacks.batch_arguments([ids, second])
     for wrong in ([ids.float()], [ids[0]], [], "text", [ids.bool()]):
-        with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first"):
+        with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or a list that begins with ids"):
             callbacks.batch_arguments(wrong)
     meter = new_meter()
     adapter = callbacks.MeterAdapter(meter, clock=TestClock())

@@ -176,7 +176,7 @@ def test_comparison_finds_a_constant_factor_and_a_log_of_another_batch(tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "text", "message"),
     [
-        ({"gpus": 8}, "nothing\n", "log: has no line with a rate among 1"),
+        ({"gpus": 8}, "nothing\n", "log: has no line with a rate among its 1"),
         ({}, "seconds: 1, TFLOP/s/device: 3", "gpus: is missing"),
         ({"gpus": 8, "seconds": 3}, "", "log: already contains rates and seconds"),
         ({"gpus": 8, "observed": "3TFLOP/s"}, "", "log: already contains rates and seconds"),

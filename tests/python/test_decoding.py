@@ -114,13 +114,13 @@ def test_speculative_steps_count_draft_and_target_model() -> None:
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: MODEL.flops(requests=[(5, 5)]), r"requests: cannot be trained on: pass plan=Plan"),
+        (lambda: MODEL.flops(requests=[(5, 5)]), r"requests: must be counted as a forward pass, since decoding does not train: pass plan=Plan"),
         (lambda: MODEL.flops(requests=[(5,)], plan=FORWARD), r"requests\[0\]: must be \(prompt, generated\) or"),
-        (lambda: MODEL.flops(requests=[(5, 5), (5, 5, 5)], plan=FORWARD), r"requests\[1\]: must compute at least the last"),
+        (lambda: MODEL.flops(requests=[(5, 5), (5, 5, 5)], plan=FORWARD), r"requests\[1\]: must have fewer cached tokens"),
         (lambda: MODEL.flops(requests=[(0, 5)], plan=FORWARD), r"requests\[0\]: must have a prompt of at least 1 token"),
         (lambda: MODEL.flops(requests=[(5, -1)], plan=FORWARD), r"requests\[0\]\[1\]"),
         (lambda: MODEL.flops(requests=[(5, 5)], prefill_chunk=0, plan=FORWARD), "prefill_chunk: must be"),
-        (lambda: MODEL.flops(lengths=[5], prefill_chunk=4, plan=FORWARD), "prefill_chunk: needs requests"),
+        (lambda: MODEL.flops(lengths=[5], prefill_chunk=4, plan=FORWARD), "prefill_chunk: works only with requests: pass requests="),
         (lambda: MODEL.bytes(requests=[(5, 5)], batches=2, plan=FORWARD), "batches: cannot be passed with requests"),
         (lambda: MODEL.bytes(requests=[(5, 5)], lengths=[4], plan=FORWARD), "tally: .* requests without another batch"),
         (

@@ -212,7 +212,7 @@ def test_an_open_step_is_unchanged_while_earlier_deferred_steps_join_the_totals(
     gpu.run()
     assert meter.run.steps == 1 and meter.in_step
     meter.add(lengths=[8])
-    with pytest.raises(floptally.Error, match="^step: begins inside a step"):
+    with pytest.raises(floptally.Error, match="^step: begins inside another step"):
         meter.begin_step()
     meter.end_step(2.0)
     assert (meter.run.steps, meter.last_step.useful) == (2, work_of(meter, lengths=[7, 8]))
@@ -377,9 +377,9 @@ def test_checkpoint_copy_and_finish_of_a_meter_wait_for_deferred_steps(meter: Me
     fresh = Meter(meter.cost, gpus=1, peak_tflops=1e5)
     with fresh.step(seconds=1.0):
         fresh.add(lengths=Tensor([1]))
-    with pytest.raises(floptally.Error, match="^resume: must come before the first step"):
+    with pytest.raises(floptally.Error, match="^resume: must be called before the first step"):
         fresh.load_state_dict(resumed.state_dict())
-    with pytest.raises(floptally.Error, match="^leave_out: must come before the first step"):
+    with pytest.raises(floptally.Error, match="^leave_out: must be called before the first step"):
         fresh.leave_out(3)
 
 
@@ -423,7 +423,7 @@ def test_nothing_is_copied_queried_or_waited_for_during_graph_capture(meter: Met
     with pytest.raises(floptally.Error, match="^lengths: is on a GPU whose stream is being captured"):
         meter.add(lengths=Tensor([6]))
     meter.end_step(1.0)
-    with pytest.raises(floptally.Error, match="^meter: waits for a copy from a GPU while its stream is being captured"):
+    with pytest.raises(floptally.Error, match="^meter: cannot wait for a copy from a GPU while a CUDA graph is captured"):
         meter.finish()
     gpu.captures = False
     meter.finish()

@@ -430,10 +430,10 @@ def test_errors_that_the_host_can_see_are_raised_by_the_call(mistral: floptally.
         ({"cu_seqlens": [0, 5]}, r"cu_seqlens: must be an array or a tensor on CUDA device 0, got \[0, 5\]"),
         ({"cu_seqlens": np.array([0, 5])}, "cu_seqlens: must be on CUDA device 0, got an array that is not on a CUDA device"),
         ({"cu_seqlens": Tensor([0, 5], device=1)}, "cu_seqlens: must be on CUDA device 0, got a tensor on CUDA device 1"),
-        ({"cu_seqlens": Tensor([])}, "cu_seqlens: needs at least one boundary"),
+        ({"cu_seqlens": Tensor([])}, "cu_seqlens: must have at least one boundary, the 0 at its beginning"),
         ({"cu_seqlens": Tensor([0, 5], np.uint16)}, "cu_seqlens: must be int32, int64, uint32 or uint64, got uint16"),
         ({"cu_seqlens": Tensor([[0, 5]])}, r"cu_seqlens: must have one dimension, got shape \(1, 2\)"),
-        ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 as cu_seqlens, got int64"),
+        ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 like cu_seqlens, got int64"),
         (
             {"cu_seqlens": one, "cu_seqlens_padded": Tensor([0])},
             "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 2, got 1",
@@ -479,7 +479,7 @@ def test_a_device_tally_uses_the_passed_stream_or_the_current_one_of_pytorch_or_
     counted.add(lengths=WithBuffer.of(lengths))
     counted.add(lengths=CudaArray(lengths, stream=None, strides=None), stream=stream)
     counted.add(lengths=CudaArray(lengths, stream=stream, strides=(4,)), stream=stream)
-    with pytest.raises(floptally.Error, match="^lengths: is written on stream 2, and may be counted before it is written"):
+    with pytest.raises(floptally.Error, match="^lengths: was written on stream 2 and could be counted too early"):
         counted.add(lengths=CudaArray(lengths, stream=2))
     with pytest.raises(floptally.Error, match="^lengths: must be C-contiguous, got shape"):
         counted.add(lengths=CudaArray(Tensor([5, 6]), strides=(8,)))

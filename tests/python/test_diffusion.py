@@ -60,9 +60,9 @@ def test_a_diffusion_sample_without_its_text_is_an_error() -> None:
     model = floptally.cost(SD3)
     with pytest.raises(floptally.Error, match="encoder_lengths: is missing"):
         model.flops(grid_thw=[(1, 8, 4)])
-    with pytest.raises(floptally.Error, match="pixels: height and width must be multiples of 8"):
+    with pytest.raises(floptally.Error, match="pixels: the height and width must be multiples of 8"):
         model.flops(pixels=[(1, 64, 65)], encoder_lengths=[7])
-    with pytest.raises(floptally.Error, match="must be one, or one for each grid_thw"):
+    with pytest.raises(floptally.Error, match="must have one number, or one for each grid_thw"):
         model.flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7], encoder_lengths_padded=[7, 8])
 
 
@@ -101,7 +101,7 @@ def test_a_diffusion_model_with_several_text_encoders_takes_a_length_for_each() 
     both = model.flops(grid_thw=[(2, 4, 4), (1, 4, 4)], encoder_lengths=[7, 5, 3, 2])
     one = [model.flops(grid_thw=[grid], encoder_lengths=texts).total for grid, texts in (((2, 4, 4), [7, 5]), ((1, 4, 4), [3, 2]))]
     assert both.total == sum(one)
-    with pytest.raises(floptally.Error, match=re.escape("encoder_lengths: must be 2 for each grid_thw (1), got 1")):
+    with pytest.raises(floptally.Error, match=re.escape("encoder_lengths: must have 2 numbers for each grid_thw (1), got 1")):
         model.flops(grid_thw=[(2, 4, 4)], encoder_lengths=[7])
 
 

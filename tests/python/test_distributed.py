@@ -268,14 +268,14 @@ def test_a_reduction_can_be_built_once_and_used_every_step(ranks: list[dict[str,
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("scopes differ", "scope: the ranks do not agree on it, so nothing was added up; configure all ranks alike"),
-        ("masks differ", "masks: the ranks do not agree on it, so nothing was added up; configure all ranks alike"),
-        ("layouts differ", "layout: the ranks do not agree on it, so nothing was added up; configure all ranks alike"),
+        ("scopes differ", "scope: the ranks have different values, so nothing was added up: configure all ranks alike"),
+        ("masks differ", "masks: the ranks have different values, so nothing was added up: configure all ranks alike"),
+        ("layouts differ", "layout: the ranks have different values, so nothing was added up: configure all ranks alike"),
         ("counts differ", "tokens: is declared replicated over cp, but its 2 ranks hold different values"),
-        ("too small a group", "count: is sharded over dp, but the sum is over no axis: it has 1 of 2 parts"),
-        ("too much", "tokens: the sum over all ranks does not fit 64 bits"),
-        ("visits untold", "microbatches: must be passed (ran and added) where vpp is 2"),
-        ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope says 1 for each"),
+        ("too small a group", "count: is sharded over dp, but the sum is over no axis and contains 1 of 2 parts"),
+        ("too much", "tokens: the sum over all ranks does not fit 64 bits: count fewer samples"),
+        ("visits untold", "microbatches: must be passed, with ran and added, where vpp is 2"),
+        ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope expects 1 additions for each"),
     ],
 )
 def test_a_scope_that_does_not_match_is_an_error_on_both_ranks(
@@ -286,12 +286,12 @@ def test_a_scope_that_does_not_match_is_an_error_on_both_ranks(
 
 
 def test_a_rank_with_an_error_does_not_leave_the_other_rank_waiting(ranks: list[dict[str, Any]]) -> None:
-    problem = "must be those of the reduction: construct the tally with the masks() of the same model"
+    problem = "must be the same as those of the reduction: make the tally with the masks() of the same model"
     assert ranks[1]["refusal"] == f"error: masks: {problem}"
-    assert ranks[0]["refusal"] == "error: sum: rank 1 refused; its own error says why"
-    problem = "exists on the last rank of pp only, but rank 0 of 2 counted 1; count it there only"
+    assert ranks[0]["refusal"] == "error: sum: rank 1 failed: look at the error of that rank"
+    problem = "exists on the last rank of pp only, but rank 0 of 2 counted 1: count it there only"
     assert ranks[0]["wrong stage"] == f"error: count: {problem}"
-    assert ranks[1]["wrong stage"] == "error: sum: rank 0 refused; its own error says why"
+    assert ranks[1]["wrong stage"] == "error: sum: rank 0 failed: look at the error of that rank"
 
 
 def test_reduction_over_ranks_compares_unsigned_integers_and_wraps_sums(ranks: list[dict[str, Any]]) -> None:
@@ -328,10 +328,10 @@ def test_exchanged_samples_move_by_all_to_all_and_return(ranks: list[dict[str, A
 
 
 def test_a_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(ranks: list[dict[str, Any]]) -> None:
-    assert ranks[1]["one rank has less"] == "error: samples[1]: must be passed on rank 1, which owns it"
+    assert ranks[1]["one rank has less"] == "error: samples[1]: is missing: rank 1 must pass it, since it has this sample"
     assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 cannot take part, so nothing was sent")
     for found in ranks:
-        problem = "the ranks do not agree on it, so nothing was sent; configure all ranks alike"
+        problem = "the ranks have different values, so nothing was sent: configure all ranks alike"
         assert found["plans differ"] == f"error: sizes: {problem}"
 
 
@@ -418,9 +418,9 @@ def test_ranks_that_reduce_must_count_the_same_cost() -> None:
     forward = floptally.Plan(phase="forward")
     assert compared(cost) == compared(cost, floptally.Plan()) != compared(cost, forward)
     assert compared(tally_of([])) == compared(floptally.Tally(cost, plan=forward)) != compared(cost)
-    with pytest.raises(floptally.Error, match="^convention: must be named if like is a Cost: pass convention="):
+    with pytest.raises(floptally.Error, match="^convention: is missing: pass convention=, since `like` is a Cost"):
         compared(cost, convention=None)
-    with pytest.raises(floptally.Error, match="^plan: belongs to a Cost, and like is a Tally: leave it out"):
+    with pytest.raises(floptally.Error, match="^plan: cannot be used, since `like` is a Tally and not a Cost: leave it out"):
         compared(tally_of([]), forward)
     with pytest.raises(floptally.Error, match="^like: must be a floptally.Tally or a floptally.Cost, got 7"):
         compared(7)
@@ -501,9 +501,9 @@ def test_layouts_of_experts_and_attention_share_the_ranks() -> None:
     assert own.group(["ep"]) == [0, 1] and own.group(["tp"]) == [0, 1]
     assert floptally.ParallelLayout(dp=4, dp_replicate=2, rank=0).group(["dp_replicate"]) == [0, 2]
     for make, text in (
-        (lambda: floptally.ParallelLayout(layout="d2t2", tp=4, rank=0), "tp: is 4, and the layout says 2: leave one out"),
-        (lambda: floptally.ParallelLayout(ep=3, rank=0), "ep: times etp must divide dp x cp x tp, 1, got 3 x 1"),
-        (lambda: floptally.ParallelLayout(vpp=2, pp=2, rank=0).text("areal"), "layout: areal has no setting for vpp"),
+        (lambda: floptally.ParallelLayout(layout="d2t2", tp=4, rank=0), "tp: is 4, but the layout says 2: leave one of them out"),
+        (lambda: floptally.ParallelLayout(ep=3, rank=0), "ep: ep x etp must divide dp x cp x tp = 1, got 3 x 1"),
+        (lambda: floptally.ParallelLayout(vpp=2, pp=2, rank=0).text("areal"), "layout: areal cannot express vpp"),
     ):
         with pytest.raises(floptally.Error) as raised:
             make()
@@ -532,7 +532,7 @@ def test_invalid_layouts_and_scopes_are_errors_with_the_field() -> None:
         (lambda: floptally.Scope("batch"), "preset: must be one of microbatch, context_slice, first_stage"),
         (lambda: floptally.Scope(cp="half"), "cp: must be one of replicated, trusted, sharded, first, last, got"),
         (lambda: floptally.Scope(xp="first"), "axis: must be one of tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate, got"),
-        (lambda: floptally.Scope(ep="first"), "scope: ep rearranges the ranks of dp x cp"),
+        (lambda: floptally.Scope(ep="first"), "scope: ep is another order of the same ranks as dp x cp"),
     ]
     for make, text in wrong:
         with pytest.raises(floptally.Error) as raised:

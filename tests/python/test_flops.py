@@ -105,7 +105,7 @@ def test_a_spec_decides_how_a_config_is_read(tmp_path: pathlib.Path) -> None:
         (PAGE + "\nh = nonsense\n", "spec my_model:4", '"nonsense"'),
         ("spec my_model : lama\n", "spec my_model:1", "nearest: llama"),
         ("\n", "spec ?:1", 'expected "spec NAME"'),
-        ("no/such.spec", "spec", 'cannot read "no/such.spec"; a str without a line break is the path of a spec'),
+        ("no/such.spec", "spec", 'cannot read "no/such.spec": pass the path of a file or the text of a spec'),
         (["spec a : llama\n", "no/such.spec"], "spec[1]", 'cannot read "no/such.spec"'),
         (7, "spec", "must be the path or the text of a spec, got 7"),
         ([PAGE, None], "spec[1]", "must be the path or the text of a spec, got None"),
@@ -119,7 +119,7 @@ def test_an_invalid_spec_is_an_error_with_its_line_and_word(spec: Any, field: st
 
 
 def test_a_spec_is_an_error_for_a_cost_that_is_already_read(llama: floptally.Cost) -> None:
-    with pytest.raises(floptally.Error, match="spec: says how to read a config, but config is a Cost already: leave it out"):
+    with pytest.raises(floptally.Error, match="spec: says how to read a config, but `config` is a Cost that was read already: leave it out"):
         floptally.cost(llama, spec=PAGE)
     with pytest.raises(floptally.Error, match="^spec: "):
         floptally.flops(llama, spec=PAGE, lengths=[9])
@@ -365,7 +365,7 @@ def test_redundant_work_counts_as_executed_on_each_rank_and_as_useful_once() -> 
     assert cost.flops(lengths=[99], images=1, plan=layout.with_redundant_work(repeated)).executed_total == (
         4 * cost.flops(lengths=[99], images=1).executed_total
     )
-    with pytest.raises(floptally.Error, match="^redundant_work: ep rearranges the ranks of dp x cp"):
+    with pytest.raises(floptally.Error, match="^redundant_work: ep is another order of the same ranks as dp x cp"):
         layout.with_redundant_work({"moe.*": ["ep"]})
     with pytest.raises(floptally.Error, match="^redundant_work: must be a dict of names"):
         layout.with_redundant_work({"vision.*": "cp"})  # type: ignore[dict-item]
@@ -664,7 +664,7 @@ def test_a_measured_step_has_a_mixed_precision_mfu(llama: floptally.Cost) -> Non
     assert layers.mixed_mfu > 1.4 * (work.total - head) / 1e14
     with pytest.raises(floptally.Error, match="precisions: are unknown: pass precisions="):
         _ = work.measure(1, gpus=1, peak_tflops=1.0).mixed_mfu
-    with pytest.raises(floptally.Error, match="^layers: must be some of the 32 layers, got 0 to 33"):
+    with pytest.raises(floptally.Error, match="^layers: must be a range of the 32 layers, got 0 to 33"):
         work.measure(1, gpus=1, peak_tflops=1.0, precisions="@0-32=2")
 
 
@@ -804,7 +804,7 @@ def test_hstu_sequences_and_cached_tokens_are_counted(llama: floptally.Cost) -> 
         ("sequences", ((8, 900),)): r"sequences\[0\]: must be \(c, h, t\)",
         ("sequences", ((8, 900, -1),)): r"sequences\[0\]\[2\]: must be an integer from 0",
         ("new_tokens", (5,)): r"new_tokens\[0\]: must be \(n, past\)",
-        ("new_tokens", ((2**32 - 1, 1),)): r"new_tokens\[0\]: n \+ past must be at most 4294967295",
+        ("new_tokens", ((2**32 - 1, 1),)): r"new_tokens\[0\]: length \+ past must be at most 4294967295",
     }.items():
         with pytest.raises(floptally.Error, match=message):
             (hstu if bad[0] == "sequences" else llama).flops(**{bad[0]: bad[1]})
@@ -836,7 +836,7 @@ def test_hstu_sequences_and_cached_tokens_are_counted(llama: floptally.Cost) -> 
         ({"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 6]}, "cu_seqlens[1]: leaves a slot of 5 tokens for"),
         (
             {"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 5], "num_real_seqs": 2},
-            "num_real_seqs: must be the 1 sequences of cu_seqlens_real, got 2",
+            "num_real_seqs: must be 1, the number of sequences in cu_seqlens_real, got 2",
         ),
         ({"row_length": 5}, "row_length: needs lengths"),
         ({"lengths": [5], "row_length": 4}, "lengths[0]: must be at most the row_length, 4, got 5"),
@@ -849,8 +849,8 @@ def test_hstu_sequences_and_cached_tokens_are_counted(llama: floptally.Cost) -> 
         ({"routed": (5, 4)}, "routed: 4 padded visits are fewer than 5"),
         ({"routed": 5}, "routed: must be (useful, padded) visits to experts, got 5"),
         ({"tally": 5}, "tally: must be a floptally.Tally, got 5"),
-        ({"tally": floptally.Tally()}, "tally: keeps no pairs and must keep the pairs of sliding_window(4096)"),
-        ({"lengths": [2**32 - 1] * 2}, "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits"),
+        ({"tally": floptally.Tally()}, "tally: keeps no pairs but must keep the pairs of sliding_window(4096)"),
+        ({"lengths": [2**32 - 1] * 2}, "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits: use smaller numbers"),
     ],
 )
 def test_an_impossible_batch_is_an_error_that_names_the_field(

@@ -383,7 +383,7 @@ class Hidden(nn.Module):
 
 def test_masks_passed_by_the_caller_decide_the_exact_pairs():
     example = {"x": torch.zeros(2, 9, 8)}
-    with pytest.raises(floptally.Error, match="^model: attends under a mask .* masks="):
+    with pytest.raises(floptally.Error, match="^model: has an attention mask .* masks="):
         floptally.from_torch(Hidden(), example)
     for mask in (Mask.causal(), Mask.sliding_window(5), Mask.bidirectional()):
         cost = floptally.from_torch(Hidden(), example, masks=mask)
@@ -508,7 +508,7 @@ def test_a_mask_that_depends_on_data_is_an_error_that_asks_for_the_mask_argument
             scores = q @ k.transpose(1, 2)
             return scores.masked_fill(scores < scores.topk(3).values[..., -1:], float("-inf")).softmax(-1) @ v
 
-    with pytest.raises(floptally.Error, match="^model: attends under a mask whose values depend on data .*: give masks="):
+    with pytest.raises(floptally.Error, match="^model: has an attention mask whose values depend on data .*: pass masks="):
         floptally.from_torch(Best(None), {"x": torch.zeros(2, 9, 8)})
 
 
@@ -529,7 +529,7 @@ def test_matmuls_outside_attention_need_no_mask():
 
 def test_a_model_of_fixed_input_size_with_a_data_dependent_mask_counts_by_masks():
     inputs = lambda batch: torch.zeros(batch, 11, 8)
-    with pytest.raises(floptally.Error, match="^model: attends under a mask whose values depend on data .*: give masks="):
+    with pytest.raises(floptally.Error, match="^model: has an attention mask whose values depend on data .*: pass masks="):
         floptally.from_torch(Hidden(), inputs)
     every = sum(counted_by_pytorch(Hidden(), {"x": torch.zeros(3, 11, 8)}, lambda out: out.sum()))
     for masks, pairs in (("bidirectional", 121), ("causal", 66), ("sliding_window(2)", 21)):
@@ -551,7 +551,7 @@ def test_attention_weights_by_relu_depend_on_data_and_are_an_error_without_masks
             return self.function(q @ k.transpose(1, 2)).tril() @ v
 
     relu = Attention(lambda scores: scores.relu() ** power)
-    with pytest.raises(floptally.Error, match="^model: attends under a mask whose values depend on data"):
+    with pytest.raises(floptally.Error, match="^model: has an attention mask whose values depend on data"):
         floptally.from_torch(relu, {"x": torch.zeros(2, 9, 8)})
     assert floptally.from_torch(relu, {"x": torch.zeros(2, 9, 8)}, masks="causal").masks == [Mask.causal()]
     smooth = Attention(lambda scores: F.gelu(scores) ** power)
@@ -869,7 +869,7 @@ def test_the_option_real_counts_data_dependent_work_on_real_tensors():
     assert by_phase(cost, "torch_flop_counter_eager", lengths=[21] * 3) == counted
     with torch.device("meta"):
         empty = Routed()
-    with pytest.raises(floptally.Error, match="^real: needs a model with weights, but gate.weight is on meta"):
+    with pytest.raises(floptally.Error, match="^real: needs a model with weights, but gate.weight is on the device meta"):
         floptally.from_torch(empty, inputs, real=True)
 
 
@@ -1089,7 +1089,7 @@ def test_a_custom_operator_is_counted_by_its_formula():
             attend: forward,
             torch.ops.floptally_test.attend_backward: lambda grad, q, k, out_shape=None: forward(q, k) * passes // 2,
         }
-        with pytest.raises(floptally.Error, match="^model: attends under a mask .* give masks="):
+        with pytest.raises(floptally.Error, match="^model: has an attention mask .* pass masks="):
             floptally.from_torch(Own(), example, formulas=formulas)
         cost = floptally.from_torch(Own(), example, formulas=formulas, masks=Mask.causal())
         assert cost.masks == [Mask.causal()]
@@ -1262,7 +1262,7 @@ def test_a_product_that_flop_counter_mode_omits_is_counted_and_noted():
     [
         ({"x": torch.zeros(9, 9, 6)}, "^example_inputs: batch and length are both 9"),
         ({}, "^example_inputs: has no tensor: pass the tensors that the model is called with"),
-        (lambda a, b, c, d: None, "^example_inputs: must take .* takes 4 arguments"),
+        (lambda a, b, c, d: None, "^example_inputs: the function must take .* takes 4 arguments"),
     ],
 )
 def test_example_inputs_with_ambiguous_dimensions_are_errors(example, text):
@@ -1271,7 +1271,7 @@ def test_example_inputs_with_ambiguous_dimensions_are_errors(example, text):
 
 
 def test_fewer_than_five_different_lengths_are_an_error():
-    with pytest.raises(floptally.Error, match="^lengths: must be at least five different ones above 0, got"):
+    with pytest.raises(floptally.Error, match="^lengths: must be at least five different lengths above 0, got"):
         floptally.from_torch(nn.Linear(6, 6), {"input": torch.zeros(2, 9, 6)}, lengths=[1, 2, 3, 3, 4])
 
 
@@ -1280,7 +1280,7 @@ def test_a_model_without_gradients_counts_its_forward_and_one_without_products_i
     assert by_phase(cost, "exact", lengths=[5]) == (5 * 2 * 36, 0)
     with pytest.raises(floptally.Error, match="^model: runs no matrix product and no convolution"):
         floptally.from_torch(nn.LayerNorm(6), {"input": torch.zeros(2, 9, 6)})
-    with pytest.raises(floptally.Error, match="^loss: must be passed: the model has no floating-point output"):
+    with pytest.raises(floptally.Error, match="^loss: is missing, and the model has no floating-point output to train on: pass loss="):
         floptally.from_torch(Integers(), {"x": torch.zeros(2, 9, 6)})
 
 
@@ -1450,7 +1450,7 @@ def test_integers_of_the_example_input_decide_data_dependent_branches():
 
 
 def test_integers_of_the_example_input_cannot_define_a_mask():
-    with pytest.raises(floptally.Error, match="attends under a mask whose values depend on data"):
+    with pytest.raises(floptally.Error, match="has an attention mask whose values depend on data"):
         floptally.from_torch(Chosen(mask=True), lambda batch, length: ids_of(batch, 2 * length), lengths=[4, 7, 9, 12, 20])
 
 

@@ -303,8 +303,8 @@ def test_every_matrix_operator_of_pytorch_is_counted_or_named_in_an_error():
         ({"components": {"blocks.*.linaer": "mlp"}}, "^components: .* did you mean .*linear"),
         ({"terms": {"linaer": "router"}}, "^terms: .* did you mean linear"),
         ({"formulas": {torch._int_mm: lambda *_, **__: 0}}, "^formulas: names _int_mm, which no step ran; did you mean .*mm"),
-        ({"formulas": {"mm": lambda *_, **__: 0}}, "^formulas: has the key 'mm', which is no operator"),
-        ({"formulas": {nn.Linear: lambda *_, **__: 0}}, "^formulas: has the key .*Linear.*, which is no operator"),
+        ({"formulas": {"mm": lambda *_, **__: 0}}, "^formulas: has the key 'mm', which is not an operator"),
+        ({"formulas": {nn.Linear: lambda *_, **__: 0}}, "^formulas: has the key .*Linear.*, which is not an operator"),
     ],
 )
 def test_a_formula_key_that_matches_nothing_is_an_error_with_the_nearest_name(options, text):

@@ -63,7 +63,7 @@ def test_logs_of_every_recsys_examples_version_are_parsed() -> None:
     assert "| mine | FUSED | bwd | 131168 | 12.346 ms | 345.60 | - |" in table
     with pytest.raises(floptally.Error, match="line 2: must read"):
         hstu_report.read_throughput_log("a\n[FUSED] [fwd] tokens 131168;time (median): 12.3 ms;achieved flops: 345.6")
-    with pytest.raises(floptally.Error, match="log: says no throughput in its 1 lines"):
+    with pytest.raises(floptally.Error, match="log: has no throughput in its 1 lines"):
         hstu_report.read_throughput_log("nothing\n")
 
 
@@ -172,11 +172,11 @@ def test_invalid_input_gives_one_error_line_and_exit_status_2_and_writes_nothing
         ([good, "--gpus", "x", "--peak-tflops", 989], "gpus: invalid int value: 'x'"),
         ([good, "--gpus", 1], "peak_tflops: is missing: pass --peak-tflops or --accelerator"),
         ([good, "--gpus", 1, "--peak-tflops", -3], "peak_tflops: must be"),
-        ([good, "--gpus", 1, "--peak-tflops", 9, "--skip", 1], "skip: must be less than the 1 steps in"),
+        ([good, "--gpus", 1, "--peak-tflops", 9, "--skip", 1], "skip: must be less than 1, the number of steps in"),
         ([good, good, "--gpus", 1, "--peak-tflops", 9], 'name: must be different for each log, got "good" twice'),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--name", "a", "--name", "b"], "name: must be passed once for each"),
         ([broken, "--gpus", 1, "--peak-tflops", 9], f'log: "{broken}", line 2: must read "[train] [iter I, '),
-        ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: says no throughput in its 1 lines: give a log with lines like "[train] [iter I, '),
+        ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: has no throughput in its 1 lines: pass a log with lines like "[train] [iter I, '),
         ([tmp_path / "no.log", "--gpus", 1, "--peak-tflops", 9], f'log: cannot read "{tmp_path / "no.log"}": No such'),
         ([good, "--gpus", 1, "--accelerator", "abacus"], "accelerator: "),
         ([good, "--gpus", 1, "--peak-tflops", 9, "--kernels", good], "kernel_times: must be JSON: "),

@@ -150,7 +150,7 @@ def test_an_error_on_another_rank_leaves_out_the_step_on_this_rank() -> None:
         def __call__(self, mine: floptally.Tally) -> floptally.Tally:
             if len(self.sums) == 1:
                 self.sums.append(0)
-                raise floptally.Error("sum", "rank 1 refused; its own error says why")
+                raise floptally.Error("sum", "rank 1 failed: look at the error of that rank")
             return super().__call__(mine)
 
     for given in (True, False):

@@ -206,7 +206,7 @@ def test_a_callable_mask_cannot_have_the_name_of_a_library_mask(name: str) -> No
 
 @pytest.mark.parametrize("name", ["", "Dilated", "a b", "a(1)", "text.a"])
 def test_the_name_of_a_callable_mask_has_lowercase_letters_digits_and_underscores(name: str) -> None:
-    with pytest.raises(floptally.Error, match="^name: must be of a-z, 0-9 and _, got "):
+    with pytest.raises(floptally.Error, match="^name: must consist of a-z, 0-9 and _, got "):
         Mask.from_callable(name, dilated)
 
 

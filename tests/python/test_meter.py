@@ -48,7 +48,7 @@ def test_a_meter_of_several_gpus_must_be_told_which_ranks_sequences_are_added(mi
     text = '^convention: must be the same for the reduction and the meter, got "exact" and "megatron"'
     with pytest.raises(floptally.Error, match=text):
         Meter(mistral, peak_tflops=989, reduce=Twice(), convention="megatron")
-    with pytest.raises(floptally.Error, match="^gpus: must be the 2 ranks that the reduction adds up, got 3"):
+    with pytest.raises(floptally.Error, match="^gpus: must be 2, the number of ranks of the reduction, got 3"):
         Meter(mistral, gpus=3, peak_tflops=989, reduce=Twice())
 
 
@@ -71,7 +71,7 @@ def test_a_meter_has_the_mixed_precision_mfu_and_its_denominator(mistral: flopta
     head = work.components["lm_head"].total
     layers = scalars("@0-31=fp8")
     assert layers["train/mfu_mixed_pct"] == pytest.approx(100 * ((work.total - head) / fp8 + head / bf16) / 1e12)
-    with pytest.raises(floptally.Error, match="^layers: must be some of the 32 layers, got 0 to 33"):
+    with pytest.raises(floptally.Error, match="^layers: must be a range of the 32 layers, got 0 to 33"):
         scalars("@0-32=fp8")
 
 
@@ -170,7 +170,7 @@ def test_a_step_is_a_context_manager_and_is_discarded_if_its_block_raises(mistra
     [
         (lambda m: m.end_step(), "step: ends without a begin"),
         (lambda m: m.discard_step(), "step: ends without a begin"),
-        (lambda m: (m.begin_step(), m.begin_step()), "step: begins inside a step"),
+        (lambda m: (m.begin_step(), m.begin_step()), "step: begins inside another step"),
         (lambda m: m.add(lengths=[5]), "microbatch: is outside a step"),
         (lambda m: (m.begin_step(), m.end_step(0)), "seconds: must be a finite number above 0"),
         (lambda m: (m.begin_step(), m.end_step(float("nan"))), "seconds: must be a finite number above 0"),
@@ -243,7 +243,7 @@ def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
     with resumed.step(0.3):
         resumed.add(lengths=[7])
     assert resumed.run.tokens == 512 + 9000 + 4096 + 7 and resumed.run.gpu_seconds == 0.6 * 8 + 0.3 * 16
-    with pytest.raises(floptally.Error, match="resume: must come before the first step"):
+    with pytest.raises(floptally.Error, match="resume: must be called before the first step"):
         resumed.load_state_dict(state)
     other = meter_of(mistral, convention="verl")
     with pytest.warns(RuntimeWarning, match="^the saved run was counted by another model, plan or convention"):
@@ -254,7 +254,7 @@ def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
     assert other.run.useful == meter.run.useful + mistral.flops(lengths=[7], convention="verl").total
     with pytest.raises(floptally.Error, match="^span: must be .* the run was counted by several plans or conventions"):
         other.breakdown("run")
-    with pytest.raises(floptally.Error, match="words: is missing: give the whole state of a meter, as `to_json` wrote it"):
+    with pytest.raises(floptally.Error, match="words: is missing: pass the whole state of a meter, as `to_json` wrote it"):
         meter_of(mistral).load_state_dict({name: value for name, value in state.items() if name != "words"})
 
 

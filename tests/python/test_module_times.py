@@ -248,7 +248,7 @@ def test_a_waterfall_takes_a_module_timer() -> None:
 def test_module_timer_omits_a_failed_step_and_needs_a_whole_step() -> None:
     model = Model()
     timer = ModuleTimer(model)
-    with pytest.raises(floptally.Error, match="times: need at least one step"):
+    with pytest.raises(floptally.Error, match="times: no step was timed"):
         timer.times()
     with pytest.raises(RuntimeError, match="lost"), timer.step():
         model(IDS)
@@ -259,23 +259,23 @@ def test_module_timer_omits_a_failed_step_and_needs_a_whole_step() -> None:
         loss = model(IDS)
     loss.backward()  # outside: of no step
     assert {one["pass"] for one in timer.times()["times"]} == {"forward"}
-    text = "step: begins inside a step: end the other step first"
+    text = "step: begins inside another step: end that step first"
     with pytest.raises(floptally.Error, match=text), timer.step(), timer.step():
         pass
-    text = r'components: of "data" must stay the same in all steps, \[\]'
+    text = r'components: must be the same for the part "data" in all steps, which began with \[\]'
     with pytest.raises(floptally.Error, match=text), timer.step():
         with timer.part("data"):
             pass
         with timer.part("data", ["mlp"]):
             pass
-    with pytest.raises(floptally.Error, match=r"parts: must match a module of the model: \*\.mixer match none"):
+    with pytest.raises(floptally.Error, match=r"parts: must match the name of a module of the model, but \*\.mixer match none"):
         ModuleTimer(model, {"*.mixer": ["mamba.*"]})
 
 
 def test_a_backward_must_end_in_the_step_that_it_began_in() -> None:
     model = Model()
     timer = ModuleTimer(model, {"*.mlp": ["mlp"]})
-    with pytest.raises(floptally.Error, match='step: ends inside the backward of "mlp"'), timer.step():
+    with pytest.raises(floptally.Error, match='step: ends during the backward of "mlp"'), timer.step():
         loss = model(IDS)
         torch.autograd.grad(loss, [model.layers[1].mlp.weight])  # no gradient reaches the module's input
     with timer.step():

@@ -101,7 +101,7 @@ def test_flops_of_rl_passes_of_several_steps_are_the_sum_over_the_steps() -> Non
     assert run["update"].seconds == 2 * one["update"].seconds
     assert run.whole.mfu == pytest.approx(one.whole.mfu)
     meter.reset_interval()
-    with pytest.raises(floptally.Error, match="steps: have no rate yet"):
+    with pytest.raises(floptally.Error, match="steps: no step with passes has ended"):
         meter.passes("interval")
     with pytest.raises(floptally.Error, match="steps: no step has ended yet"):
         meter.last_step.mfu  # a step of passes is none of the meter's own
@@ -150,7 +150,7 @@ def test_breakdowns_of_rl_passes_add_up() -> None:
     a, b = POLICY.flops(lengths=[600]), POLICY.flops(lengths=[700, 750])
     assert (a + b).to_dict() == POLICY.flops(lengths=LENGTHS).to_dict()
     rollout = POLICY.flops(requests=REQUESTS, plan=DECODE)
-    with pytest.raises(floptally.Error, match=r'breakdown: have different models, plans or conventions: name them to add them, a.named'):
+    with pytest.raises(floptally.Error, match=r'breakdown: of different models, plans or conventions can only be added by name: write a.named'):
         a + rollout
     with pytest.raises(floptally.Error, match="breakdown"):
         a + REWARD.flops(lengths=[600])
@@ -177,7 +177,7 @@ def open_meter() -> Iterator[floptally.Meter]:
 
 
 def test_a_meter_refuses_invalid_rl_passes(open_meter: floptally.Meter) -> None:
-    with pytest.raises(floptally.Error, match="gpus: must be from 1 to the 8 of the meter"):
+    with pytest.raises(floptally.Error, match="gpus: must be from 1 to 8, the number of GPUs of the meter"):
         open_meter.timed("update", gpus=9)
     with pytest.raises(floptally.Error, match='name: must be a name of 1 to 39 characters, neither "learner" nor "whole"'):
         open_meter.timed("whole")

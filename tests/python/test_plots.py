@@ -348,7 +348,7 @@ def test_an_invalid_file_of_kernel_results_is_an_error_that_names_the_field(chan
         ({"milliseconds": float("nan")}, "times[0].milliseconds: must be a finite number above 0, got nan"),
         ({"batch": True}, "times[0].batch: must be an integer of at least 1, got True"),
         ({"seconds": 1}, "times[0].seconds: is an unknown key of a results file; known ones are batch, "),
-        ({"sequence_length": 5}, "times[2]: repeats a measured cell, keep one: batch 1, sequence_length 5"),
+        ({"sequence_length": 5}, "times[2]: repeats an earlier measurement: keep one of batch 1, sequence_length 5"),
     ],
 )
 def test_an_invalid_heatmap_cell_is_an_error_that_names_the_cell(change: dict[str, Any], text: str) -> None:
@@ -537,5 +537,5 @@ def test_gaps_of_published_runs_are_labelled_with_the_convention_or_reason_and_w
 
 @pytest.mark.parametrize("draw", [plots.published_mfu, plots.published_gaps])
 def test_drawing_published_runs_of_another_type_is_an_error(draw: Any) -> None:
-    with pytest.raises(floptally.Error, match="made: must be what floptally.expect"):
+    with pytest.raises(floptally.Error, match="made: must be a result of floptally.expect"):
         draw({"runs": []})

@@ -103,7 +103,7 @@ def test_the_program_reads_precisions_of_components_and_layers() -> None:
     plain = run("mfu", "--config", CONFIG, "--lengths", "8192", *step)
     assert "mixed_precision" not in json.loads(plain.stdout)["mfu"]
     wrong = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--precisions", "@0-32=fp8")
-    assert wrong.stderr == "floptally: error: layers: must be some of the 32 layers, got 0 to 33\n"
+    assert wrong.stderr == "floptally: error: layers: must be a range of the 32 layers, got 0 to 33\n"
 
 
 def test_a_config_may_come_from_standard_input() -> None:

@@ -168,7 +168,7 @@ def test_fit_takes_two_layouts_splits_and_settings_of_recipes() -> None:
         work.fit(reserve_gib=1)
     with pytest.raises(floptally.Error, match="^layer_split: must be one of automatic, even, torchtitan"):
         work.fit(pp=3, layer_split="odd")  # type: ignore[arg-type]
-    with pytest.raises(floptally.Error, match="^layers: 7 must be a multiple of the 3 pipeline stages"):
+    with pytest.raises(floptally.Error, match="^layers: the 7 remaining layers must be a multiple of the 3 pipeline stages"):
         work.fit(pp=3, layer_split="even")
 
 
@@ -179,9 +179,9 @@ def test_waterfall_takes_the_layout_of_experts() -> None:
     by_text = whole.what_if(layout="attn:d4p1t2c1|ffn:d1p1t1e8", kernel_rate=1)
     assert by_name.lines == by_text.lines != whole.what_if(kernel_rate=1).lines
     for how, text in (
-        ({"ep": 3}, "ep: times etp must divide dp x cp x tp, 8, got 3 x 1"),
-        ({"layout": "attn:d2p1t1c4|ffn:d1p1t1e8"}, "cp: must be a ContextShards of 4 ranks, as the layout says, got 1"),
-        ({"layout": "attn:d4p1t2c1|ffn:d1p1t1e8", "tp": 4}, "tp: is 4, and the layout says 2: leave one out"),
+        ({"ep": 3}, "ep: ep x etp must divide dp x cp x tp = 8, got 3 x 1"),
+        ({"layout": "attn:d2p1t1c4|ffn:d1p1t1e8"}, "cp: must be a ContextShards of 4 ranks, because the layout says so, got 1"),
+        ({"layout": "attn:d4p1t2c1|ffn:d1p1t1e8", "tp": 4}, "tp: is 4, but the layout says 2: leave one of them out"),
     ):
         with pytest.raises(floptally.Error) as raised:
             work.waterfall(seconds=1, gpus=8, peak_tflops=10, **how)  # type: ignore[arg-type,unused-ignore]

@@ -129,7 +129,7 @@ def test_the_saved_state_of_another_sampler_is_an_error() -> None:
         with pytest.raises(floptally.Error) as raised:
             other.load_state_dict(state)
         assert raised.value.field == field
-    with pytest.raises(floptally.Error, match="^numbers_version: must be that of the checkpoint, 0, got"):
+    with pytest.raises(floptally.Error, match="^numbers_version: must be 0 as in the checkpoint, got"):
         BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).load_state_dict({**state, "numbers_version": 0})
 
 
@@ -150,11 +150,11 @@ def test_the_sampler_assumes_one_rank_without_torch_distributed() -> None:
 
 def test_invalid_sampler_input_is_an_error_that_names_the_field() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"costs": [], "batch_size": 1}, "costs: must be of at least one sample, got none"),
+        ({"costs": [], "batch_size": 1}, "costs: must have at least one sample, got none"),
         ({"costs": [1], "batch_size": 0}, "batch_size: must be at least 1, got 0"),
         ({"costs": [1], "batch_size": 1, "num_replicas": 0, "rank": 0}, "num_replicas: must be at least 1, got 0"),
         ({"costs": [1], "batch_size": 1, "num_replicas": 2, "rank": 2}, "rank: must be from 0 to 1, got 2"),
-        ({"costs": [1], "batch_size": 2, "drop_last": True}, "costs: must have the 2 samples of one step at least, got 1"),
+        ({"costs": [1], "batch_size": 2, "drop_last": True}, "costs: must have at least 2 samples, enough for one step, got 1"),
     ]
     for arguments, text in wrong:
         with pytest.raises(floptally.Error) as raised:

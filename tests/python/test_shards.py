@@ -57,11 +57,11 @@ def test_a_context_parallel_split_that_does_not_divide_evenly_is_an_error() -> N
     split = floptally.TokenSplit.contiguous(12, 4)
     with pytest.raises(floptally.Error, match="row: must have 12 tokens along axis -1, got 11"):
         split.shard(np.zeros(11), 0)
-    with pytest.raises(floptally.Error, match="shards: must be 4, one for each rank, got 1"):
+    with pytest.raises(floptally.Error, match="shards: must have 4 shards, one for each rank, got 1"):
         split.merge([np.zeros(3)])
     with pytest.raises(floptally.Error, match=r"shards\[1\]: must have 3 tokens"):
         split.merge([np.zeros(3), np.zeros(2), np.zeros(3), np.zeros(3)])
-    with pytest.raises(floptally.Error, match="axis: must be one of the 1 of row, got 1"):
+    with pytest.raises(floptally.Error, match="axis: must be one of the 1 dimensions of row, got 1"):
         split.shard(np.zeros(12), 0, axis=1)
     with pytest.raises(floptally.Error, match="cp_rank: must be below cp = 4, got 4"):
         split.indices(4)
@@ -206,7 +206,7 @@ def test_packs_are_aligned_and_contain_every_sample() -> None:
         assert (made.pack_of[row.samples] == number).all()
     one = floptally.pack_by_assignment(lengths, [0] * 6, 1)
     assert one.packs[0].cu_seqlens.tolist() == np.cumsum([0, *lengths]).tolist()
-    with pytest.raises(floptally.Error, match=r"lengths\[0\]: must fit the capacity, 8 tokens, got a slot of 9"):
+    with pytest.raises(floptally.Error, match=r"lengths\[0\]: must fit the capacity of 8 tokens, got a slot of 9"):
         floptally.pack_by_capacity(lengths, 8)
 
 

@@ -36,7 +36,7 @@ def test_a_tally_is_a_sum_in_any_order(mistral: floptally.Cost) -> None:
     assert whole.pairs(Mask.causal()) == sum(n * (n + 1) // 2 for n in np.concatenate(parts).tolist())
     with pytest.raises(floptally.Error, match="masks: this tally keeps no pairs of chunked"):
         whole.pairs(Mask.chunked(5))
-    with pytest.raises(floptally.Error, match="masks: two tallies of different masks cannot be added: build both with the same masks"):
+    with pytest.raises(floptally.Error, match="masks: tallies of different masks cannot be added up: build both with the same masks"):
         whole += Tally()
     assert tallies[1].tokens == 1
     assert repr(tallies[0]) == "<Tally of 2 sequences, 9512 tokens>"
@@ -73,7 +73,7 @@ def test_accumulators_of_a_tally_are_a_copy_that_can_rebuild_the_tally(mistral: 
     assert twice == tally + tally
     assert Tally.from_accumulators(tally, accumulators) == twice
     assert Tally.from_accumulators(mistral.masks, accumulators.tolist()) == twice
-    with pytest.raises(floptally.Error, match=f"accumulators: must be {len(accumulators)} for these masks, got 3"):
+    with pytest.raises(floptally.Error, match=f"accumulators: must have {len(accumulators)} integers for these masks, got 3"):
         Tally.from_accumulators(mistral, [1, 2, 3])
     full = Tally()
     full.add_lengths([2**32 - 1])  # Σ L² has its highest bit set: a negative accumulator of int64, the same 64 bits

@@ -295,7 +295,7 @@ def test_frozen_weights_of_a_model_become_its_plan(case: str, tied: bool) -> Non
 def test_a_module_that_differs_from_its_config_is_an_error() -> None:
     model = transformers_llama()
     model.model.layers = model.model.layers[:1]
-    with pytest.raises(floptally.Error, match=r"^config: describes \d+ parameters, and the LlamaForCausalLM has .*from_torch"):
+    with pytest.raises(floptally.Error, match=r"^config: describes \d+ parameters, but the LlamaForCausalLM has .*from_torch"):
         floptally.cost(model)
     model = transformers_llama()
     model.extra = torch.nn.Linear(16, 16)

@@ -205,7 +205,7 @@ def test_attention_tiles_with_masked_pairs_equal_an_enumeration() -> None:
     assert made.to_json() == work.waterfall(masked_tiles=tiles.executed(), **account).to_json()
     tiles.add(lengths=[9])
     assert by_step(made.what_if(kernel_rate=1))["masked_tiles"].is_known, "what was given is kept as it was"
-    with pytest.raises(floptally.Error, match="^masked_tiles: are of 4 count, but the work is of 3: add the same"):
+    with pytest.raises(floptally.Error, match="^masked_tiles: must contain the whole batch of the step, got 4 count instead of 3: add the same"):
         work.waterfall(masked_tiles=tiles, **account)
 
 
@@ -308,7 +308,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"seconds": 0}, "seconds: must be a finite number above 0, got 0"),
         ({"seconds": "a"}, "seconds: must be a number, got 'a'"),
         ({"seconds": float("nan")}, "seconds: must be a finite number above 0, got "),
-        ({"peak_tflops": None}, "accelerator: is missing, and so is peak_tflops: give one of them"),
+        ({"peak_tflops": None}, "accelerator: is missing, and so is peak_tflops: pass one of them"),
         ({"peak_tflops": -1}, "peak_tflops: must be a finite number above 0, got -1"),
         ({"precision": "bf17"}, "precision: "),
         ({"precisions": 3}, "precisions: must be a str, got 3"),
@@ -329,22 +329,22 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ),
         ({"rank_work": [1, 2, 3], "pp": 2, "microbatches": 2, "replicas": 2},
          "rank_work: must have a number for each of 2 replicas, got 3"),
-        ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints with pp"),
+        ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, one for each replica"),
         ({"rank_work": [], "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, got ()"),
         ({"replicas": 2}, "pp: is missing: replicas needs it"),
         ({"layers_of_chunks": [1]}, "pp: is missing: layers_of_chunks needs it"),
-        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must be 2 numbers, pp x vpp, got 1"),
+        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must have 2 numbers, pp x vpp, got 1"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: must be the 33 layers of the pipeline's split"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
-         "num_layers_in_last_pipeline_stage: is given with layers_of_chunks"),
+         "num_layers_in_last_pipeline_stage: cannot be passed with layers_of_chunks"),
         ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, after idle_gpus are"),
-        ({"pp": 2, "microbatches": []}, "microbatches: must be at least one, and equally many in each replica"),
+        ({"pp": 2, "microbatches": []}, "microbatches: must be at least 1, and the same number in each replica"),
         ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
         ({"vpp": 2}, "pp: is missing: vpp needs it"),
-        ({"pp": 2}, "microbatches: is missing: give the number that each pipeline runs"),
+        ({"pp": 2}, "microbatches: is missing: pass the number that each pipeline runs"),
         ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
-        ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: 32 must be a multiple of the 3 pipeline stages"),
+        ({"gpus": 3, "pp": 3, "microbatches": 4, "layer_split": "even"}, "layers: the 32 remaining layers must be a multiple of the 3 pipeline stages"),
         ({"pp": 2, "vpp": 2, "microbatches": 3}, "microbatches: must be a multiple of pp, 2, in the interleaved schedule"),
         ({"pp": 2, "vpp": 2, "microbatches": 4, "schedule": "zero_bubble"}, "vpp: must be 1 in the schedule"),
         ({"masked_tiles": 1.5}, "masked_tiles: must be a floptally.MaskedTiles, or FLOPs as an int, got 1.5"),
@@ -365,10 +365,10 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
     made = mistral.flops(lengths=[4096]).waterfall(**ACCOUNT)
     wrong: list[tuple[Any, str]] = [
         (lambda: mistral.flops(lengths=[9], convention="megatron").waterfall(**ACCOUNT),
-         'convention: must be exact, since only exact has the views that a waterfall needs, got "megatron"'),
+         'convention: must be exact, since only exact counts the padded and executed FLOPs that a waterfall needs, got "megatron"'),
         (lambda: made.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
         (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
-         "masked_tiles: are FLOPs of the old work: pass those of the new one, or None"),
+         "masked_tiles: were counted for the old work: pass the FLOPs of the new work, or None"),
         (lambda: made.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
         (lambda: made.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
         (lambda: linear(3).waterfall(pp=2, microbatches=2, **ACCOUNT), "pp: needs the layers of a model"),
@@ -376,7 +376,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         (lambda: floptally.MaskedTiles(mistral, (0, 8)), "tile[0]: must be an integer from 1 to "),
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
         (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
-         "cost: must be a cost that knows its layers, got one made of entries: read it by floptally.cost() or from_torch()"),
+         "cost: must know its layers, but this cost was added up from entries: make it by floptally.cost() or from_torch()"),
         (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: is counted without the position of its tokens"),
         (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is already counted"),
     ]  # fmt: skip
@@ -483,7 +483,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
         assert made.what_if(cp=two).to_dict() == found["then"]
     two.add(lengths=[64])
     wrong: list[tuple[Any, str]] = [
-        ({"cp": two}, "cp: are of 3 count, but the work is of 2: add the same batches to both"),
+        ({"cp": two}, "cp: must contain the whole batch of the step, got 3 count instead of 2: add the same batches to both"),
         ({"cp": 4}, "cp: must be a floptally.ContextShards of the batch, got 4"),
         ({"tp": 0}, "tp: must be an integer from 1 to 65536, got 0"),
         ({"tp": 16}, "gpus: must be a multiple of 16 ranks, tp x cp"),
@@ -536,8 +536,8 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
     assert made.to_dict() == json_of_program("waterfall", *options, "--micro-batch-size", "2")
     assert by_step(made)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
     wrong: list[tuple[Any, str]] = [
-        (row[1:], "microbatches: are of 6 count together, but the work is of 8"),
-        ([dealt[0], dealt[1][1:]], "microbatches: must be at least one, and equally many in each replica"),
+        (row[1:], "microbatches: must contain the whole batch of the step, got 6 count together instead of 8"),
+        ([dealt[0], dealt[1][1:]], "microbatches: must be at least 1, and the same number in each replica"),
         ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least one"),
     ]
     for given, text in wrong:
@@ -564,7 +564,7 @@ def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: flop
     wrong: list[tuple[Any, str]] = [
         (lambda: made.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
         (lambda: made.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
-        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches equal stages and microbatches only: leave"),
+        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches only pipelines with equal stages and equal microbatches: leave"),
         (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass it"),
     ]
     for call, text in wrong:

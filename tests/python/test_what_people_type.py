@@ -65,9 +65,9 @@ def test_true_and_false_are_not_accepted_as_lengths(llama: floptally.Cost, value
 
 
 def test_a_weight_setting_is_checked_in_its_constructor() -> None:
-    with pytest.raises(Error, match="^rank: must be at least 1 if the state is lora$"):
+    with pytest.raises(Error, match="^rank: must be at least 1 for the state lora, got 0$"):
         WeightSetting("*", "lora")
-    with pytest.raises(Error, match="^rank: is the rank of an adapter: must be 0 if the state is frozen, got 8$"):
+    with pytest.raises(Error, match="^rank: must be 0 unless the state is lora, which has adapters; the state is frozen, got 8$"):
         WeightSetting("*", "frozen", rank=8)
     assert WeightSetting("*", "lora", rank=8).rank == 8
 
@@ -98,9 +98,9 @@ def test_a_peak_in_another_unit_or_a_misspelt_accelerator_gets_a_suggestion(llam
         lambda **peak: work.measure(1.0, gpus=1, **peak),
         lambda **peak: work.waterfall(seconds=1.0, gpus=1, **peak),
     ):
-        with pytest.raises(Error, match=r"^peak_tflops: must be in TFLOP/s of one GPU, .* 9.89e\+14; if that is FLOP/s, give 989$"):
+        with pytest.raises(Error, match=r"^peak_tflops: must be in TFLOP/s of one GPU, .* 9.89e\+14; if you mean FLOP/s, pass 989$"):
             call(peak_tflops=989e12)
-    named = '^accelerator: no known part is called "H100SXM"; nearest: H100 SXM; '
+    named = '^accelerator: no known accelerator is called "H100SXM"; nearest: H100 SXM; '
     for once in (lambda **peak: work.measure(1.0, gpus=1, **peak), lambda **peak: work.waterfall(seconds=1.0, gpus=1, **peak)):
         with pytest.raises(Error, match=named):
             once(accelerator="H100SXM")

@@ -356,7 +356,8 @@ TEST_CASE("an HSTU sequence whose parts exceed its length or its slot is an erro
     CHECK(refusal({.length = 5, .targets = 3, .target_group = 1}, {.length = 6, .targets = 5, .target_group = 1}) ==
           "history: a slot of 1 has no room for 2: enlarge the slot");
     CHECK(refusal({.length = 5, .targets = 3, .target_group = 1}, {.length = 6, .targets = 3, .target_group = 2}) ==
-          "target_group: a slot of groups of 2 does not fit groups of 1: give both the same size");
+          "target_group: a slot of groups of 2 cannot hold a sequence with groups of 1: pass the same group size for "
+          "both");
     CHECK(refusal({}, {.length = 6, .targets = 3, .target_group = 2}) == "no error");
 }
 

@@ -288,13 +288,13 @@ TEST_CASE("empty latents, oversized texts and out-of-range numbers are errors", 
           }) == "grid: 1024 x 65535 x 65535 patches: a clip must have at most 4294967295 patches; split it");
     CHECK(error_of([&] {
               batch.add_grids_with_text(std::vector<int>{1, 4, 4}, std::vector<int>{1, 2});
-          }) == "encoder_lengths: must be one for each grid (1), got 2");
+          }) == "encoder_lengths: must have one number for each grid (1), got 2");
     CHECK(error_of([&] {
               batch.add_grids_with_text(std::vector<int>{1, 4, 4}, std::vector<int>{-1});
           }) == "encoder_lengths[0]: must be at least 0, got -1");
     CHECK(error_of([] { return mask::joint_pairs({.side = 0}); }) == "side: must be from 1 to 65535, got 0");
     CHECK(error_of([] { return statistic(floptally::mask_statistics::latent_pairs{}); }) ==
-          "side: side, frames and multiple of patches must be at least 1, got 0, 0 and 0");
+          "side: side, frames and multiple must be at least 1, got 0, 0 and 0");
     CHECK(batch.pairs(view::useful, mask::joint_pairs({.side = 4})) == 0);
 }
 

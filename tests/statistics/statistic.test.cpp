@@ -207,29 +207,30 @@ TEST_CASE("attention tiles of a user's mask equal an enumeration", "[statistic]"
         }
     }
     CHECK(error_of([] { return executed_pairs(sparse, sequence{.length = 4}, 2, 2); }) ==
-          "mask: block_sparse(8,1,1) gives only the number of keys that a query sees: pass a mask with `add_keys`, "
+          "mask: block_sparse(8,1,1) knows how many keys a query sees, but not which: pass a mask with `add_keys`, "
           "such as a window");
 }
 
 TEST_CASE("a statistic that cannot count a kind of sample is an error that names both", "[statistic]") {
     CHECK(error_of([] { return statistic(unit::merged_patches(2)).in(modality::text); }) ==
-          "vision.merged_patches(2): cannot count sequences: use a statistic that has a call for them");
+          "vision.merged_patches(2): cannot count sequences: use a statistic that can be called with them");
     CHECK(error_of([] { return mask::grid_windows(7).in(modality::audio); }) ==
-          "vision.grid_windows(7): cannot count clips of sound: use a statistic that has a call for them");
+          "vision.grid_windows(7): cannot count clips of sound: use a statistic that can be called with them");
     CHECK(error_of([] { return mask::strided_squares(1, 8).in(modality::vision); }) ==
-          "audio.strided_squares(1,8): cannot count grids of images: use a statistic that has a call for them");
+          "audio.strided_squares(1,8): cannot count grids of images: use a statistic that can be called with them");
     CHECK(error_of([] { return mask::cross_attention().in(modality::vision); }) ==
-          "cross_attention: cannot count grids of images: use a statistic that has a call for them");
+          "cross_attention: cannot count grids of images: use a statistic that can be called with them");
     CHECK(error_of([] { return statistic(unit::merged_patches(2))(sequence{.length = 4}); }) ==
-          "vision.merged_patches(2): cannot count sequences: use a statistic that has a call for them");
+          "vision.merged_patches(2): cannot count sequences: use a statistic that can be called with them");
     CHECK(error_of([] {
               return statistic(unit::strided_frames(1, 2))(grid{1, 4, 4});
-          }) == "audio.strided_frames(1,2): cannot count grids of images: use a statistic that has a call for them");
+          }) ==
+          "audio.strided_frames(1,2): cannot count grids of images: use a statistic that can be called with them");
     CHECK(error_of([] { return statistic(every_third).in(modality::vision); }) ==
-          "dilated_window(4,3): cannot count grids of images: use a statistic that has a call for them");
+          "dilated_window(4,3): cannot count grids of images: use a statistic that can be called with them");
     CHECK(error_of([] {
               return cost{}.add("x", linear{1, 1}, unit::merged_patches(2)).in(modality::audio);
-          }) == "vision.merged_patches(2): cannot count clips of sound: use a statistic that has a call for them");
+          }) == "vision.merged_patches(2): cannot count clips of sound: use a statistic that can be called with them");
     // Where the sum of a grid passes 64 bits it does not wrap.
     CHECK(error_of([] {
               return mask::bidirectional()(grid{.t = 9, .h = 65536, .w = 32768});
@@ -275,7 +276,7 @@ TEST_CASE("strides and sampling rates of a user's grid statistic must be at leas
                                                            .time = 0x801 + (t_stride << 12) + (t_up << 20)}});
         });
     };
-    const std::string least = "stride: stride and up must be at least 1, got ";
+    const std::string least = "stride: stride, up, t_stride and t_up must be at least 1, got ";
     CHECK(problem(1, 1, 1, 1) == "no error");
     CHECK(problem(0, 1, 1, 1) == least + "0 and 1; t_stride and t_up 1 and 1");
     CHECK(problem(1, 0, 1, 1) == least + "1 and 0; t_stride and t_up 1 and 1");
@@ -451,21 +452,22 @@ TEST_CASE("the text of every library statistic is parsed back to an equal statis
 TEST_CASE("an invalid statistic text is an error with the reason", "[statistic]") {
     const auto problem = [](const char* text) { return error_of([&] { return statistic_named(text); }); };
     CHECK(problem("dilated_window(4,3)") ==
-          "statistic: \"dilated_window(4,3)\" is not a known statistic, such as \"sliding_window(4096)\"");
-    CHECK(problem("") == "statistic: \"\" is not a known statistic, such as \"sliding_window(4096)\"");
+          "statistic: \"dilated_window(4,3)\" is not a known statistic; write one such as \"sliding_window(4096)\"");
+    CHECK(problem("") == "statistic: \"\" is not a known statistic; write one such as \"sliding_window(4096)\"");
     CHECK(problem("sliding_window") ==
           "statistic: \"sliding_window\" lacks a number: write sliding_window in brackets after \"sliding_window\"");
     CHECK(problem("sliding_window(0)") == "sliding_window: must be from 1 to 2147483647, got 0");
     CHECK(problem("sliding_window(4x)") == "sliding_window: must be a whole number, got \"4x\"");
-    CHECK(problem("sliding_window(4,5)") == "statistic: \"sliding_window(4,5)\" has too much: remove \"5\"");
+    CHECK(problem("sliding_window(4,5)") ==
+          "statistic: \"sliding_window(4,5)\" has characters after its end: remove \"5\"");
     CHECK(problem("sliding_window(4") ==
           "statistic: \"sliding_window(4\": write its numbers in brackets, as in \"sliding_window(8)\"");
     CHECK(problem("grid_windows(7)") ==
-          "statistic: \"grid_windows(7)\" is not a known statistic, such as \"sliding_window(4096)\"");
+          "statistic: \"grid_windows(7)\" is not a known statistic; write one such as \"sliding_window(4096)\"");
     CHECK(problem("audio.merged_patches(2)") ==
-          "vision.merged_patches(2): cannot count clips of sound: use a statistic that has a call for them");
+          "vision.merged_patches(2): cannot count clips of sound: use a statistic that can be called with them");
     CHECK(problem("vision.grid_windows(7,side=3)") ==
-          "statistic: \"grid_windows(7,side=3)\" has too much: remove \"side=3\"");
+          "statistic: \"grid_windows(7,side=3)\" has characters after its end: remove \"side=3\"");
     CHECK(problem("measured(Valid)") == "measured: a name must have 1 to 16 of a-z, 0-9 and _, got \"Valid\"");
 }
 
@@ -502,7 +504,7 @@ TEST_CASE("a model may have any number of named measured counts, two kinds of ex
     const std::uint64_t routers = 2 * 10 * 2 * 7 * 8;
     CHECK(counter.total_flops(batch).low() == routers + 11 * 3 * 2 * 7 * 5 + 17 * 3 * 2 * 7 * 3);
     CHECK(error_of([&] { batch.add_measured("other", {.useful = 1}); }) ==
-          "other: this tally has no such accumulator: build it with masks() that have measured(\"other\")");
+          "other: this tally does not keep this amount: build it with masks() that have measured(\"other\")");
     CHECK(error_of([&] { batch.add_measured("valid_tokens", {.useful = 2, .padded = 1}); }) ==
           "valid_tokens: 1 padded are fewer than 2 useful: the padded amount includes the useful one");
     // Visits are those of all layers: more layers are more weights, not more FLOPs a visit.
@@ -620,7 +622,7 @@ TEST_CASE("an amount above 64 bits in a block of lengths is an overflow", "[stat
     for (const std::size_t n : {1U, 2U, 16U, 600U}) {
         CAPTURE(n);
         CHECK(error_of([&] { batch.add_lengths(std::vector<int>(n, 1)); }) ==
-              "wider_than_an_accumulator: 18446744073709551616 does not fit 64 bits");
+              "wider_than_an_accumulator: 18446744073709551616 does not fit 64 bits: use a smaller sample");
         CHECK(batch == before);
     }
 }
@@ -629,7 +631,8 @@ TEST_CASE("a block of lengths whose sum exceeds 64 bits is an overflow, and a bl
           "[statistic]") {
     tally batch{mask_set{statistic(half_of_an_accumulator{})}};
     const std::vector<int> sixteen(16, 1);
-    CHECK(error_of([&] { batch.add_lengths(sixteen); }) == "half_of_an_accumulator: the sum does not fit 64 bits");
+    CHECK(error_of([&] { batch.add_lengths(sixteen); }) ==
+          "half_of_an_accumulator: the sum does not fit 64 bits: count fewer samples");
     batch.add_lengths(std::vector<int>(16, 0));
     CHECK(batch == tally{mask_set{statistic(half_of_an_accumulator{})}});
 }
@@ -678,7 +681,7 @@ TEST_CASE("statistics of two structs with one name are different and cannot be i
     const std::string problem = error_of([&] { return masks.find_or_add(other, "masks"); });
     INFO(problem);
     CHECK(problem.starts_with(
-        "masks: \"dilated_window\" is the name of two structs, dilated_window and statistic_test::"));
+        "masks: \"dilated_window\" is the name of two statistics, dilated_window and statistic_test::"));
     CHECK(problem.ends_with("::of_others::dilated_window: rename one of them"));
     CHECK(masks.size() == 1);
     CHECK(error_of([&] {
@@ -687,7 +690,7 @@ TEST_CASE("statistics of two structs with one name are different and cannot be i
     CHECK(error_of([&] { return tally{mask_set{own, other}}; }) == problem);
     CHECK(error_of([] {
               return statistic_named<::dilated_window, of_others::dilated_window>("dilated_window(4,2)");
-          }).starts_with("statistic: \"dilated_window\" is the name of two structs, "));
+          }).starts_with("statistic: \"dilated_window\" is the name of two statistics, "));
     // Names of one number are two accumulators of a tally.
     CHECK(tally{mask_set{statistic(costarring{}), statistic(liquid{})}}.masks().size() == 2);
 }
@@ -733,14 +736,14 @@ TEST_CASE("a sample too large for a statistic is an overflow and never a wrapped
     // The largest frame fits; clips of it, and tokens besides patches, may not.
     CHECK(statistic(unit::merged_squares(1))(grid{1, 65535, 65537}) == 0xFFFF'FFFFULL * 0xFFFF'FFFFULL);
     CHECK(is_overflow(unit::merged_squares(1), grid{2, 65535, 65537}) ==
-          "vision.merged_squares(1): 36893488130239234050 does not fit 64 bits");
+          "vision.merged_squares(1): 36893488130239234050 does not fit 64 bits: use a smaller sample");
     CHECK(is_overflow(unit::kept_squares(0, 0x7FFF'FFFF), grid{1, 65535, 65537}) ==
-          "vision.kept_squares(0,2147483647): 41505174140076687364 does not fit 64 bits");
+          "vision.kept_squares(0,2147483647): 41505174140076687364 does not fit 64 bits: use a smaller sample");
     const audio_clip longest{0xFFFF'FFFF};
     CHECK(is_overflow(mask::strided_squares(-0x7FFF'FFFF, 1), longest) ==
-          "audio.strided_squares(-2147483647,1): 41505174152961589249 does not fit 64 bits");
+          "audio.strided_squares(-2147483647,1): 41505174152961589249 does not fit 64 bits: use a smaller sample");
     CHECK(is_overflow(mask::strided_band(-0x7FFF'FFFF, 1, -1, -1), longest) ==
-          "audio.strided_band(-2147483647,1,-1,-1): 41505174152961589249 does not fit 64 bits");
+          "audio.strided_band(-2147483647,1,-1,-1): 41505174152961589249 does not fit 64 bits: use a smaller sample");
     const sequence beyond{.length = 2, .past = 0xFFFF'FFFE};
     for (const statistic& what :
          {statistic(mask::causal()), statistic(mask::chunked(4)), statistic(mask::prefix_lm(4))}) {
@@ -780,8 +783,8 @@ TEST_CASE("a statistic that decreases with more queries cannot be split over ran
     row.add(s, s);
     const context_parallel_pack split(row, token_split::contiguous(132, 2));
     const std::string problem =
-        "last_block: counts 4 from query 0 of 132 on and 66 from query 66 on: a statistic that counts less for more "
-        "queries cannot be split over ranks";
+        "last_block: counts 4 from query 0 of 132 on and 66 from query 66 on, but a statistic that is split over ranks "
+        "must count more for more queries: use another statistic";
     CHECK(error_of([&] { return split.pairs(0, last_block{}, view::useful); }) == problem);
     CHECK(error_of([&] { return split.tally_of(0, mask_set{statistic(last_block{})}).total(); }) == problem);
     CHECK(split.pairs(1, last_block{}, view::useful) == 66);

@@ -126,7 +126,7 @@ TEST_CASE("counting attention tiles of a mask without a list of keys per query i
              unit::hstu_part(hstu_rows::targets)}) {
         CHECK(error_of([&] { return executed_pairs(m, s, 4, 4); }) ==
               "mask: " + m.name() +
-                  " gives only the number of keys that a query sees: pass a mask with `add_keys`, such as a window");
+                  " knows how many keys a query sees, but not which: pass a mask with `add_keys`, such as a window");
     }
     CHECK(error_of([&] { return executed_pairs(mask::causal(), s, 0, 4); }) == "block_rows: must be at least 1, got 0");
     CHECK(error_of([&] { return executed_pairs(mask::causal(), s, 4, 0); }) == "block_keys: must be at least 1, got 0");

@@ -111,9 +111,9 @@ TEST_CASE("a duration histogram is within 1/128 for the shortest durations and a
 TEST_CASE("invalid durations, percentiles and buckets are errors") {
     duration_histogram histogram;
     CHECK(error_of([&] { return histogram.percentile(50); }) ==
-          "step_seconds: no step has ended yet: end a step before you ask for its times");
+          "step_seconds: no step has ended yet: ask for times after the first step");
     CHECK(error_of([&] { return histogram.min(); }) ==
-          "step_seconds: no step has ended yet: end a step before you ask for its times");
+          "step_seconds: no step has ended yet: ask for times after the first step");
     for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
         CHECK(error_of([&] {
                   histogram.add(bad);
@@ -138,12 +138,15 @@ TEST_CASE("invalid durations, percentiles and buckets are errors") {
     }
     CHECK(duration_histogram::from_buckets(of_two, 0.5, 4) == two);
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.4, 0.5); }) ==
-          "step_seconds: min 0.400000 and max 0.500000 are not among the durations: the saved histogram is damaged");
+          "step_seconds: min 0.400000 and max 0.500000 are not among the durations: the saved histogram is damaged, so "
+          "load an earlier one");
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.5, 0.25); }) ==
-          "step_seconds: min 0.500000 and max 0.250000 are not among the durations: the saved histogram is damaged");
+          "step_seconds: min 0.500000 and max 0.250000 are not among the durations: the saved histogram is damaged, so "
+          "load an earlier one");
     buckets[0] = std::numeric_limits<std::uint64_t>::max();
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.5, 0.5); }) ==
-          "step_seconds: more durations than fit 64 bits");
+          "step_seconds: the number of durations must fit 64 bits: the saved histogram is damaged, so load an earlier "
+          "one");
 }
 
 }  // namespace duration_histogram_test

@@ -113,8 +113,8 @@ TEST_CASE("goodput counts nothing before begin() is called") {
         CHECK(each.name.find("wall") == std::string::npos);
     }
     CHECK(error_of([&] { static_cast<void>(steps.goodput().wall_seconds()); }) ==
-          "run: has not begun: begin() comes first");
-    CHECK(error_of([&] { steps.goodput().spend("data", 1); }) == "run: has not begun: begin() comes first");
+          "run: has not begun: call begin() first");
+    CHECK(error_of([&] { steps.goodput().spend("data", 1); }) == "run: has not begun: call begin() first");
 
     double now = 50;
     steps.goodput() = goodput_clock([&now] { return now; });
@@ -146,7 +146,7 @@ TEST_CASE("goodput refuses impossible times") {
     goodput_clock clock([&now] { return now; });
     clock.begin();
     CHECK(error_of([&] { clock.begin(); }) == "run: has begun already: call begin() once");
-    CHECK(error_of([&] { clock.spend("", 1); }) == "name: must say what the time was spent on");
+    CHECK(error_of([&] { clock.spend("", 1); }) == "name: must not be empty: say what the time was spent on");
     CHECK(error_of([&] { clock.spend("data", -1); }).starts_with("seconds: must be finite and at least 0"));
     now = 99;
     CHECK(error_of([&] { static_cast<void>(clock.wall_seconds()); }).starts_with("wall_clock: went back by 1"));
@@ -154,21 +154,22 @@ TEST_CASE("goodput refuses impossible times") {
     clock.spend("data", 11);
     CHECK(error_of([&] {
               static_cast<void>(goodput_of({}, clock));
-          }).starts_with("seconds: of steps and of what was spent are 11"));
-    CHECK(error_of([&] { clock.resume({}); }) == "resume: must come before time is spent");
+          }).starts_with("seconds: the reported times add up to 11"));
+    CHECK(error_of([&] { clock.resume({}); }) == "resume: must be called before any time is reported: call it first");
     goodput_clock later([&now] { return now; });
     CHECK(error_of([&] {
               later.resume({.wall_seconds = 5, .saved_at = 120});
-          }).starts_with("saved_at: is later than the start of this process, by 10"));
-    CHECK(error_of([&] {
-              later.resume({.wall_seconds = -1, .saved_at = 1});
-          }).starts_with("wall_seconds: must be finite and at least 0 in a saved state"));
+          }).starts_with("saved_at: is later than the start of this process by 10"));
+    CHECK(error_of([&] { later.resume({.wall_seconds = -1, .saved_at = 1}); })
+              .starts_with(
+                  "wall_seconds: must be finite and at least 0: the saved state is damaged, so load an earlier one"));
     CHECK(error_of([&] {
               later.resume({.wall_seconds = 5, .saved_at = 1, .spent = {{"data", 1}, {"evaluation", -1}}});
           }).starts_with("seconds: must be finite and at least 0"));
     CHECK((!later.has_begun() && later.spent().empty()));
     now = std::numeric_limits<double>::infinity();
-    CHECK(error_of([&] { static_cast<void>(clock.wall_seconds()); }) == "wall_clock: must give finite seconds");
+    CHECK(error_of([&] { static_cast<void>(clock.wall_seconds()); }) ==
+          "wall_clock: must return a finite number of seconds: pass another clock");
     now = 104;
     later.begin();
     now = 108;

@@ -112,7 +112,7 @@ TEST_CASE("a layout written as any trainer's settings is read back as an equal l
                         ++written[static_cast<std::size_t>(format)];
                         CHECK(read_layout(text) == layout);
                     } else {
-                        CHECK(error_of([&] { return to_text(layout, format); }).find(" has no setting for ") !=
+                        CHECK(error_of([&] { return to_text(layout, format); }).find(" cannot express ") !=
                               std::string::npos);
                     }
                 }
@@ -141,12 +141,12 @@ TEST_CASE("a device mesh text keeps any axis order, and Megatron's text keeps it
     CHECK(to_text(mapped, layout_format::megatron).find("--use-tp-pp-dp-mapping") != std::string::npos);
     CHECK(read_layout(to_text(mapped, layout_format::megatron)) == mapped);
     CHECK(error_of([&] { return to_text(mapped, layout_format::areal); }) ==
-          "layout: areal has no setting for another order of ranks than tp-cp-ep-dp-pp: choose another format");
+          "layout: areal cannot express another order of ranks than tp-cp-ep-dp-pp: choose another format");
 }
 
 TEST_CASE("a layout text that is contradictory or incomplete is an error that says what to do") {
     CHECK(error_for("attn:d1p1t2c4|ffn:d2p1t1e8") ==
-          "layout: has 8 ranks a stage for attention and 16 for experts: both must have the same ranks");
+          "layout: has 8 ranks per pipeline stage for attention and 16 for experts: both numbers must be equal");
     CHECK(error_for("attn:d1p2t2c4|ffn:d1p1t1e8") == "layout: must have the same p for attn and ffn, got 2 and 1");
     CHECK(error_for("attn:d1p1t2c4") ==
           "layout: must have |ffn: after attn:, such as attn:d1p1t2c4|ffn:d1p1t1e8, got \"attn:d1p1t2c4\"");
@@ -156,28 +156,28 @@ TEST_CASE("a layout text that is contradictory or incomplete is an error that sa
     CHECK(error_for("nothing here") ==
           "layout: must name sizes such as attn:d1p1t2c4|ffn:d1p1t1e8, --tensor-model-parallel-size 2 or "
           "tensor_parallel_degree = 2, got \"nothing here\"");
-    CHECK(error_for("--tensor-model-parallel-size 2") ==
-          "world_size: is missing: these settings leave dp to the number of ranks; pass the number, or a layout with "
-          "dp");
+    CHECK(
+        error_for("--tensor-model-parallel-size 2") ==
+        "world_size: is missing, and these settings do not contain dp: pass the number of ranks, or a layout with dp");
     CHECK(error_for("--tensor-model-parallel-size 3", 8) == "world_size: must be a multiple of cp x tp x pp, 3, got 8");
     CHECK(error_for("dp=2 tp=2", 8) == "world_size: must be dp x cp x tp x pp, 4, got 8");
     CHECK(error_for("tp=2 --tensor-parallel-size 4") ==
-          "tensor_parallel_size: is given twice with different values, 2 and 4: leave one out");
+          "tensor_parallel_size: is given twice with different values, 2 and 4: leave one of them out");
     CHECK(error_for("tensor_parallel_degree = two") ==
           "tensor_parallel_degree: must be a positive integer, got \"two\"");
     CHECK(error_for("weight_parallel_size = 2").starts_with("weight_parallel_size: is not a known size of a layout"));
     CHECK(
         error_for("--num-layers-per-virtual-pipeline-stage 4").starts_with("num_layers_per_virtual_pipeline_stage: "));
-    CHECK(error_for("zero_stage=4") == "zero_stage: must be ZeRO's stage, 0 to 3, got \"4\"");
+    CHECK(error_for("zero_stage=4") == "zero_stage: must be a ZeRO stage from 0 to 3, got \"4\"");
     CHECK(error_for("sharding_strategy=ALL").starts_with("sharding_strategy: must be one of NO_SHARD"));
     CHECK(error_for("init_device_mesh(\"cuda\", (2, 4), mesh_dim_names=(\"dp\",))") ==
-          "mesh_dim_names: must be as many as the mesh has sizes (2), got 1");
+          "mesh_dim_names: must be as many as the sizes of the mesh (2), got 1");
     CHECK(error_for("init_device_mesh(\"cuda\", (2, 4), mesh_dim_names=(\"dp_shard\", \"dp_replicate\"))") ==
-          "mesh_dim_names: dp_replicate is not in its place: name each axis once, and dp_replicate directly before "
+          "mesh_dim_names: dp_replicate is in a wrong place: name each axis once, and dp_replicate directly before "
           "dp_shard");
     CHECK(error_for("init_device_mesh(\"cuda\", (2,), mesh_dim_names=(\"x\",))")
               .starts_with("mesh_dim_names: must name"));
-    CHECK(error_for("tp=2 dp=2 ep=3 etp=1") == "ep: times etp must divide dp x cp x tp, 4, got 3 x 1");
+    CHECK(error_for("tp=2 dp=2 ep=3 etp=1") == "ep: ep x etp must divide dp x cp x tp = 4, got 3 x 1");
 }
 
 }  // namespace layout_text_test

@@ -169,9 +169,11 @@ TEST_CASE("context parallelism simulates one pipeline per cp rank, each with its
     CHECK(refused({.pp = 3, .microbatches = 4}, 5) ==
           "gpus: must be a multiple of 2 ranks, tp x cp, after idle_gpus are subtracted, got 5");
     CHECK(refused({.pp = 3, .microbatches = 4, .loads = {1, 2}}, 6) ==
-          "cp: shards the whole batch, but replicas or microbatches have work of their own: give cp or their work");
+          "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not "
+          "both");
     CHECK(refused({.pp = 3, .batches = {{sharded.total()}}}, 6) ==
-          "cp: shards the whole batch, but replicas or microbatches have work of their own: give cp or their work");
+          "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not "
+          "both");
 }
 
 TEST_CASE("context-parallel work of two batches adds up and can be cleared") {
@@ -202,11 +204,11 @@ TEST_CASE("a batch that cannot be split over ranks is an error that names the fi
     CHECK(error_of([&] { context_shards({}, 0, context_split::zigzag); }) == "cp: must be at least 1, got 0");
     CHECK(error_of([&] {
               sharded.add(floptally::listed_samples(std::vector<floptally::grid>{{1, 2, 2}}));
-          }) == "cp: splits the text of a batch, and this batch also has images or sound: leave cp at 1");
+          }) == "cp: splits only text over ranks, and this batch also has images or sound: leave cp at 1");
     floptally::training_plan repeats;
     repeats.repeated.push_back({.weights = "mlp", .ranks = 2}, "repeated");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, repeats, 2, sharded.shards(), peak)); }) ==
-          "repeated: is given with tp or cp, which already say what several ranks run: give one of them");
+          "repeated: cannot be passed with tp or cp, which already determine what each rank runs: pass one of them");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, {}, 0, sharded.shards(), peak)); }) ==
           "tp: must be at least 1, got 0");
     sharded.add_lengths(std::vector<std::uint64_t>{});  // nothing is cut, and nothing added
@@ -218,9 +220,9 @@ TEST_CASE("a batch that cannot be split over ranks is an error that names the fi
             [&] { return floptally::layout_work_of(model, forward, 1, sharded.shards(), tflops).loads.size(); });
     };
     CHECK(load_at(1e-12) == "no error");
-    CHECK(load_at(1e-13) == "peak_tflops: is so low that a rank needs more than 10 000 s: give it in TFLOP/s");
+    CHECK(load_at(1e-13) == "peak_tflops: is so low that a step takes more than 10 000 s: pass it in TFLOP/s");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of({}, {}, 1, sharded.shards(), peak)); }) ==
-          "tp: needs the layers of a model, and a cost alone has none: give a model with parts");
+          "tp: needs the layers of a model, and a cost alone has none: pass a model with parts");
 }
 
 }  // namespace layout_work_test

@@ -230,26 +230,26 @@ TEST_CASE("a meter times its steps by the clock that it is given") {
 
 TEST_CASE("beginning or ending a step at the wrong time is an error that keeps the totals") {
     meter m(folded(), two_gpus);
-    CHECK(problem_of([&] { m.end_step(1); }) == "step: ends without a begin: begin_step() comes first");
-    CHECK(problem_of([&] { m.end_step(); }) == "step: ends without a begin: begin_step() comes first");
-    CHECK(problem_of([&] { m.discard_step(); }) == "step: ends without a begin: begin_step() comes first");
+    CHECK(problem_of([&] { m.end_step(1); }) == "step: ends, but none has begun: call begin_step() first");
+    CHECK(problem_of([&] { m.end_step(); }) == "step: ends, but none has begun: call begin_step() first");
+    CHECK(problem_of([&] { m.discard_step(); }) == "step: ends, but none has begun: call begin_step() first");
     CHECK(problem_of([&] { static_cast<void>(m.microbatch()); }) ==
-          "microbatch: is outside a step: begin_step() comes first");
+          "microbatch: was added outside of a step: call begin_step() first");
     CHECK(error_of([&] { return floptally::rates(m.last_step()).mfu; }) ==
-          "steps: no step has ended yet: end a step before you ask for rates");
+          "steps: no step has ended yet: ask for rates after the first step");
 
     run_step(m, long_batch, 0.25);
     const step_totals last = m.last_step();
     const floptally::step_series interval = m.interval();
     const floptally::step_series run = m.run();
     const auto nothing_lost = [&] { return m.last_step() == last && m.interval() == interval && m.run() == run; };
-    CHECK(problem_of([&] { m.end_step(1); }) == "step: ends without a begin: begin_step() comes first");
+    CHECK(problem_of([&] { m.end_step(1); }) == "step: ends, but none has begun: call begin_step() first");
     CHECK(nothing_lost());
 
     m.begin_step();
     add(m.microbatch(), long_batch);
     CHECK(problem_of([&] { m.begin_step(); }) ==
-          "step: begins inside a step: end_step() or discard_step() comes first");
+          "step: begins inside another step: call end_step() or discard_step() first");
     for (const double bad : {0.0, -0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity()}) {
         INFO(bad);
@@ -277,7 +277,7 @@ TEST_CASE("discarding a step removes everything that was added to it") {
     CHECK(m.run().totals.steps == 0);
     CHECK(!m.in_step());
     CHECK(problem_of([&] { static_cast<void>(m.microbatch()); }) ==
-          "microbatch: is outside a step: begin_step() comes first");
+          "microbatch: was added outside of a step: call begin_step() first");
     m.begin_step();
     add(m.microbatch(), short_batch);
     other.clear();
@@ -316,10 +316,10 @@ TEST_CASE("a meter cannot resume totals or use precisions of a model with other 
     other.keep(floptally::mask::sliding_window(7));
     meter m(folded(), two_gpus);
     CHECK(problem_of([&] { m.resume(meter(floptally::flop_counter(other), two_gpus).run()); }) ==
-          "masks: the totals to be resumed are of a model with other masks: resume with the same model, or by "
+          "masks: the saved totals are of a model with other masks: resume with the same model, or with "
           "resume_from::any_counter");
     CHECK(problem_of([&] { m.runs_in(floptally::mixed_precision(floptally::flop_counter(other), {}, 1)); }) ==
-          "masks: the precisions are of a model with other masks: build them with the meter's model");
+          "masks: the precisions belong to a model with other masks: make them from the meter's model");
     CHECK(!m.precisions());
     CHECK(m.last_step().batch == tally{folded().masks()});
 }
@@ -464,7 +464,8 @@ TEST_CASE("the second convention of a meter logs the numbers of a meter of that 
     meter m(folded(), two_gpus);
     CHECK(
         problem_of([&] { m.shows_beside(floptally::flop_counter(small_model(), floptally::conventions::maxtext)); }) ==
-        "masks: maxtext counts window_squares(3), which this meter's tallies do not have: keep it in the model's cost");
+        "masks: maxtext counts window_squares(3), which this meter's tallies do not keep: call keep() of the model's "
+        "cost with it");
     CHECK(!m.beside());
 }
 
@@ -486,8 +487,8 @@ TEST_CASE("a meter counts named measured counts of its microbatches") {
 TEST_CASE("a meter of several GPUs without a reduction is an error unless its sequences are those of all GPUs") {
     const auto problem = [](const metered_hardware& on) { return problem_of([&] { const meter m(folded(), on); }); };
     CHECK(problem({.gpus = 2, .peak_tflops = 989}) ==
-          "gpus: 2 GPUs, but it is unknown whose sequences the meter gets: give it the reduction over the ranks, or "
-          "say that they are those of all GPUs (counted: all_gpus)");
+          "gpus: 2 GPUs, but it is unknown whose sequences the meter gets: pass it a reduction over the ranks, or "
+          "counted = all_gpus if it gets those of all GPUs");
     CHECK(problem({.gpus = 1, .peak_tflops = 989}) == "no error");
     CHECK(problem(two_gpus) == "no error");
     // With a reduction they are its ranks.
@@ -499,10 +500,10 @@ TEST_CASE("a meter of several GPUs without a reduction is an error unless its se
     };
     CHECK(reduced({.peak_tflops = 989}) == "no error");
     CHECK(reduced({.gpus = 2, .peak_tflops = 989}) == "no error");
-    CHECK(reduced({.gpus = 1, .peak_tflops = 989}) == "gpus: must be the 2 ranks that the reduction adds up, got 1");
-    CHECK(
-        reduced(two_gpus) ==
-        "counted: is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one out");
+    CHECK(reduced({.gpus = 1, .peak_tflops = 989}) == "gpus: must be 2, the number of ranks of the reduction, got 1");
+    CHECK(reduced(two_gpus) ==
+          "counted: is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one of "
+          "them out");
     // Every number of a log says which it is.
     const auto counted = [](meter& m) {
         run_step(m, short_batch, 1);
@@ -558,11 +559,11 @@ TEST_CASE("if one rank cannot end its step, all ranks report it and can end the 
         const auto end = [&](double seconds) { return problem_of([&] { m.end_step(seconds); }); };
         const std::string endless = end(rank == 1 ? std::numeric_limits<double>::infinity() : 1);
         thread_world::expect(rank == 1 ? endless.rfind("seconds: must be", 0) == 0
-                                       : endless == "sum: rank 1 refused; its own error says why",
+                                       : endless == "sum: rank 1 failed: look at the error of that rank",
                              endless);
         const std::string timeless = end(rank == 2 ? 0 : 1);
         thread_world::expect(rank == 2 ? timeless.rfind("seconds: must be", 0) == 0
-                                       : timeless == "sum: rank 2 refused; its own error says why",
+                                       : timeless == "sum: rank 2 failed: look at the error of that rank",
                              timeless);
         thread_world::expect(m.in_step() && m.run().totals.steps == 0, "still open");
         thread_world::expect(end(1) == "no error", "ends");
@@ -609,8 +610,8 @@ TEST_CASE("one call gives and one log line prints the step time percentiles, onc
         run_step(m, {}, 9);
     }
     CHECK(problem_of([&] { static_cast<void>(m.step_percentiles()); }) ==
-          "steps: none has ended after the first 10 that are left out: run more steps, or leave out fewer");
-    CHECK(problem_of([&] { m.leave_out(3); }) == "leave_out: must come before the first step");
+          "steps: only the first 10 steps have ended, which are left out: run more steps, or leave out fewer");
+    CHECK(problem_of([&] { m.leave_out(3); }) == "leave_out: must be called before the first step");
     run_step(m, {}, 0.5);
     CHECK(floptally::to_string(m.step_percentiles()) ==
           "step seconds p10 0.5000, p25 0.5000, p50 0.5000, p75 0.5000, p90 0.5000, p99 0.5000 (1 steps, the first 10 "
@@ -645,7 +646,7 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
     check_totals(second.run().totals, joined(joined(long_batch, short_batch), short_batch), 3, 0.1 + 0.2 + 0.4);
     CHECK(near(floptally::rates(second.run().totals).mfu,
                as_double(second.run().totals.useful.value()) / (2 * 0.3 * 1e6 + 4 * 0.4 * 2e6)));
-    CHECK(problem_of([&] { floptally::resume(second, state); }) == "resume: must come before the first step");
+    CHECK(problem_of([&] { floptally::resume(second, state); }) == "resume: must be called before the first step");
 
     const auto problem = [&](floptally::flop_counter model, const auto& change) {
         meter m(model, two_gpus);
@@ -670,15 +671,14 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
                                 ": read it with floptally 7.8.9, or count again");
     }
     CHECK(problem(floptally::flop_counter(small_model(), floptally::conventions::maxtext), same) ==
-          "convention: the totals to be resumed were counted with \"exact\", this meter has \"maxtext\": resume with "
-          "the meter that saved them, or by resume_from::any_counter");
+          "convention: the saved totals were counted with \"exact\", but this meter has \"maxtext\": resume with "
+          "the meter that saved them, or with resume_from::any_counter");
     CHECK(problem(floptally::flop_counter(
                       small_model() + floptally::cost{}.add("other", {.num_heads = 1}, floptally::mask::chunked(2))),
                   same) ==
-          "masks: the totals to be resumed were counted with \"sliding_window(3)\", this meter has "
-          "\"sliding_window(3), chunked(2)\": resume with the meter that saved them, or by resume_from::any_counter");
-    CHECK(problem(floptally::flop_counter(2 * small_model()), same).rfind("flops: the totals to be resumed have", 0) ==
-          0);
+          "masks: the saved totals were counted with \"sliding_window(3)\", but this meter has \"sliding_window(3), "
+          "chunked(2)\": resume with the meter that saved them, or with resume_from::any_counter");
+    CHECK(problem(floptally::flop_counter(2 * small_model()), same).rfind("flops: the saved totals have", 0) == 0);
     CHECK(problem(floptally::flop_counter(small_model(), floptally::conventions::exact,
                                           {.recomputed = floptally::recompute::full}),
                   same)
@@ -688,7 +688,7 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
               s.accumulators.pop_back();
           }).rfind("accumulators: must be", 0) == 0);
     CHECK(problem(folded(), [](floptally::meter_state& s) { ++s.run.totals.steps; }) ==
-          "steps: the totals to be resumed are of 3 steps and 2 durations: the saved state is damaged");
+          "steps: the saved totals have 3 steps and 2 durations: the saved state is damaged, so load an earlier one");
     for (const double bad : {0.0, -1.0, std::nan("")}) {
         CHECK(problem(folded(), [&](floptally::meter_state& s) {
                   s.run.totals.seconds = bad;
@@ -702,7 +702,7 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
     }
     meter open(folded(), two_gpus);
     open.begin_step();
-    CHECK(problem_of([&] { floptally::resume(open, state); }) == "resume: must come before the first step");
+    CHECK(problem_of([&] { floptally::resume(open, state); }) == "resume: must be called before the first step");
     meter empty(folded(), two_gpus);
     floptally::resume(empty, floptally::state_of(meter(folded(), two_gpus)));
     CHECK(empty.run().totals.steps == 0);
@@ -746,7 +746,7 @@ TEST_CASE("a meter can leave out steps that it cannot count") {
     meter m(folded(), two_gpus);
     m.begin_step();
     CHECK(problem_of([&] { m.add([&](tally& batch) { batch.add_cu_seqlens(bad.back()); }); }) ==
-          "cu_seqlens: needs at least one boundary");
+          "cu_seqlens: must have at least one boundary, the 0 at its beginning");
     m.discard_step();
     const auto train = [](const std::vector<int>&) {};
     m.on_errors(floptally::on_error::leave_out);

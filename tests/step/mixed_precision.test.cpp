@@ -214,9 +214,9 @@ TEST_CASE("a precision setting with an unknown name or an invalid number is an e
     };
     CHECK(problem({.component = "mpl", .peak_tflops = fp8}).rfind("component: ", 0) == 0);
     CHECK(problem({.layers = index_range{0, 9}, .peak_tflops = fp8}) ==
-          "layers: must be some of the 8 layers, got 0 to 9");
+          "layers: must be a range of the 8 layers, got 0 to 9");
     CHECK(problem({.layers = index_range{3, 3}, .peak_tflops = fp8}) ==
-          "layers: must be some of the 8 layers, got 3 to 3");
+          "layers: must be a range of the 8 layers, got 3 to 3");
     CHECK(problem({.peak_tflops = 0}).rfind("peak_tflops: must be", 0) == 0);
     // The layers of a tower are numbered too, and are not meant.
     std::vector<model_part> towered = small_model();
@@ -228,14 +228,14 @@ TEST_CASE("a precision setting with an unknown name or an invalid number is an e
     CHECK(error_of([&] {
               mixed_precision(flop_counter(towered), towered, {}, {{.layers = index_range{0, 9}, .peak_tflops = fp8}},
                               bf16);
-          }) == "layers: must be some of the 8 layers, got 0 to 9");
+          }) == "layers: must be a range of the 8 layers, got 0 to 9");
     const flop_counter whole(small_model());
     CHECK(error_of([&] {
               return mixed_precision(whole, {{.layers = index_range{0, 1}, .peak_tflops = fp8}}, bf16)
                   .whole()
                   .masks()
                   .size();
-          }) == "layers: must be some of the 0 layers, got 0 to 1");
+          }) == "layers: must be a range of the 0 layers, got 0 to 1");
     const mixed_precision fine(whole, {}, bf16);
     CHECK(error_of([&] { return fine.rate(batch_of(whole), 0).mfu; }).rfind("seconds: must be", 0) == 0);
 }

@@ -195,7 +195,7 @@ TEST_CASE("an invalid module of a step is an error that names the field") {
     CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 12; }) ==
           "modules[1].ranks: must be below the 12 ranks, got 12");
     CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 2; }) ==
-          "modules[1].ranks: rank 2 stands twice: list each rank once");
+          "modules[1].ranks: rank 2 is listed twice: list each rank once");
     CHECK(with([](list& m, measurement&) { m[1].data_parallel_size = 3; }) ==
           "modules[1].data_parallel_size: must divide the 8 ranks of \"language\" evenly, got 3");
     CHECK(with([](list& m, measurement&) { m[1].data_parallel_size = 0; }) ==
@@ -209,13 +209,13 @@ TEST_CASE("an invalid module of a step is an error that names the field") {
     CHECK(with([](list& m, measurement&) { m[2].seconds = std::numeric_limits<double>::quiet_NaN(); }).substr(0, 19) ==
           "modules[2].seconds:");
     CHECK(with([](list& m, measurement&) { m[2].name = "vision"; }) ==
-          "modules[2].name: \"vision\" is the name of another module too: give each its own name");
+          "modules[2].name: \"vision\" is the name of two modules: give each module its own name");
     CHECK(with([](list& m, measurement&) { m[2].name = "language"; }) ==
-          "modules[2].name: \"language\" is the name of another module too: give each its own name");
+          "modules[2].name: \"language\" is the name of two modules: give each module its own name");
     CHECK(with([](list& m, measurement&) { m[2].frozen = true; }) ==
-          "modules[2].frozen: \"critic\" is frozen, and its work has gradients of weights: " +
+          "modules[2].frozen: \"critic\" is frozen, but its work contains " +
               to_string(three_modules()[2].work.get(view::padded, phase::backward_weights)) +
-              " FLOPs; count it with a plan that freezes its weights");
+              " FLOPs of weight gradients: count it with a plan that freezes its weights");
     CHECK(with([](list&, measurement& step) { step.seconds = 0; }) ==
           "seconds: must be a finite number above 0, got 0.000000");
     CHECK(with([](list&, measurement& step) { step.peak_tflops = -1; }) ==

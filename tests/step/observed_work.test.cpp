@@ -405,22 +405,21 @@ TEST_CASE("a log with unknown, mixed or incomplete lines is an error", "[compari
             (void)observed_log_of(lines, batch, step);
         });
     };
-    CHECK(
-        problem_of("loss: 3\nloss: 4\n", {}).rfind("log: has no line with a rate among 2; lines of Megatron-LM, ", 0) ==
-        0);
+    CHECK(problem_of("loss: 3\nloss: 4\n", {})
+              .rfind("log: has no line with a rate among its 2 lines: pass a log of Megatron-LM, ", 0) == 0);
     const char* maxtext = "seconds: 1, TFLOP/s/device: 2\n";
-    CHECK(problem_of(maxtext, {}).rfind("gpus: is missing: give the number of GPUs, since a line of MaxText", 0) == 0);
+    CHECK(problem_of(maxtext, {}).rfind("gpus: is missing: pass the number of GPUs, since a line of MaxText", 0) == 0);
     CHECK(problem_of("seconds: 1, TFLOP/s/device: 2\ntps: 1 tflops: 2\n", {.seconds = {}, .gpus = 1}) ==
-          "log: has lines of MaxText and, in line 2, of torchtitan: give the log of one trainer");
+          "log: has lines of MaxText and, in line 2, of torchtitan: pass the log of one trainer");
     CHECK(problem_of("'train_runtime': 1, 'train_samples_per_second': 1, 'total_flos': 1", {})
-              .rfind("gpus: is missing: give the number of GPUs, since a line of Hugging Face Trainer", 0) == 0);
+              .rfind("gpus: is missing: pass the number of GPUs, since a line of Hugging Face Trainer", 0) == 0);
     CHECK(error_of([&] {
               std::istringstream broken(maxtext);
               broken.setstate(std::ios::badbit);
               return observed_log_of(broken, batch, {.seconds = {}, .gpus = 1}).lines.size();
           }) == "log: cannot be read to its end: check its disk, or read a copy");
     CHECK(problem_of("dt: 1ms mfu: 2", {.seconds = {}, .gpus = 1})
-              .rfind("peak_tflops: is missing: give the peak of the trainer's MFU, since a line of nanochat", 0) == 0);
+              .rfind("peak_tflops: is missing: pass the peak of the trainer's MFU, since a line of nanochat", 0) == 0);
 }
 
 }  // namespace observed_work_test

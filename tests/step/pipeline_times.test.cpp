@@ -270,7 +270,7 @@ TEST_CASE("the loads of data-parallel ranks and of a pipeline give one time brea
     const std::vector<std::uint64_t> idle = {0, 0};
     for (const std::vector<std::uint64_t>& none : {idle, std::vector<std::uint64_t>{}}) {
         CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, none)); }) ==
-              "rank_work: must have a replica that works: give a load above 0");
+              "rank_work: must have a load above 0 for at least one replica");
     }
     // Loads are in any unit: of 2^60 too.
     std::vector<pipeline_run> in_large_units;
@@ -386,29 +386,29 @@ TEST_CASE("impossible pipeline settings are an error that names the field") {
     CHECK(refused({.pp = 0, .microbatches = 2}) == "pp: must be at least 1, got 0");
     CHECK(refused({.pp = 2, .vpp = 0, .microbatches = 2}) == "vpp: must be at least 1, got 0");
     CHECK(refused({.pp = 2, .replicas = 0, .microbatches = 2}) == "replicas: must be at least 1, got 0");
-    CHECK(refused({.pp = 2}) == "microbatches: is missing: give the number that each pipeline runs in the step");
+    CHECK(refused({.pp = 2}) == "microbatches: is missing: pass the number that each pipeline runs in a step");
     CHECK(refused({.pp = 7, .microbatches = 2}).starts_with("gpus: must be a multiple of 7 ranks, pp x replicas"));
     CHECK(refused({.pp = 2, .replicas = 3, .microbatches = 2, .loads = {1, 2}}, 6) ==
           "rank_work: must have a number for each of 3 replicas, got 2");
     CHECK(refused({.pp = 2, .loads = {1}, .batches = {{batch_of({7})}}}) ==
-          "rank_work: is given with microbatches that already say the work of each replica: give one of them");
+          "rank_work: cannot be passed with microbatches that already have the work of each replica: pass one of them");
     CHECK(refused({.pp = 2, .batches = {{batch_of({7})}, {}}}) ==
-          "microbatches: must be at least one, and equally many in each replica");
+          "microbatches: must be at least 1, and the same number in each replica");
     CHECK(refused({.pp = 2, .replicas = 1, .batches = {{batch_of({7})}, {batch_of({7})}}}) ==
-          "microbatches: must be a list for each of 1 replicas, got 2");
+          "microbatches: must have one list for each of the 1 replicas, got 2");
     CHECK(refused({.pp = 2, .microbatches = 2, .batches = {{batch_of({7})}}}) ==
           "microbatches: must be 1, the number of each replica's batches, got 2");
     CHECK(refused({.pp = 2, .microbatches = 2, .layers_of_chunks = {7}}) ==
-          "layers_of_chunks: must be 2 numbers, pp x vpp, got 1");
+          "layers_of_chunks: must have 2 numbers, pp x vpp, got 1");
     CHECK(refused({.pp = 2,
                    .microbatches = 2,
                    .layers_of_chunks = {3, 4},
                    .split = {.account_for_loss_in_pipeline_split = true}}) ==
-          "account_for_loss_in_pipeline_split: is given with layers_of_chunks, which already says each chunk: give one "
-          "of them");
+          "account_for_loss_in_pipeline_split: cannot be passed with layers_of_chunks, which already has the layers of "
+          "each chunk: pass one of them");
     CHECK(error_of([] {
               static_cast<void>(floptally::run_pipelines({.microbatches = 1}, {}, eager, batch_of({7}), bf16, {}, 1));
-          }) == "pp: needs the layers of a model, and a cost alone has none: give a model with parts");
+          }) == "pp: needs the layers of a model, and a cost alone has none: pass a model with parts");
 }
 
 }  // namespace pipeline_times_test

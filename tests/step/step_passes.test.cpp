@@ -122,9 +122,8 @@ TEST_CASE("RL passes that need more time than all GPUs have are an error") {
     CHECK(error_of([&] {
               static_cast<void>(rates_of(passes, gpu_time({4, 8, 100})));
           }) ==
-          "passes: took 64 GPU-seconds of the 32 that all GPUs have in the step: give the gpus of the whole job, and "
-          "count each "
-          "second of a GPU in one pass");
+          "passes: took 64 GPU-seconds of the 32 that all GPUs have in the step: pass the gpus of the whole job, and "
+          "count each second of a GPU in one pass only");
     CHECK_NOTHROW(rates_of(passes, gpu_time({4, 16, 100})));
     const std::vector<step_pass> thirds{pass("rollout", work_of(1, false), {2. / 3, 8, 100}, false),
                                         pass("update", work_of(1, true), {2. / 3, 8, 100})};
@@ -134,7 +133,7 @@ TEST_CASE("RL passes that need more time than all GPUs have are an error") {
     const std::vector<step_pass> twice{passes[0], passes[0]};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(twice, gpu_time({100, 8, 100})));
-          }) == "passes[1]: \"rollout\" is the name of another pass too: give each pass its own name");
+          }) == "passes[1]: \"rollout\" is the name of two passes: give each pass its own name");
     CHECK(error_of([&] {
               static_cast<void>(rates_of({}, gpu_time({4, 8, 100})));
           }) == "passes: must have at least one pass");

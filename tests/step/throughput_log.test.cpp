@@ -143,7 +143,8 @@ TEST_CASE("step log lines of every recsys-examples version are parsed") {
     CHECK(floptally::to_string(no_flops) == oldest + "]");
     const experiment old{.name = "old", .gpus = 16, .peak_tflops = 989, .steps = {no_flops}};
     CHECK(error_of([&] { return floptally::compare(std::vector<experiment>{old}).size(); }) ==
-          "achieved FLOPS: iteration 99 of \"old\" says none: its version did not count them; use logs of a later one");
+          "achieved FLOPS: iteration 99 of \"old\" has none, because its version did not count them: use logs of a "
+          "later version");
     // Two commits before release-25.10 wrote the number of TFLOPS as one of GFLOPS: no guess.
     CHECK(read_error(oldest + ", FLOPS 1092.00 GFLOPS" + tail).rfind("line 1: must read", 0) == 0);
 }
@@ -199,7 +200,7 @@ TEST_CASE("a malformed log line is an error, and a log without throughput lines 
         CHECK(read_error(step_text + "\nanything\n" + bad + "\n").rfind("line 3: must read \"[", 0) == 0);
     }
     for (const char* none : {"", "\n", "starting\n[eval] [eval 3 users]:\n    auc 0.7\n", "\xff\xfe[\0t\0r\0"}) {
-        CHECK(read_error(none).rfind("log: says no throughput in its ", 0) == 0);
+        CHECK(read_error(none).rfind("log: has no throughput in its ", 0) == 0);
         std::istringstream broken(none);
         broken.setstate(std::ios::badbit);
         CHECK(error_of([&] { return floptally::read_throughput_log(broken).steps.size(); }) ==

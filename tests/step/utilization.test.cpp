@@ -133,9 +133,9 @@ TEST_CASE("a measurement whose product is not finite is an error", "[utilization
     CHECK(problem({1e308, 1000, 989}).starts_with("seconds: must be a finite number above 0, got inf"));
     CHECK(problem({1e300, 1, 1e300}) == "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 1e+300");
     CHECK(problem({1e-300, 1, 1e-300}) ==
-          "peak_tflops: is out of range: the rate divided by it is zero or infinite; check its unit");
+          "peak_tflops: is out of range, because the rate divided by it is zero or infinite: check its unit");
     CHECK(problem({5e-324, 1, 989}) ==
-          "seconds: is out of range: the rate divided by it is zero or infinite; check its unit");
+          "seconds: is out of range, because the rate divided by it is zero or infinite: check its unit");
 }
 
 TEST_CASE("a mixed-precision measurement whose product is not finite is an error", "[utilization][errors]") {
@@ -146,7 +146,7 @@ TEST_CASE("a mixed-precision measurement whose product is not finite is an error
     CHECK(problem({1e308, 1000, 989}) == "seconds: must be a finite number above 0, got inf");
     CHECK(problem({1e200, 1, 1e300}) == "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 1e+300");
     CHECK(problem({1e-308, 1, 1e-12}) ==
-          "seconds: is out of range: the rate divided by it is zero or infinite; check its unit");
+          "seconds: is out of range, because the rate divided by it is zero or infinite: check its unit");
 }
 
 TEST_CASE("measurements at the limits of a double are counted or an error and never infinite", "[utilization]") {
@@ -165,9 +165,9 @@ TEST_CASE("a peak above 100000 TFLOP/s is an error that names the unit", "[utili
     };
     CHECK(problem(1e5) == "no error");
     CHECK(problem(100'001) ==
-          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 100001; if that is GFLOP/s, give 100.001");
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 100001; if you mean GFLOP/s, pass 100.001");
     CHECK(problem(989.4e12) ==
-          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.894e+14; if that is FLOP/s, give 989.4");
+          "peak_tflops: must be in TFLOP/s of one GPU, but no GPU has 9.894e+14; if you mean FLOP/s, pass 989.4");
     CHECK(error_of([&] {
               return mixed_precision_mfu(step.work, {1, 1, 989}, std::vector{component_peak{"mlp", 989e12}});
           }).starts_with("peak_tflops: must be in TFLOP/s"));
@@ -277,7 +277,7 @@ TEST_CASE("an unknown component or an invalid peak is an error", "[utilization][
           R"(component: this model counts no component named "moe.experts": use a name that the breakdown shows)");
     CHECK(problem({"", 1978.9}) ==
           R"(component: this model counts no component named "": use a name that the breakdown shows)");
-    CHECK(problem({"mlp", 989}) == "component: \"mlp\" has two peaks: give each component once");
+    CHECK(problem({"mlp", 989}) == "component: \"mlp\" has two peaks: name each component once");
     CHECK(problem({"lm_head", 0}) == "peak_tflops: must be a finite number above 0, got 0.000000");
     CHECK(problem({"lm_head", -1}) == "peak_tflops: must be a finite number above 0, got -1.000000");
     CHECK(problem({"lm_head", not_a_number}) == "peak_tflops: must be a finite number above 0, got nan");

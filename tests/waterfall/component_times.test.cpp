@@ -235,11 +235,12 @@ TEST_CASE("an invalid component time is an error that names the field") {
     const timed_part core{.name = "core", .components = {"attention.core"}, .seconds = 0.3};
     CHECK(refused({core}) == "no error");
     CHECK(refused({{.name = "core", .components = {"atention.core"}, .seconds = 0.3}}) ==
-          "times[0]: \"core\" lists the component \"atention.core\", but the work has only: attention.core, lm_head, "
+          "times[0]: \"core\" lists the component \"atention.core\", but the components of the work are: "
+          "attention.core, lm_head, "
           "norm, mlp");
-    CHECK(
-        refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
-        "times[0]: \"core\" lists the component \"moe.*\", but the work has only: attention.core, lm_head, norm, mlp");
+    CHECK(refused({{.name = "core", .components = {"moe.*", "cross*"}, .seconds = 0.3}}) ==
+          "times[0]: \"core\" lists the component \"moe.*\", but the components of the work are: attention.core, "
+          "lm_head, norm, mlp");
     CHECK(refused({{.name = "core", .components = {"moe.*", "attention.*"}, .seconds = 0.3}}) == "no error");
     CHECK(refused({core, {.name = "again", .components = {"attention.*"}, .seconds = 0.3}}) ==
           "times[1]: \"attention.core\" has two times: list the component in one part only");
@@ -248,18 +249,18 @@ TEST_CASE("an invalid component time is an error that names the field") {
             {core,
              {.name = "back", .components = {"attention.core"}, .timed = counted_passes::backward, .seconds = 0.3}}) ==
         "times[1]: \"attention.core\" has two times: list the component in one part only");
-    CHECK(refused({core, core}) == "times[1]: \"core\" has two times: give one time for each name and pass");
+    CHECK(refused({core, core}) == "times[1]: \"core\" has two times: pass one time for each name and pass");
     CHECK(refused({{.name = "optimizer", .seconds = 0.1}}, 0.1) ==
-          "times[1]: \"optimizer\" has two times: give one time for each name and pass");
+          "times[1]: \"optimizer\" has two times: pass one time for each name and pass");
     CHECK(refused({{.name = "core", .components = {"attention.core"}, .seconds = 0.1}}) ==
-          "times[0]: \"core\" needs 0.112500 s of each GPU at its peak, and took 0.100000 s: check the time, the "
-          "peak and the number of GPUs, and that its components ran in this part");
+          "times[0]: \"core\" needs 0.112500 s of each GPU at its peak, but took only 0.100000 s: check the time, the "
+          "peak, the number of GPUs and the components of this part");
     CHECK(refused({{.name = "core", .seconds = -0.1}}) ==
           "times[0]: \"core\" must be from 0 to the 1.000000 s of the step, got -0.100000");
     CHECK(refused({{.name = "core", .seconds = std::nan("")}}) ==
           "times[0]: \"core\" must be from 0 to the 1.000000 s of the step, got nan");
     CHECK(refused({core, {.name = "wait", .seconds = 0.8}}) ==
-          "times: add up to 1.100000 s, more than the step's 1.000000 s: give times of one step that do not overlap");
+          "times: add up to 1.100000 s, more than the step's 1.000000 s: pass times of one step that do not overlap");
     CHECK(refused({core, {.name = "wait", .seconds = 0.6}}) ==
           "times: leave 0.100000 s of each GPU for components without a time, but these (lm_head, mlp) need 0.142500 s "
           "at their peak: shorten a time, or list these components in the part that ran them");

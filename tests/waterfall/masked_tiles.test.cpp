@@ -159,7 +159,7 @@ TEST_CASE("masked tiles of a mask without tiles or with tile size zero are an er
     const std::vector<model_part> chosen = model_of(mask::top_k(4), mask::causal());
     masked_tiles counted(chosen, {});
     CHECK(error_of([&] { counted.add_lengths(std::vector<std::uint32_t>{9}); }) ==
-          "mask: top_k(4) gives only the number of keys that a query sees: pass a mask with `add_keys`, such as a "
+          "mask: top_k(4) knows how many keys a query sees, but not which: pass a mask with `add_keys`, such as a "
           "window");
     CHECK(counted.total() == tally{counted.masks()});
     CHECK(error_of([&] { masked_tiles(chosen, {0, 8}); }) == "tile: must be at least 1, got 0");

@@ -195,7 +195,7 @@ TEST_CASE("collectives without a match in other ranks' traces are counted and no
     CHECK(!made.times(mlp_work(1)));
     const auto apart = made.apart(mlp_work(1));
     CHECK(apart.front().kind == floptally::apart_kind::communication);
-    CHECK(error_of([] { rank_traces({}); }) == "trace: is missing: give the trace of at least one rank");
+    CHECK(error_of([] { rank_traces({}); }) == "trace: is missing: pass the trace of at least one rank");
 }
 
 }  // namespace rank_traces_test

@@ -391,7 +391,7 @@ TEST_CASE("common module names in a trace map to components") {
     }
     CHECK(error_of([] {
               static_cast<void>(floptally::module_map(std::vector<floptally::module_pattern>{{"*", ""}}));
-          }) == "modules[0]: has an empty pattern or name: give a pattern and the component that runs there");
+          }) == "modules[0]: has an empty pattern or name: write a pattern and the component that runs there");
     for (const auto& [pattern, text, fits] : {std::tuple("*", "", true),
                                               {"a*c", "abbc", true},
                                               {"a*c", "abbcd", false},

@@ -436,7 +436,7 @@ TEST_CASE("an invalid time breakdown is an error that names the field") {
         return error_of([&] { static_cast<void>(waterfall(timed)); });
     };
     CHECK(refused([](time_breakdown&) {}) == "no error");
-    CHECK(refused([](time_breakdown& a) { a.work.clear(); }) == "work: is empty: give the FLOPs of the step");
+    CHECK(refused([](time_breakdown& a) { a.work.clear(); }) == "work: must not be empty: pass the FLOPs of the step");
     CHECK(refused([](time_breakdown& a) { a.idle_gpus = 4; }) == "idle_gpus: must be fewer than the 4 GPUs, got 4");
     CHECK(refused([](time_breakdown& a) { a.work[0].peak_tflops = 0; }) ==
           "peak_tflops: must be a finite number above 0, got 0.000000");
@@ -448,16 +448,15 @@ TEST_CASE("an invalid time breakdown is an error that names the field") {
     CHECK(refused([](time_breakdown& a) {
               a.apart.push_back({"checkpoint", 0.9});
           }) ==
-          "apart: takes 1.0000 s of the step's 1.0000 s, so that no time is left for its work: give times that are "
-          "shorter together");
+          "apart: takes 1.0000 s of the step's 1.0000 s, so that no time is left for its work: check these times");
     CHECK(
         refused([](time_breakdown& a) { a.step.seconds = 0.5; }) ==
         "seconds: the work needs 0.2125 s of each GPU at its peak, but only 0.1500 of 0.5000 s are left for it: check "
         "the times, the peak and the number of GPUs");
     CHECK(refused([](time_breakdown& a) { a.step.seconds = 1e10; }) ==
-          "seconds: times the number of GPUs must be below 2^62 nanoseconds, got 40000000000.0 s");
+          "seconds: seconds x gpus must be below 2^62 nanoseconds, got 40000000000.0 s");
     CHECK(refused([](time_breakdown& a) { a.repeated = a.masked_tiles; }) ==
-          "repeated: executes less than the work without it: give the same work under a plan with `repeated`");
+          "repeated: must have at least the FLOPs of `work`: pass the same work, counted under a plan with `repeated`");
 }
 
 TEST_CASE("waterfall metrics have logger-safe names, and their values add up to the peak") {

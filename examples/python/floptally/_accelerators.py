@@ -109,17 +109,20 @@ _SIDES = (1024, 2048, 4096, 8192, 16384)
 @checked
 def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device: Any = None) -> MeasuredPeak:
     """Returns the TFLOP/s of the fastest matrix product that PyTorch reaches within a second. Use it for a device that the
-    table of accelerators lacks. An MFU relative to it is above that relative to a datasheet, since no product reaches the
-    datasheet's peak.
+    table of accelerators lacks. An MFU over this peak is higher than an MFU over the datasheet's peak, which no product
+    reaches.
 
     precision: bf16, fp16, tf32, fp32, fp64, or fp8 where the device has it.
-    seconds: how long it measures. It tries squares of several sizes and keeps the fastest.
+    seconds: how long it measures. It multiplies square matrices of several sizes and keeps the fastest.
     device: a torch device; by default the current GPU, or the CPU.
     """
     try:
         import torch
     except ImportError:
-        raise Error("torch", "is not installed, and measures the peak: install PyTorch, or pass peak_tflops=") from None
+        raise Error(
+            "torch",
+            "is not installed, but measuring a peak needs it: install PyTorch, or pass peak_tflops=",
+        ) from None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 3600:
         raise Error("seconds", f"must be above 0 and at most 3600, got {shortened(seconds)}")
     known: PrecisionName = _core._precision_name(precision)
@@ -140,11 +143,18 @@ def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device:
                 break  # the next size takes 8 times as long
     except (RuntimeError, NotImplementedError, TypeError) as problem:
         first = str(problem).splitlines()[0]
-        raise Error("precision", f"is not one that {name} multiplies in by PyTorch, got {known} ({first})") from None
+        raise Error(
+            "precision",
+            f"must be one in which PyTorch multiplies matrices on {name}, got {known} ({first})",
+        ) from None
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
     if best is None:
-        raise Error("device", f"has no memory for a product of {_SIDES[0]} x {_SIDES[0]} ({name}): free some, or pass peak_tflops=")
+        raise Error(
+            "device",
+            f"has too little free memory on {name} for matrices of {_SIDES[0]} x {_SIDES[0]}: free some, or pass "
+            "peak_tflops=",
+        )
     return MeasuredPeak(best[0], known, name, (best[1],) * 3)
 
 
@@ -159,7 +169,7 @@ def _product(precision: str, side: int, on: Any, torch: Any) -> Callable[[], Any
     if precision not in _DTYPES:
         raise RuntimeError("choose one of bf16, fp16, tf32, fp32, fp64, fp8")
     if precision == "tf32" and on.type != "cuda":
-        raise RuntimeError("TF32 is a precision of GPUs")
+        raise RuntimeError("only GPUs have TF32: choose fp32")
     dtype = getattr(torch, _DTYPES[precision])
     a, b = (torch.randn(side, side, device=on, dtype=dtype) for _ in range(2))
     out = torch.empty(side, side, device=on, dtype=dtype)

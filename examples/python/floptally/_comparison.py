@@ -37,8 +37,8 @@ class ObservedMatch:
     lines: how many lines of the log are reproduced; 1 for a single number.
     terms: what the tool does not know of the plan, and the FLOPs to add to `total` for it: {"frozen_weights": −…}. Empty
         if it counts by the plan.
-    factor: the constant that the tool's number is off by; 1 if it is not.
-    cause: what makes such a factor: "not divided by the 8 GPUs". Empty without one.
+    factor: the constant by which the tool's number is too large or too small; 1 if there is none.
+    cause: why the tool's number is off by `factor`: "not divided by the 8 GPUs". Empty if `factor` is 1.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Comparison(Report):
 
     @property
     def exact_tflops_per_gpu(self) -> float | None:
-        """The log's rate in TFLOP/s of one GPU, if the exact FLOPs are taken instead of the log's. None without a
+        """TFLOP/s of one GPU by the log's times and the exact FLOPs, instead of the log's own FLOPs. None without a
         log."""
         log = self._found.get("observed", {}).get("log")
         return float(log["exact_tflops_per_gpu"]) if log else None

@@ -127,34 +127,36 @@ class Mask:
         """Every patch of a video clip attends all patches of all its frames. Each frame has `prefix` extra tokens."""
     @staticmethod
     def merged_patches(side: int, line_ends: int = 0) -> Mask:
-        """Not a mask but something else to count: patches after each square of `side` x `side` was merged into one,
-        plus `line_ends` at the end of each line."""
+        """Counts patches instead of attended pairs: those left after each square of `side` x `side` is merged into one,
+        plus `line_ends` tokens at the end of each line."""
     @staticmethod
     def measured(name: str) -> Mask:
-        """Not a mask but an accumulator for a number that you measure yourself and add by `Tally.add_measured`."""
+        """Counts a number that you measure yourself, instead of attended pairs. Add the number by
+        `Tally.add_measured`."""
     @staticmethod
     def library() -> dict[str, list[str]]:
         """The library's masks: {name: parameters in order}, such as {"causal": [], "vision.grid_windows":
         ["window_size", "shift=0"]}. `from_text` reads these names."""
     @staticmethod
     def from_text(text: str) -> Mask:
-        """The mask of a text as `Mask.name` gives it: "sliding_window(4096)", "vision.grid_windows(7,shift=3)"."""
+        """Returns the mask with this name: "sliding_window(4096)", "vision.grid_windows(7,shift=3)". `Mask.name`
+        returns it."""
     @staticmethod
     def from_callable(name: str, count: Callable[..., Any], *, vectorized: bool = False, shape: PairShape = "units") -> Mask:
-        """A mask of your own, or something else to count that entries are multiplied by. `count` computes it for each
-        sequence.
+        """A mask of your own, or any other number per sequence that entries are multiplied by. `count` returns this
+        number.
 
-        count(length, past, keys) returns an integer, 0 or more: the attended pairs of the sequence, or what else you
-        count. With vectorized=True, count(lengths) takes an int64 array of lengths and returns one number for each;
+        count(length, past, keys) returns an integer, 0 or more: the attended pairs of the sequence, or your other
+        number. With vectorized=True, count(lengths) takes an int64 array of lengths and returns one number for each;
         sequences with cached tokens (`past`) are then an Error. Such masks run on the host only. Two callables with the
         same name are an Error.
 
-        shape says how conventions count that do not count attended pairs:
+        shape: how conventions count this number if they do not count attended pairs.
             "units": as `count` says, by every convention.
             "causal": no query attends a later key. Conventions may count the square or half of it.
             "full": as the square.
             "mixed": as the square by conventions that count a causal mask as a square.
-            "beyond_causal": pairs in addition to a causal mask. Conventions of squares do not count them.
+            "beyond_causal": pairs in addition to a causal mask. Conventions that count a square do not count them.
             "masked_out": pairs that a kernel computes and a mask removes. Only conventions that count every mask as a
                 square count them.
             "unregistered": units of operators that PyTorch's FlopCounterMode has no formula for. Its conventions do not
@@ -964,8 +966,8 @@ class Breakdown:
 
         Args:
             dp, cp, tp, pp, vpp, ep, etp, dp_replicate: ranks along each axis, as in `ParallelLayout`.
-            layout: the sizes as text instead, as in `ParallelLayout`; states that it says are sharded, and its sequence
-                parallelism, hold unless you pass `zero` and `sequence_parallel`.
+            layout: the sizes as text instead, as in `ParallelLayout`. The text may also say which states are sharded
+                and whether sequence parallelism is on. `zero` and `sequence_parallel` override it.
             order, expert_order: the axes of ranks, as in `ParallelLayout`.
             gpus_per_node: consecutive ranks on one node, such as 8 or 72, to split the sent bytes into those within and
                 between nodes.
@@ -979,7 +981,7 @@ class Breakdown:
             account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split: Megatron-LM's options.
             pipeline_model_parallel_layout: Megatron-LM's layout text, such as "Et*3|(tt|)*29,m|L": E is the embedding,
                 t a layer, m a layer of multi-token prediction, L the loss, | the end of a chunk.
-            layer_split: how layers are split that nothing else places. "automatic": equally many in each chunk, else
+            layer_split: how to split layers that no other option places. "automatic": equally many in each chunk, else
                 Megatron's split with embedding and loss as layers, else torchtitan's. "even": equally many, or an
                 error. "torchtitan": always torchtitan's.
             optimizer: adamw, adamw_without_master, adamw_8bit, adamw_16bit_moments, muon, sgd or sgd_momentum.
@@ -1004,7 +1006,7 @@ class Breakdown:
                 link: {"within": …, "between": …}.
                 Groups with a bandwidth get a time.
             memory_gib: memory of one GPU in GiB. The table says whether the rank fits.
-            reserve_gib: GiB of it that other things need: workspaces, CUDA, NCCL, the allocator's waste.
+            reserve_gib: GiB of `memory_gib` that other things need: workspaces, CUDA, NCCL, the allocator's waste.
         """
     def bytes(
         self,
@@ -1033,7 +1035,7 @@ class Breakdown:
         """
     def __add__(self, other: Breakdown) -> Breakdown: ...
     def named(self, name: str) -> StepWork:
-        """Names this work, so that it adds to the work of another model or plan: a.named("rollout") +
+        """Returns this work under a name, so that you can add the work of another model or plan: a.named("rollout") +
         b.named("update")."""
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
@@ -1257,7 +1259,7 @@ class DeviceTally:
         """The index of the CUDA device."""
 
 class Meter(_Adds):
-    """Counts FLOPs and times the steps of a training loop. Gives MFU and other rates of the last step, the interval
+    """Counts FLOPs and times the steps of a training loop. Reports MFU and other rates of the last step, the interval
     and the run.
 
         with meter.step():
@@ -1397,7 +1399,7 @@ class Meter(_Adds):
         with the first. Without either, there is no budget."""
     @property
     def budget(self) -> dict[str, int]:
-        """What set_budget() set: {"tokens": …, "steps": …}. Empty without a budget."""
+        """The budget of set_budget(): {"tokens": …, "steps": …}. Empty without a budget."""
     def reset_interval(self) -> None:
         """Starts a new interval. Call it after each line of a log."""
     def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
@@ -1439,7 +1441,7 @@ class Meter(_Adds):
         """Sets how many first steps step_percentiles leaves out."""
     @property
     def counted(self) -> str:
-        """Which GPUs the FLOPs and the peak belong to: "summed over 16 ranks", "of 1 GPU"."""
+        """Text that says which GPUs the FLOPs and the peak belong to: "summed over 16 ranks", "of 1 GPU"."""
     @property
     def reduces(self) -> bool:
         """True if the meter itself sums over ranks (`reduce=` was passed)."""
@@ -1623,7 +1625,7 @@ class ParallelLayout:
         """Returns the layout as settings of a trainer: "areal", "megatron", "torchtitan" or "fsdp2".
         `ParallelLayout(layout=…)` reads them back as an equal layout."""
     def group(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the ranks that differ from this one along these axes only, this one included."""
+        """Returns the ranks that have this rank's coordinates on all other axes, this rank included."""
     def with_redundant_work(self, repeated: dict[str, list[Axis]], *, plan: Plan | None = None) -> Plan:
         """Returns a plan for a job whose ranks repeat work: {"vision.*": ["cp"]} says that all ranks along cp run all
         of vision.*. Each rank executes this work; it is useful once."""
@@ -1636,10 +1638,11 @@ class Scope:
 
     def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Placement) -> None:
         """A preset: "microbatch", "context_slice", "first_stage", "last_stage" or "own_routers". Keywords dp, cp, tp,
-        pp and virtual_stages change one axis to "replicated", "trusted", "sharded", "first" or "last"."""
+        pp and virtual_stages change one axis to "sharded", "replicated", "trusted" (replicated, but not checked),
+        "first" or "last"."""
     def trusting_replicas(self) -> Scope:
-        """Returns this scope without the check that replicas hold the same, for a sum over a group that leaves
-        replicas out."""
+        """Returns this scope without the check that replicas have equal values. Use it to sum over a group with only
+        some of the replicas."""
     def parts(self, layout: ParallelLayout) -> int:
         """Returns the number of different parts of a batch that the ranks of the layout hold."""
     def __eq__(self, other: object, /) -> bool: ...
@@ -1666,8 +1669,8 @@ class TallyReduction:
         """Returns the tally of all ranks, by one SUM all-reduce. Every rank gets the same accumulators. visits: with
         virtual pipeline stages, how many microbatches ran on this rank and how often lengths were added."""
     def scaled(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
-        """Returns this rank's tally scaled to all ranks, without communication. Only right if all ranks have equal
-        lengths; this is not checked."""
+        """Returns this rank's tally scaled to all ranks, without communication. It is correct only if all ranks have
+        equal lengths; this is not checked."""
 
 def reduce_ratio(
     numerator: SupportsIndex,
@@ -1691,8 +1694,8 @@ def reduce_sequences(
     within: Reducer, over_dp: Reducer, of: Callable[[float], float] | None = None,
     denominator_scope: ScopeName | Scope | None = None, different_scopes: bool = False,
 ) -> tuple[int, int, float | None, float | None, float | None]:
-    """Returns statistics over sequences of a ratio that each sequence has: the number of sequences with a ratio, the
-    number of sequences without any token, and mean, smallest and largest of `of(numerator / denominator)`.
+    """Each sequence has a ratio, such as its mean loss. Returns how many sequences have one, how many have no token,
+    and the mean, smallest and largest of `of(numerator / denominator)` over all sequences.
 
     Numerators and denominators are first summed over the ranks that share a sequence. of: a function that is applied to
     each ratio, such as exp(-x) for perplexity. None: the ratio itself.
@@ -1752,7 +1755,7 @@ class ContextParallelPack:
         attention_mask: Flags | None = None,
     ) -> None:
         """Takes cu_seqlens (with cu_seqlens_padded and num_real_seqs) or attention_mask, as a `Tally` does. `split`
-        divides the slots, padding included."""
+        says which rank gets which slots, padding included."""
     def tokens(self, view: CountedView = "useful") -> list[int]:
         """Returns the number of tokens of each rank."""
     def pairs(self, mask: Mask, view: CountedView = "useful") -> list[int]:
@@ -1770,7 +1773,7 @@ class ContextParallelPack:
         attends in both directions. The squares are then split over ranks so that they give bidirectional pairs."""
 
 class ExchangePlan:
-    """Says which bytes each rank sends and receives when samples of different sizes move between ranks.
+    """Plans an exchange of samples between ranks: which bytes each rank sends to and receives from each other rank.
 
     Every rank computes the same plan from the same numbers. `floptally.distributed.exchange` sends the data.
     """
@@ -1832,10 +1835,10 @@ class CanonicalGroups:
     def groups_of(self, module: SupportsIndex, dp_rank: SupportsIndex) -> range:
         """Returns the groups that a replica of a module owns."""
     def ranks_of(self, module: SupportsIndex, groups: Integers) -> npt.NDArray[np.int64]:
-        """Returns, for each of these groups, the replica (data-parallel rank) of a module that owns it."""
+        """Returns the owner of each group: the replica (data-parallel rank) of a module."""
 
 class MemoryProbe:
-    """Samples a GPU's memory at the steps `profile_steps`, before and after. At other steps it does nothing.
+    """Samples a GPU's memory before and after each step in `profile_steps`. At other steps it does nothing.
 
     backend: an object with `reset_high_marks()` and `sample()`. A sample has `free`, `total`, `pool_used_high` and
         `pool_reserved_high` in bytes. `floptally.memory.TorchMemory` is one.

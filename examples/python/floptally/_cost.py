@@ -31,7 +31,7 @@ WRAPPERS = {
     "DeepSpeedEngine": "module",
 }
 
-COUNT_IT = "floptally.from_torch(model, example_inputs) counts it as it runs"
+COUNT_IT = "use floptally.from_torch(model, example_inputs), which counts the model as it runs"
 
 
 def cost(
@@ -80,7 +80,7 @@ def cost(
     if isinstance(config, Cost):
         usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": None, "parts": []}
         for name in ["spec"] * (spec is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
-            raise Error(name, "says how to read a config, but config is a Cost already: leave it out")
+            raise Error(name, "says how to read a config, but `config` is a Cost that was read already: leave it out")
         return config
     if isinstance(config, (str, os.PathLike)):
         require_file(config)
@@ -130,7 +130,7 @@ def text_of_spec(spec: object, field: str) -> tuple[str, str]:
             return file.read(), text
     except (OSError, ValueError):  # or a path with a zero byte
         raise Error(
-            field, f'cannot read "{text}"; a str without a line break is the path of a spec'
+            field, f'cannot read "{text}": pass the path of a file or the text of a spec, which has several lines'
         ) from None
 
 
@@ -151,7 +151,7 @@ def is_module(value: Any) -> bool:
 
 
 def unwrapped(model: Any) -> Any:
-    """Returns the model inside the wrappers of torch.compile and data parallelism."""
+    """Returns the model without the wrappers of torch.compile and data parallelism."""
     while True:
         attribute = next((WRAPPERS[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in WRAPPERS), None)
         inner = getattr(model, attribute, None) if attribute else None
@@ -167,7 +167,8 @@ def is_peft(model: Any) -> bool:
 
 
 def architecture_of(model: Any) -> str:
-    """Returns the name of the transformers class of a model. FSDP2 and users derive classes from it."""
+    """Returns the name of a model's transformers class. If the model's own class is derived, as by FSDP2 or a user,
+    this is the base class."""
     for kind in type(model).__mro__:
         if kind.__module__.startswith("transformers.models.") and not kind.__name__.endswith("PreTrainedModel"):
             return kind.__name__
@@ -195,7 +196,7 @@ def cost_of_module(model: Any, read: Any, checks: bool) -> Cost:
 
 
 def with_own_plan(model: Any, base: Any, result: Cost, adapters: bool, checks: bool) -> Cost:
-    """Returns the cost of a module with the plan that says which of its weights train. Warns if no plan can say it.
+    """Returns the cost of a module with a plan for the weights that train. Warns if no plan can describe them.
 
     base: the model inside the wrappers and the adapters.
     adapters: True for a PEFT model, whose plan must be readable.
@@ -221,11 +222,11 @@ def with_own_plan(model: Any, base: Any, result: Cost, adapters: bool, checks: b
 
 
 def read_or_say(fields: dict[str, Any], read: Any) -> Cost:
-    """Returns the cost of a module by its config. If that fails, the error points to from_torch."""
+    """Returns the cost of a module from its config. If that fails, the error recommends from_torch."""
     try:
         result: Cost = read(fields)
     except Error as problem:
-        raise Error(problem.field, f"{problem.problem}. {COUNT_IT}") from None
+        raise Error(problem.field, f"{problem.problem}; {COUNT_IT}") from None
     return result
 
 
@@ -327,7 +328,7 @@ def settings_of(model: Any, base: Any, result: Cost) -> list[_core.WeightSetting
 
 
 def base_weight(module: Any) -> Any:
-    """Returns the matrix of a linear layer, also if an adapter wraps the layer."""
+    """Returns the weight matrix of a linear layer, even if an adapter wraps the layer."""
     inner = getattr(module, "base_layer", None)
     weight = getattr(inner if inner is not None else module, "weight", None)
     return weight if weight is not None and weight.dim() == 2 and not type(module).__name__.endswith("Embedding") else None

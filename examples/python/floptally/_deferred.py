@@ -74,13 +74,17 @@ class Copy:
         return bool(self._events)
 
     def done(self) -> bool:
-        """True once all values have arrived. Always False while a CUDA graph is captured, which forbids asking."""
+        """True once all values have arrived. Always False while a CUDA graph is captured, since events cannot be
+        queried then."""
         return not self._events or (not _captures() and all(event.query() for event in self._events.values()))
 
     def wait(self) -> None:
         """Waits until all values have arrived."""
         if self._events and _captures():
-            raise Error("meter", "waits for a copy from a GPU while its stream is being captured: end the capture first")
+            raise Error(
+                "meter",
+                "cannot wait for a copy from a GPU while a CUDA graph is captured: end the capture first",
+            )
         for event in self._events.values():
             event.synchronize()
 
@@ -100,8 +104,8 @@ class Copy:
         if _captures():
             raise Error(
                 name,
-                "is on a GPU whose stream is being captured, and a replay would not copy it again: count it before or "
-                "after the graph, or inside it by a DeviceTally",
+                "must not be copied while a CUDA graph is captured, since a replay would not copy it again: count it "
+                "outside the graph, or use a DeviceTally",
             )
         if tensor.device not in self._events:
             self._events[tensor.device] = torch.cuda.Event()
@@ -134,7 +138,7 @@ def _samples(values: Arguments) -> Arguments:
     group = count(values.get("target_group", 1), "target_group", 1, 2**32 - 1)
     for place, (n, c, t) in enumerate(zip(*parts)):
         if n < c + t:
-            raise Error(f"lengths[{place}]", f"must be at least {c} contextual tokens and {t} targets, got {n}")
+            raise Error(f"lengths[{place}]", f"must be at least {c} + {t}, its contextual tokens and targets, got {n}")
     return {"sequences": [(c, n - c - t, t, group) for n, c, t in zip(*parts)]}
 
 
@@ -239,7 +243,7 @@ class Unfinished:
 
 
 def leaves_out(meter: Any, problem: BaseException) -> bool:
-    """True if the meter leaves a step with this error out instead of raising it."""
+    """True if the meter leaves out a step with this error. False if it raises the error."""
     return isinstance(problem, Error) and meter.on_error == "leave_out"
 
 
@@ -251,13 +255,13 @@ def wait_for(batches: Iterable[Deferred]) -> None:
 def add_all(
     meter: Any, batches: list[Deferred], step: int, add: Callable[[Tally], object], tells: bool = False
 ) -> tuple[BaseException | None, bool]:
-    """Counts microbatches that have arrived. Returns (the first error or None, whether a batch was told its error). A
-    batch with an error is not counted.
+    """Counts microbatches that have arrived from the GPU. Returns (the first error or None, True if failed() of a batch
+    was called). A batch with an error is not counted.
 
     step: the number of the step, for the error.
     add: a function that takes the tally of each microbatch.
-    tells: True passes an error to the method failed() of the batch that caused it, if the batch has this method. No
-        later batch is then counted, and the result is (the first earlier error or None, True).
+    tells: True calls failed(error) of the batch that caused an error, if the batch has this method. Later batches are
+        then not counted, and the result is (the first earlier error or None, True).
     """
     first: BaseException | None = None
     for place, batch in enumerate(batches, 1):
@@ -273,7 +277,7 @@ def add_all(
 
 
 def placed(problem: BaseException, place: str) -> BaseException:
-    """Returns a floptally error again, with `place` appended to its text. Returns any other exception unchanged."""
+    """Returns a floptally error with `place` appended to its text. Returns any other exception unchanged."""
     if not isinstance(problem, Error):
         return problem
     return (Overflow if isinstance(problem, Overflow) else Error)(problem.field, problem.problem + place)
@@ -298,7 +302,7 @@ def _any_on_gpu(value: Any) -> bool:
 
 
 def finish_at_exit(meter: Meter) -> None:
-    """Makes the process count all steps of the meter, or print its error, before it exits."""
+    """At exit of the process, counts all steps of the meter that are still waiting, or prints the error."""
     if not _unfinished:
         atexit.register(_finish)
     _unfinished.add(meter)

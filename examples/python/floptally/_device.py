@@ -57,8 +57,8 @@ class DeviceTally(_core.DeviceTally):
         if not _KERNELS.exists():
             raise Error(
                 "DeviceTally",
-                "this floptally was built without nvcc and has no kernels: build it with nvcc, or pass "
-                "the tensors to Meter.add, which copies them without waiting and counts them a step later",
+                "needs kernels, and this floptally was built without nvcc: build it with nvcc, or pass the tensors "
+                "to Meter.add",
             )
         number = _number_of(device)
         on = functools.partial(_stream_of, number)

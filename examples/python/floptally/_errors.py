@@ -51,7 +51,8 @@ class LeftOut(Error):
 
 
 class AssumptionWarning(UserWarning):
-    """A count rests on an assumption. The text names it, and says how to replace it or what it leaves out."""
+    """Warns that a count depends on an assumption. The text names the assumption and says how to replace it or what is
+    not counted."""
 
 
 class Overflow(Error, OverflowError):

@@ -53,7 +53,8 @@ class PublishedRun:
 
 
 class Expectation(Report):
-    """The published runs nearest to yours, and where your MFU stands. `expect` returns one; `str()` is a table."""
+    """The published runs that are most similar to yours, and how your MFU compares with theirs. `expect` returns one;
+    `str()` is a table."""
 
     def __init__(self, text: str, table: str, cells: str) -> None:
         self._json, self._table, self._cells = text, table, cells
@@ -66,7 +67,7 @@ class Expectation(Report):
 
     @property
     def low(self) -> float:
-        """The MFU that a tenth of the runs is below."""
+        """The 10th percentile: a tenth of the runs have a lower MFU."""
         return float(self._found["low"])
 
     @property
@@ -76,7 +77,7 @@ class Expectation(Report):
 
     @property
     def high(self) -> float:
-        """The MFU that a tenth of the runs is above."""
+        """The 90th percentile: a tenth of the runs have a higher MFU."""
         return float(self._found["high"])
 
     @property
@@ -109,7 +110,7 @@ def expect(
     unmarked: bool = False,
     **batch: Any,
 ) -> Expectation:
-    """Returns the published runs nearest to a run, and where the run's own MFU stands among them.
+    """Returns the published training runs that are most similar to yours, and how your MFU compares with theirs.
 
     Args:
         model: a Cost, or what `cost` takes.
@@ -118,7 +119,7 @@ def expect(
         precision: the precision of the matrix products, whose dense peak your MFU is over.
         mfu: your MFU as a fraction, 0.4 for 40 %.
         nearest: how many runs to take.
-        unmarked: only runs without a mark.
+        unmarked: True takes only runs without `PublishedRun.marks`.
         batch: the batch, as `Cost.flops` takes it: lengths=[8192].
     """
     counted = model if isinstance(model, Cost) else cost(model)

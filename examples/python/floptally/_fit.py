@@ -86,8 +86,8 @@ class Fit(Report):
 
     @property
     def split(self) -> str:
-        """The rule that split the layers over chunks, and the layers of each: "torchtitan's split: 3 x 1, 4 x 14, 2 x 1".
-        Empty if all chunks have equally many."""
+        """How the layers were split over chunks, and how many layers each chunk has: "torchtitan's split: 3 x 1, 4 x
+        14, 2 x 1". Empty if all chunks have equally many."""
         return str(self._found["split"])
 
     @property

@@ -105,8 +105,8 @@ def from_torch(
             the shapes of the arguments. The operator of the backward needs one too. Formulas of
             ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
         real: True runs real steps on a copy of the model with its weights. Use it if data decides what runs, as with
-            experts: their sum may fit although no single expert does. Takes the time and memory of as many training
-            steps. Batch sizes above 4 are not looked at.
+            experts. FLOPs of all experts together may then fit a formula where those of one expert do not. Takes the
+            time and memory of as many training steps. Batch sizes above 4 are not looked at.
         progress: a function that is called with a line before each step that runs, or True for standard error.
             Default: standard error, if it is a terminal and more than three seconds have passed.
 
@@ -114,7 +114,8 @@ def from_torch(
         A cost like that of ``floptally.cost``. Its notes say which convention reproduces FlopCounterMode.
 
     Raises:
-        Error: if a module's count is no such sum. The error names the module. Also for a matrix product, convolution or
+        Error: if the FLOPs of a module are not a sum of such terms. The error names the module. Also for a matrix
+        product, convolution or
             custom operator without a formula, and for keys of `masks`, `components`, `terms` or `formulas` that match
             nothing.
 
@@ -148,7 +149,7 @@ def counted(
     progress: bool | Callable[[str], object] | None,
     created: list[Any],
 ) -> Cost:
-    """Does the work of from_torch. created: gets a reference to each fake tensor."""
+    """Implements from_torch. created: a list to which references to all fake tensors are added."""
     import torch
 
     from . import _torch_formulas, _torch_kernels, _torch_trace
@@ -221,7 +222,7 @@ def counted(
     tell("fitting")
 
     def check_between() -> None:
-        """Runs the steps that were left out, and puts them before those far beyond the fit."""
+        """Runs the steps that were skipped so far. Inserts them before the steps at very large sizes."""
         for size in between:
             at = len(sizes) - far.ran
             steps.insert(at, step(size))
@@ -260,7 +261,8 @@ def counted(
         return cost, table, seen
 
     def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
-        """Returns the cost, checked by the steps that were left out if it needs more of them, and at more batches."""
+        """Returns the cost after checking it at other batch sizes. Runs the skipped steps first if the cost needs
+        them."""
         notes = list(notes)
         try:
             cost, table, seen = fit(notes, chunks, by_size)
@@ -316,7 +318,7 @@ def counted(
 def odd_batches(
     step: Callable[..., Any], table: Table, smallest: Size, many: bool, notes: list[str]
 ) -> list[Size]:
-    """Returns the sizes with another batch at which the forward counts otherwise than the cost says.
+    """Returns the sizes with another batch size at which the forward's FLOPs differ from those of the cost.
 
     Runs the forward in batches of 7 samples; of 1, 4, 16, 64 and 256, unless it has many operators; and around each
     number that Python compared the batch size with.
@@ -349,8 +351,8 @@ def odd_batches(
 
 
 class Progress:
-    """Reports which step is running. how: a function that gets each line; True for standard error; None for standard
-    error if it is a terminal, after three seconds; False for nothing."""
+    """Reports which step is running. how: a function that is called with each line. True writes to standard error,
+    False nowhere. None writes to standard error if it is a terminal and three seconds have passed."""
 
     def __init__(self, how: bool | Callable[[str], object] | None) -> None:
         self.how = how
@@ -372,8 +374,8 @@ def known_component(module: str) -> str:
 
 
 def lengths_said(example: Any, arity: int) -> list[str]:
-    """Returns one note that says which parameter of the callable `example` the keywords lengths= and encoder_lengths=
-    of a batch stand for. Empty if the parameters have the usual names length and keys."""
+    """Returns a list with one note. It says which parameters of the callable `example` get lengths= and
+    encoder_lengths= of a batch. The list is empty if the parameters have the usual names length and keys."""
     if arity not in (2, 3) or not callable(example):
         return []
     names = [parameter.name for parameter in inspect.signature(example).parameters.values()][1:arity]
@@ -383,8 +385,8 @@ def lengths_said(example: Any, arity: int) -> list[str]:
 
 
 def chunks_of(model: torch.nn.Module) -> list[int]:
-    """Returns up to three chunk sizes in tokens, ascending, as the model's modules, their configs or default arguments
-    of functions that they call state them."""
+    """Returns up to three chunk sizes in tokens, ascending. They are read from the model's modules, their configs, and
+    default arguments of functions that the modules call."""
     found = set()
     functions: dict[int, Callable[..., Any]] = {}
     for module in model.modules():
@@ -403,8 +405,8 @@ def chunks_of(model: torch.nn.Module) -> list[int]:
 
 
 class FarStep:
-    """Runs one step at a length far beyond those of the fit, and appends it to the steps. A second step computes whole
-    masks, if their single rows cannot be computed at that length. `notes` say which of these steps did not run."""
+    """Runs one more step at a length far above the others, and appends it to the steps. If masks cannot be read there,
+    a second step at a shorter length computes them. `notes` say which of these steps failed."""
 
     def __init__(
         self,
@@ -442,8 +444,9 @@ class FarStep:
             self.notes.append(f"counts and masks were looked at up to length {longest[1]}: {problem}")
 
     def add_dense(self, tries: int = len(DENSE)) -> bool:
-        """Runs a step at which masks are computed in full, and inserts it before the step at a length far beyond those of
-        the fit. False if none of the first `tries` lengths of DENSE shows the masks, or if such a step ran before."""
+        """Runs a step at one of the lengths DENSE, where whole masks fit into memory, and inserts it before the step at
+        a very large length. Returns False if no such step shows the masks, or if one ran before. tries: how many
+        lengths to try."""
         for length in DENSE[:tries]:
             size = (1, length, length // 2 if self.longest[2] else 0)  # one sample: all pairs have values
             if length in [one[1] for one in self.sizes] or length >= self.longest[1]:
@@ -516,23 +519,24 @@ def check_counted(step: Any) -> None:
     for module, op in sorted(step.uncounted):
         raise Error(
             module or "model",
-            f"runs {op}, a matrix product, convolution or custom operator that neither PyTorch's FlopCounterMode nor "
-            f"floptally has a formula for: pass formulas={{{op}: function}}, a function from the shapes of its arguments "
-            "to FLOPs, which returns 0 if it multiplies no matrices",
+            f"runs {op}, and neither PyTorch's FlopCounterMode nor floptally has a formula for it: pass "
+            f"formulas={{{op}: function}}. The function returns FLOPs from the shapes of the arguments, or 0 if it "
+            "multiplies no matrices",
         )
     if not step.products:
-        raise Error("model", "runs no matrix product and no convolution: there are no FLOPs to count")
+        raise Error("model", "must run a matrix product or a convolution, or there are no FLOPs to count")
 
 
 def summed(outputs: Any) -> torch.Tensor:
-    """Returns the sum of all floating outputs that can have a gradient; of all floating outputs if none can."""
+    """Returns the sum of all floating-point outputs that can have a gradient. If none can, of all floating-point
+    outputs."""
     from ._torch_trace import tensors_in
 
     found = [one.values() if one.is_nested else one for one in tensors_in(outputs)]
     found = [one for one in found if one.is_floating_point() or one.is_complex()]
     found = [one for one in found if one.requires_grad] or found
     if not found:
-        raise Error("loss", "must be passed: the model has no floating-point output")
+        raise Error("loss", "is missing, and the model has no floating-point output to train on: pass loss=")
     sums = [one.real.sum() if one.is_complex() else one.sum() for one in found]
     total = sums[0]
     for one in sums[1:]:
@@ -556,7 +560,8 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         if arity not in (1, 2, 3):
             raise Error(
                 "example_inputs",
-                "must take (batch), (batch, length), (batch, length, keys) or (batch, rows, columns), takes "
+                "the function must take (batch), (batch, length), (batch, length, keys) or (batch, rows, columns), "
+                "but takes "
                 f"{arity} arguments",
             )
         return lambda size: split(example(*size[:arity])), arity
@@ -648,8 +653,8 @@ def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
 
 
 def only_value(one: torch.Tensor) -> Any:
-    """Returns the number that all elements of a tensor of integers or bools are, such as a mask of ones. None if they
-    differ."""
+    """Returns the value of all elements of a tensor of integers or bools, such as 1 for a mask of ones. None if
+    elements differ."""
     if one.is_floating_point() or one.is_complex() or one.is_meta or not one.numel():
         return None
     first = one.flatten()[0]
@@ -683,7 +688,7 @@ def sizes_of(
     longest: the largest number of positions that the model takes.
     """
     if lengths is not None and (len(set(lengths)) < 5 or min(lengths) < 1):
-        raise Error("lengths", f"must be at least five different ones above 0, got {list(lengths)}")
+        raise Error("lengths", f"must be at least five different lengths above 0, got {list(lengths)}")
     sorted_lengths = list(dict.fromkeys(lengths or (LENGTHS if longest > max(LENGTHS) else SHORT_LENGTHS)))
     if arity == 1:
         return [(2, 0, 0), (3, 0, 0), (4, 0, 0)], 1
@@ -739,8 +744,8 @@ def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[s
 
 
 def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
-    """Returns the mask of the attention module `name` of transformers, as the module and its config state it. None if
-    they state none."""
+    """Returns the mask of the attention module `name` of transformers, read from the module and its config. None if
+    they do not say it."""
     module = model.get_submodule(name)
     config = getattr(module, "config", None)
     causal = getattr(module, "is_causal", None)
@@ -775,8 +780,7 @@ def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str
 
 
 def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[list[int], int]:
-    """Returns (sizes of attention windows in tokens, largest length that the model takes). The steps must also check
-    the cost beyond each window."""
+    """Returns (sizes of the model's attention windows in tokens, largest length that the model accepts)."""
     kinds = ("sliding_window(", "window(", "chunked(", "top_k(")
     windows = {int(n) for mask in masks.values() if mask.name.startswith(kinds) for n in re.findall(r"\d+", mask.name)}
     config = getattr(model, "config", None)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Goodput(NamedTuple):
-    """How a run spent its wall clock: steps, named times and the rest. `Meter.goodput` is one.
+    """How a run spent its wall-clock time: in steps, in named activities, and the rest. `Meter.goodput` is one.
 
     spent: seconds by the names of `Meter.spend`. "restart" is the time from a checkpoint until the restarted
         process continued; it includes lost steps.

@@ -13,27 +13,30 @@ from ._errors import Error
 
 
 def read_json(text: str | bytes, field: str) -> Any:
-    """Returns the value of a JSON text. Error for a repeated key or a number that does not fit a double."""
+    """Returns the value of a JSON text. Error for a repeated key or a number that is too large for a double."""
     try:
         if isinstance(text, bytes):
             text = text.decode()
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except RecursionError:
-        raise Error(field, "must be JSON with less deeply nested lists and objects") from None
+        raise Error(field, "has lists and objects that are nested too deep: pass JSON with fewer levels") from None
     except ValueError as problem:
         raise Error(field, f"must be JSON: {problem}") from None
 
 
 def json_of(value: Any, field: str, *, named: bool = False) -> str:
     """Returns the JSON text of a value. With `named`, numbers and arrays of numpy and torch are written as numbers and
-    lists, infinities and NaN as Python's json names them, and other objects by `str`. Code that needs a number there
-    then reports them as an error."""
+    lists, infinities and NaN as Python's json names them, and other objects by `str`. If a number is needed there,
+    reading the JSON reports the error."""
     try:
         text = json.dumps(_plain(value) if named else value, allow_nan=named, ensure_ascii=False)
         text.encode()  # half of a surrogate pair is invalid
         return text
     except RecursionError:
-        raise Error(field, "cannot be written as JSON: its lists and objects are nested too deep") from None
+        raise Error(
+            field,
+            "cannot be written as JSON: its lists and objects are nested too deep; use fewer levels",
+        ) from None
     except (TypeError, ValueError) as problem:
         raise Error(field, f"cannot be written as JSON: {problem}") from None
 
@@ -73,11 +76,11 @@ def _no_number(name: str) -> Any:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:60]} does not fit a double")
+        raise ValueError(f"{text[:60]} is too large for a double")
     return value
 
 
 def _whole(text: str) -> int:
     if len(text) > 60:  # Python's int() takes quadratic time
-        raise ValueError(f"an integer of {len(text)} digits")
+        raise ValueError(f"an integer must have at most 60 digits, got {len(text)}")
     return int(text)

@@ -90,7 +90,7 @@ class ExperimentRow:
 
 
 def named(line: type[TrainLine] | type[LayerLine], values: Sequence[Any]) -> dict[str, Any]:
-    """Returns the fields of a line by their names."""
+    """Returns {name: value} of all fields of a line."""
     return dict(zip((each.name for each in fields(line)), values, strict=True))
 
 

@@ -21,7 +21,7 @@ _NORMS = ("norm", "latent_norm")
 
 @dataclass(frozen=True)
 class OwnPlan:
-    """Which weights of a model train, as a plan, and in words for a report."""
+    """Which weights of a model train, as a Plan and as text for a report."""
 
     plan: Plan
     words: str
@@ -46,12 +46,13 @@ def require_same_size(base: Any, cost: Cost) -> None:
     if there < cost.parameters:
         raise Error(
             "config",
-            f"describes {cost.parameters} parameters, and the {kind} has {there}: the module is not what its config says. "
+            f"describes {cost.parameters} parameters, but the {kind} has {there}, so that the config does not fit "
+            "the module: "
             f"{COUNT_IT}",
         )
     warnings.warn(
         f"the {kind} has {there} parameters, and its config describes {cost.parameters}: what the config does not describe "
-        f"is not counted. {COUNT_IT}",
+        f"is not counted; {COUNT_IT}",
         stacklevel=6,
     )
 
@@ -75,7 +76,7 @@ def has_adapters(model: Any) -> bool:
 
 
 def plan_of_module(model: Any, cost: Cost) -> OwnPlan | None:
-    """Returns which weights of a model train. None if all do. Error if no plan can say it.
+    """Returns which weights of a model train. None if all do. Error if no plan can describe them.
 
     cost: the cost of the model, whose names of weights the plan uses.
     """
@@ -128,7 +129,10 @@ def _of_linear_layers(base: Any, cost: Cost) -> list[WeightSetting]:
         explained.update(f"{name}.{own}" for own, _ in module.named_parameters())
     for name, parameter in base.named_parameters():
         if parameter.requires_grad and name not in explained:
-            raise Error(name, f"trains, but belongs to no attention and no MLP of a block: {COUNT_IT}")
+            raise Error(
+                name,
+                f"trains, but is not in the attention or the MLP of a block, so that no plan describes it: {COUNT_IT}",
+            )
     settings = [WeightSetting("*", "frozen")]
     for unit, modules in units.items():
         ranks = {_rank(module) for _, module, _ in modules}
@@ -139,7 +143,8 @@ def _of_linear_layers(base: Any, cost: Cost) -> list[WeightSetting]:
         if len(ranks) > 1 or stored != there:
             raise Error(
                 modules[0][0],
-                f"must train like the other weights of {unit}, and together have the {stored} parameters of the config, got {there}: "
+                f"all weights of {unit} must train alike and have {stored} parameters together, as the config says, "
+                f"got {there}: "
                 f"{COUNT_IT}",
             )
         rank = next(iter(ranks))
@@ -163,7 +168,10 @@ def _rank(module: Any) -> int:
     if hasattr(module, "lora_A"):
         active = [name for name in module.active_adapters if name in module.lora_A]
         if len(active) != 1 or module.merged or module.use_dora.get(active[0]):
-            raise Error("adapters", f"must be one active adapter for each layer, not merged and not DoRA: {COUNT_IT}")
+            raise Error(
+                "adapters",
+                f"each layer must have one active adapter, which is not merged and not DoRA: {COUNT_IT}",
+            )
         return int(module.r[active[0]])
     return -1 if module.weight.requires_grad else 0
 
@@ -188,7 +196,10 @@ class _Frozen:
             rows = [row for row in self._rows if _side_of(row.component) == side]
             stored, there = sum(row.parameters for row in rows), sum(one.numel() for _, one in parameters)
             if stored != there:
-                raise Error("config", f"the {side} side has {there} parameters, but its config gives {stored}: {COUNT_IT}")
+                raise Error(
+                    "config",
+                    f"the {side} part of the model has {there} parameters, but its config says {stored}: {COUNT_IT}",
+                )
             if states == {False}:
                 found += [WeightSetting(name, "frozen") for name in dict.fromkeys(row.component for row in rows)]
             else:
@@ -310,7 +321,10 @@ class _Frozen:
         settings: list[WeightSetting] = []
         for at, layers in found.items():
             if there[at] != stored[at]:
-                raise Error("/".join(at), f"the model has {there[at]} parameters here, but its config gives {stored[at]}: {COUNT_IT}")
+                raise Error(
+                    "/".join(at),
+                    f"the model has {there[at]} parameters here, but its config says {stored[at]}: {COUNT_IT}",
+                )
             states = set().union(*layers.values())
             name = at[0] if at[1] == at[0] else "/".join(at)
             if states == {False}:

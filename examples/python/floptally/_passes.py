@@ -92,7 +92,7 @@ class PassRate:
     tokens: tokens that the pass ran.
     shared: FLOPs that were saved because a shared prefix was computed once.
     points: this pass's contribution to the MFU of the whole step.
-    lost: the share of the whole step's time in which this pass ran below its peak.
+    lost: the share of the whole step's time that is lost because this pass ran below its peak.
     """
 
     name: str
@@ -210,8 +210,8 @@ class TimedPass:
     def add(self, *, slots: Mapping[str, Any] | None = None, **batch: Any) -> None:
         """Counts a batch of this pass, with the keywords of Cost.flops. Prefixes that requests share count once.
 
-        slots: what kernels process for the batch, by the same keywords, if that is more than the batch. Example:
-            requests with padded prompts, all decoded until the last request ends.
+        slots: what kernels process for the batch, with the same keywords, if padding makes it larger than the batch.
+            Example: requests with padded prompts, all decoded until the last request ends.
         """
         work = self.cost.flops(plan=self.plan, convention=self.convention, **batch)
         if slots is not None:
@@ -232,8 +232,8 @@ class TimedPass:
         self._add(work)
 
     def add_tree(self, parents: Sequence[int], lengths: Sequence[int], **accumulators: Any) -> None:
-        """Counts a tree of token runs, as Tally.add_tree does: each shared prefix once. The field `shared` is what
-        separate sequences would count in addition. accumulators: the keywords logits, measured and routed of
+        """Counts a tree of token runs, as Tally.add_tree does: each shared prefix once. The field `shared` has the
+        FLOPs that separate sequences would count in addition. accumulators: the keywords logits, measured and routed of
         Cost.flops."""
         keywords: dict[str, Any] = {"plan": self.plan, "convention": self.convention}
         tally = _core.Tally(self.cost, **keywords)
@@ -323,12 +323,12 @@ class _Totals:
 
 
 class Passes:
-    """The passes of a meter: those of the open step, and their totals."""
+    """All passes of a meter: the passes of the open step, and the totals of earlier ones."""
 
     def __init__(self, meter: Meter) -> None:
         if meter.reduces:
             raise Error(
-                "reduce", "cannot be used with passes: create the meter without it, and add tallies that are reduced already"
+                "reduce", "cannot be used with passes: create the meter without reduce=, and add tallies that were summed over the ranks"
             )
         self.cost, self.plan, self.convention = meter.cost, meter.plan, meter.convention
         self.gpus, self.peak_tflops = meter.gpus, meter.peak_tflops
@@ -342,7 +342,7 @@ class Passes:
             raise Error(one.name, f'begins inside of the pass "{outer.name}": end that pass first')
         if not one._meter.in_step:
             del self.running[threading.get_ident()]
-            raise Error(one.name, "is outside of a step: call begin_step(), or time it inside of step()")
+            raise Error(one.name, "begins outside of a step: call begin_step() first, or use it inside of step()")
 
     def leave(self, one: TimedPass) -> None:
         del self.running[threading.get_ident()]
@@ -368,7 +368,7 @@ class Passes:
             raise Error("span", f"must be one of step, interval, run, got {shortened(span)}")
         totals = self.spans[span]
         if totals.steps == 0:
-            raise Error("steps", "have no rate yet: end a step with passes first")
+            raise Error("steps", "no step with passes has ended: ask for rates after the first one")
         return StepPasses(totals, self.gpus)
 
 
@@ -383,5 +383,5 @@ def timed(
     if cost is not None and not isinstance(cost, _core.Cost):
         raise Error("cost", f"must be a floptally.Cost, got {shortened(cost)}")
     if gpus is not None and not 0 < (as_int(gpus) or 0) <= passes.gpus:
-        raise Error("gpus", f"must be from 1 to the {passes.gpus} of the meter (all of the job), got {gpus}")
+        raise Error("gpus", f"must be from 1 to {passes.gpus}, the number of GPUs of the meter, got {gpus}")
     return TimedPass(meter, passes, name, cost, plan, convention, gpus, peak_tflops, seconds, learner, memory_tbps)

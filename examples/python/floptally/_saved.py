@@ -56,7 +56,7 @@ def tuples(value: Any) -> Any:
 
 
 def register(text: str) -> None:
-    """Registers the callables that `from_torch` made and that the text names."""
+    """Registers the masks of `from_torch` that a saved cost names, so that loading the cost finds them."""
     for found in OWN_MASKS.finditer(text):
         from . import _torch_entries  # importing it creates the other masks
 
@@ -73,7 +73,7 @@ def keywords_of(plan: Plan) -> dict[str, Any]:
 
 
 def state_of(value: Any) -> tuple[Any, ...]:
-    """Returns the state that a pickle of the value has."""
+    """Returns the state that pickle saves for the value."""
     state: tuple[Any, ...] = value.__getstate__()
     return state
 

@@ -113,7 +113,7 @@ class StepModule(NamedTuple):
 
 
 class ModuleRate(NamedTuple):
-    """The rate and MFU of one module over its own ranks and seconds."""
+    """The TFLOP/s and the MFU of one module, over its own ranks and seconds."""
 
     name: str
     useful: int
@@ -165,13 +165,13 @@ probed_step = ProbedStep
 
 
 def selected(row: Any, indices: Indices, axis: int, tokens: int, field: str) -> Any:
-    """Returns the elements at these indices along `axis` of an array or a tensor. The axis must have `tokens`
+    """Returns the elements of an array or a tensor at these indices along `axis`. The axis must have `tokens`
     elements."""
     if not hasattr(row, "shape"):
         row = np.asarray(row)
     sides = len(row.shape)
     if not -sides <= axis < sides:
-        raise Error("axis", f"must be one of the {sides} of {field}, got {axis}")
+        raise Error("axis", f"must be one of the {sides} dimensions of {field}, got {axis}")
     if row.shape[axis] != tokens:
         raise Error(field, f"must have {tokens} tokens along axis {axis}, got {row.shape[axis]}")
     if hasattr(row, "index_select"):  # a PyTorch tensor, on any device, with its gradient
@@ -184,7 +184,7 @@ def selected(row: Any, indices: Indices, axis: int, tokens: int, field: str) -> 
 def merged(shards: Sequence[Any], order: Indices, axis: int, cp: int, tokens: int) -> Any:
     """Returns the whole pack from the shards of all ranks, in the order of TokenSplit.restoring_order()."""
     if len(shards) != cp:
-        raise Error("shards", f"must be {cp}, one for each rank, got {len(shards)}")
+        raise Error("shards", f"must have {cp} shards, one for each rank, got {len(shards)}")
     shards = [shard if hasattr(shard, "shape") else np.asarray(shard) for shard in shards]
     for rank, shard in enumerate(shards):
         if not -len(shard.shape) <= axis < len(shard.shape) or shard.shape[axis] != tokens:

@@ -17,7 +17,8 @@ MOST, MOST_OF_FEW = 12, 3  #: so many batch sizes come from numbers that were co
 
 
 class Watched(int):
-    """A size that is a multiple of the batch size. It notes each integer that it is compared with or divided by."""
+    """A tensor size that is a multiple of the batch size. It records each integer that it is compared with or divided
+    by."""
 
     scale: Fraction  #: size per sample
     noted: set[int]  #: batch sizes at which a comparison may turn out otherwise
@@ -59,8 +60,8 @@ for operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__
 
 
 class WatchedSizes(TorchFunctionMode):
-    """A mode in which sizes of tensors that are multiples of the batch size are `Watched`. `noted` gets the batch
-    sizes at which a comparison may turn out otherwise."""
+    """A dispatch mode in which tensor sizes that are multiples of the batch size are `Watched`. `noted` collects the
+    batch sizes at which a comparison may have another result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,5 +80,5 @@ class WatchedSizes(TorchFunctionMode):
         return Watched.of(size, self.noted) if whole else size
 
     def batches(self, many: bool) -> list[int]:
-        """Returns the batch sizes to run, ascending: of a model of many operators a few."""
+        """Returns the batch sizes to run, ascending. A model of many operators gets only a few."""
         return sorted(self.noted - {1, 2, 3, WATCHED})[: MOST_OF_FEW if many else MOST]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class MoreLengths(Exception):
-    """Raised if a step at another length was added, so that all masks must be read again."""
+    """Raised after a step at another length was added. The caller must then read all masks again."""
 
 
 DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pair
@@ -35,9 +35,9 @@ DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pai
 
 @dataclass
 class Attended:
-    """The pairs that an attention core attends.
+    """The pairs that an attention core attends. parts: (number of heads, number of all heads, mask) for each mask, if
 
-    parts: (heads, of how many, mask), if the pairs of every head are those of a mask over the whole sequence. counts: at
+    every head has a mask over the whole sequence. counts: at
     each size (attended pairs, all pairs) of all heads and samples; None if that was not computed. Both are empty if
     the core attends all pairs.
     """
@@ -52,8 +52,8 @@ class Attended:
 
 
 class SeenMasks:
-    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran,
-    else the one that a transformers module states.
+    """Chooses the mask of each attention core: the mask that the caller passed, else the mask that was found while the
+    steps ran, else the mask that a transformers module states.
 
     near: how many of the sizes must show each mask. stated: a function from the name of a module to the mask that the
     module and its config state, or None.
@@ -82,7 +82,7 @@ class SeenMasks:
         self.more: Callable[[], bool] | None = None
 
     def of(self, one: Series, is_square: bool) -> Attended:
-        """Returns what a core attends. is_square: True if it counts squares of the varying length."""
+        """Returns the pairs that an attention core attends. is_square: True if the core has n² pairs at length n."""
         if id(one) not in self.known:
             self.known[id(one)] = one, self.found(one, is_square)
         return self.known[id(one)][1]
@@ -120,7 +120,7 @@ class SeenMasks:
                 return Attended()
             if parts or any(count is not None for count in counts):
                 return Attended(parts, counts)
-            reason = "are of no known mask"
+            reason = "match no known mask"
         if not is_square:
             counts = [count_under(chosen or stated, several) for several in one.seen]
             if None not in counts:
@@ -134,8 +134,8 @@ class SeenMasks:
             return Attended([(1, 1, stated)], is_given=True)
         raise Error(
             one.module or "model",
-            f"attends under a mask whose values {reason} ({one.first.op}): give "
-            f"masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
+            f"has an attention mask whose values {reason} ({one.first.op}): pass masks={{'{one.module or '*'}': "
+            f"floptally.Mask...}}, or a mask of Mask.from_callable",
         )
 
     def note_stated(self, one: Series, stated: Mask) -> None:
@@ -151,7 +151,7 @@ class SeenMasks:
     def by_head(
         self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
     ) -> list[tuple[int, int, Mask]]:
-        """Returns the masks of the heads. Empty if a head has none over the whole sequence."""
+        """Returns a mask for each head. Empty if the pattern of a head is not a mask over the whole sequence."""
         if any(len(several) != 1 for several in seen):
             return []
         heads = [heads_of(several[0], size[0]) for several, size in zip(seen, sizes)]
@@ -170,8 +170,8 @@ class SeenMasks:
         return parts
 
     def table(self, sizes: Sequence[Size], patterns: Sequence[Pattern]) -> Mask | None:
-        """Returns a mask that has the pairs of each length in a table, for patterns that no known mask has. None if they
-        are no squares of the sequence's length."""
+        """Returns a mask that has the pairs of each length in a table, for patterns that no known mask has. None if a
+        pattern does not have one query and one key for each token."""
         wide = []
         for pattern, size in zip(patterns, sizes):
             if isinstance(pattern, Rows) and pattern.queries * pattern.keys > MOST_ELEMENTS:
@@ -204,8 +204,8 @@ class SeenMasks:
         return mask
 
     def check(self) -> None:
-        """Raises an Error if masks read from modules differ from those of the config reader, if it can read the
-        config."""
+        """Raises an Error if the masks that modules use differ from those of the config. Does nothing if the config
+        cannot be read."""
         config = getattr(self.model, "config", None)
         if not self.read or config is None or not hasattr(config, "to_dict"):
             return
@@ -220,8 +220,8 @@ class SeenMasks:
         if odd:
             raise Error(
                 "masks",
-                f"the attention modules have {', '.join(odd)}, but the config says {', '.join(sorted(known)) or 'none'}: give "
-                "masks=",
+                f"the attention modules have {', '.join(odd)}, but the config says "
+                f"{', '.join(sorted(known)) or 'none'}: pass masks=",
             )
 
 
@@ -230,7 +230,7 @@ def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def is_unseen(seen: Iterable[Seen]) -> bool:
-    """True if some pairs that a step should have seen could not be computed."""
+    """True if a step could not compute some pairs that it should have computed."""
     for pairs in seen:
         if isinstance(pairs, Unseen):
             return True
@@ -241,8 +241,8 @@ def is_unseen(seen: Iterable[Seen]) -> bool:
 
 
 def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
-    """Returns why the pairs of an attention core cannot be counted: they depend on data, or differ between samples.
-    Empty if neither is so."""
+    """Returns the reason why the pairs of an attention core cannot be counted: they depend on data, or differ between
+    samples. Empty if they can be counted."""
     by_length: dict[tuple[int, int], tuple[int, Counter[bytes]]] = {}
     for size, several in zip(sizes, seen):
         samples = size[0]
@@ -263,7 +263,7 @@ def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
 
 
 def content(pattern: Pattern) -> bytes:
-    """Returns a key under which equal patterns are found."""
+    """Returns a dict key that is the same for equal patterns."""
     if isinstance(pattern, str):
         return pattern.encode()
     if isinstance(pattern, Rows):
@@ -296,8 +296,8 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed or stated. None if there is no
-    mask, or if the core has not as many keys as queries."""
+    """Returns (attended pairs, all pairs) of an attention core in one step, by the mask that was passed or that the
+    config states. None if there is no mask, or if the numbers of keys and queries differ."""
     attended = every = 0
     for pairs in several:
         heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads

@@ -59,8 +59,8 @@ RULES = {
 
 
 def tokens_after(first: int) -> Mask:
-    """Returns a statistic that counts the tokens of a sequence without its first `first` tokens. For convolutions without
-    padding, and for layers that need the previous token."""
+    """Returns a statistic that counts all tokens of a sequence but the first `first`. Convolutions without padding, and
+    layers that read the previous token, need it."""
 
     def count(length: int, past: int, keys: int) -> int:
         return max(length - max(first - past, 0), 0)
@@ -74,8 +74,8 @@ AFTER: dict[int, Mask] = {}
 
 
 def unregistered(unit: str | Mask) -> str | Mask:
-    """Returns a mask that counts as `unit` does, for operators that FlopCounterMode has no formula for: its conventions do
-    not count them. A unit that is measured, and so counts no sequence, is returned unchanged."""
+    """Returns a mask that counts the same as `unit`, for operators that FlopCounterMode has no formula for. Conventions
+    of FlopCounterMode do not count this mask. A measured unit is returned unchanged."""
     counted = of_name(unit) if isinstance(unit, str) else unit
     if counted.name.startswith("measured("):
         return unit
@@ -107,13 +107,13 @@ def of_name(unit: str) -> Mask:
 
 
 def unit_of_entry(unit: str) -> Any:
-    """Returns what an entry takes as the unit of a statistic."""
+    """Returns the `unit=` of an Entry for the name of a statistic."""
     name = {"patches": "tokens"}.get(unit, unit)
     return name if name in ("count", "tokens", "keys") else of_name(unit)
 
 
 def with_every_operator(cost: Cost) -> Cost:
-    """Returns a cost whose operators without a formula in FlopCounterMode count under PyTorch's conventions too."""
+    """Returns a cost in which PyTorch's conventions also count operators that FlopCounterMode has no formula for."""
     entries = []
     for one in cost.entries:
         unit: Any = one.unit
@@ -202,9 +202,8 @@ def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -
 
 
 def with_others(found: dict[str, int]) -> dict[str, int]:
-    """Returns coefficients in which c·squares − c·tokens is replaced by c·others: "others" counts pairs of two
-    different tokens. Example: the 2n − 1 distances of n queries. Returns `found` unchanged if this form does not
-    fit."""
+    """Replaces c·squares − c·tokens by c·others in the coefficients. "others" counts the pairs of two different tokens.
+    Example: the 2n − 1 distances of n queries. Returns `found` unchanged if this form does not fit."""
     squares, tokens = found.get("squares", 0), -found.get("tokens", 0)
     if not 0 < tokens <= squares:
         return found
@@ -214,7 +213,7 @@ def with_others(found: dict[str, int]) -> dict[str, int]:
 
 
 def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int]:
-    """Returns coefficients in which c·tokens − c·k·count is replaced by c·"after k": the tokens of a sequence without
+    """Replaces c·tokens − c·k·count by c·"after k" in the coefficients. "after k" counts the tokens of a sequence after
     the first k. Returns `found` unchanged if this form does not fit."""
     tokens, count = found.get("tokens", 0), -found.get("count", 0)
     if tokens <= 0 or count <= 0:
@@ -229,7 +228,7 @@ def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int
 
 
 def masks_by_count(values: Mapping[Size, int], flops: int) -> Iterator[Mask]:
-    """Returns known masks with as many pairs as a core whose queries run in parts.
+    """Returns known masks that have as many pairs as an attention core which processes its queries in parts.
 
     values: the attended FLOPs at each size. flops: those of one pair; 0 if the core is no square of the length.
     """
@@ -254,7 +253,7 @@ def is_cubic(points: Sequence[tuple[int, int]]) -> bool:
 
 
 class Names:
-    """Gives modules and parameters the names of their components."""
+    """Finds the name of the component that a module or a parameter belongs to."""
 
     def __init__(
         self,
@@ -320,8 +319,8 @@ class Names:
 
     @staticmethod
     def cut(name: str, taken: Iterable[str]) -> str:
-        """Returns ``..`` and the end of a name, with a number if this is in `taken`. For names that are not unique
-        after whole parts are left out."""
+        """Returns ``..`` and the last characters of a name, with a number if this is in `taken`. Used for names that
+        are not unique after whole parts are left out."""
         others = set(taken)
         for number in range(len(others) + 2):
             mark = f"~{number}" if number else ""
@@ -333,8 +332,8 @@ class Names:
 
 @dataclass
 class Series:
-    """One matrix product with its FLOPs at each size that was run. If the number of products of a module differs
-    between sizes, a series is the sum of all its products of one kind."""
+    """One matrix product with its FLOPs at each size that was run. If the number of a module's products differs between
+    sizes, it is the sum of all products of one kind."""
 
     first: Product
     forward: list[int]
@@ -353,8 +352,9 @@ class Series:
         return self.first.module
 
     def by_formula(self) -> list[Series]:
-        """Returns what FlopCounterMode alone counts, and the rest, which it has no formula for, as two series. One of them
-        if the other is empty, or if FlopCounterMode counts the backward without its forward, which no entry can."""
+        """Splits the series into two: the FLOPs that FlopCounterMode counts without floptally's formulas, and the
+        others. Returns a single series if one of them would be empty, or if FlopCounterMode counts only the backward,
+        which no entry can express."""
         if not any(self.own_forward) and not any(self.own_backward):
             return [self]
         again = [own if self.recomputed[at] else 0 for at, own in enumerate(self.own_forward)]
@@ -393,8 +393,8 @@ def series_of(products: list[list[Product]]) -> Series:
 
 
 def gathered(several: Sequence[Series]) -> Series:
-    """Returns the sum of several series. Example: data decides how many tokens each expert gets, but not how many all
-    experts get together."""
+    """Returns the sum of several series. Example: data decides how many tokens each expert gets. The number for all
+    experts together is known."""
 
     def sums(of: Callable[[Series], list[int]]) -> list[int]:
         return [sum(values) for values in zip(*map(of, several))]
@@ -413,9 +413,8 @@ def gathered(several: Sequence[Series]) -> Series:
 
 
 def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
-    """Returns (kind, weights): products for which these are equal are added if their number differs between sizes. A
-    product of a parameter's kind without a parameter counts as one of activations: the first state of a scan is a
-    constant, all later states are not."""
+    """Returns (kind, weights), by which products of a module are grouped if their number differs between sizes. A
+    product of kind "weight" without a weight becomes "activations"."""
     return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
 
 
@@ -441,7 +440,7 @@ def aligned(steps: Sequence[Step]) -> list[Series]:
 
 @dataclass
 class Table:
-    """Collects the entries of a model's cost from the series of its products."""
+    """Makes the entries of a model's cost from the series of its matrix products."""
 
     model: torch.nn.Module  #: the fake copy that ran
     sizes: list[Size]
@@ -485,16 +484,16 @@ class Table:
             else:
                 raise Error(
                     one.module or self.names.root,
-                    f"{one.first.op} counts {one.backward[0]} in the backward of an operator that counts nothing in its "
-                    "forward, which a cost cannot express: pass formulas= for the operator, or count the model without it",
+                    f"{one.first.op} counts {one.backward[0]} in the backward of an operator without FLOPs in its "
+                    "forward, which a cost cannot express: pass formulas= for the operator",
                 )
         self.add_softmax(series)
         self.add_parameters()
         return self.recomputing(self.checked(), series)
 
     def with_form(self, series: Sequence[Series]) -> list[Series]:
-        """Returns the series that fit the form of a cost. Series that fit only together, such as those of all experts,
-        are replaced by their sum."""
+        """Returns the series whose FLOPs a cost can express. Series that only fit together, such as those of all
+        experts, are replaced by their sum."""
         found: list[Series] = []
         odd: dict[tuple[str, str, tuple[str, ...], bool], list[Series]] = {}
         problems: dict[tuple[str, str, tuple[str, ...], bool], Error] = {}
@@ -588,7 +587,8 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Returns a statistic that counts by a table of the lengths that ran, with its FLOPs per unit."""
+        """Returns {statistic: FLOPs per unit} for a statistic that looks up its value by length in a table of the
+        lengths that ran."""
         from ._torch_cores import by_length, common
 
         whole = common(table.values())
@@ -599,14 +599,12 @@ class Table:
         return {name: whole}
 
     def is_other(self, index: int) -> bool:
-        """True if `index` is that of the first size with another number of samples than the first size."""
+        """True if `sizes[index]` is the first size with another batch size than sizes[0]."""
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
-        """Returns the sequence length, shorter than that of `size`, for which the fit gives `value`. 0 if there is
-        none.
-
-        at: a function from a size to the value that the fit gives.
+        """Returns the sequence length below that of `size` at which the fitted formula has the value `value`. 0 if
+        there is none. at: the fitted formula, a function of the size.
         """
         short, long = 0, size[1]
         while long - short > 1:
@@ -682,7 +680,8 @@ class Table:
             raise Error(
                 where,
                 f"{one.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-                f"{shown(self.sizes[0], self.arity)}: an entry's backward counts at most twice its forward",
+                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass "
+                "formulas= for the operator",
             )
         return split
 
@@ -740,21 +739,25 @@ class Table:
         return "linear"
 
     def add_fused(self, one: Series) -> None:
-        """Adds a fused attention kernel. Its forward runs QK^T and PV once; its backward runs each of them twice, and
-        QK^T once more."""
+        """Adds the entries of a fused attention kernel. Its forward runs QK^T and PV once. Its backward runs each of
+        them twice, and QK^T once more."""
         scores, values = [], []
         for heads, queries, keys, width, value_width in one.dims:
             scores.append(2 * heads * queries * keys * width)
             values.append(2 * heads * queries * keys * value_width)
         where = one.module or self.names.root
         if not one.dims or [s + v for s, v in zip(scores, values)] != one.forward:
-            raise Error(where, f"{one.first.op} counts {one.forward[0]} forward, which is not what its shapes give: pass formulas= for it")
+            raise Error(
+                where,
+                f"{one.first.op} counts {one.forward[0]} FLOPs in its forward, which differs from the product of its "
+                "shapes: pass formulas= for it",
+            )
         trained = [3 * s + 2 * v for s, v in zip(scores, values)] == one.backward
         if not trained and any(one.backward):
             raise Error(
                 where,
                 f"{one.first.op} counts {one.forward[0]} forward and {one.backward[0]} backward, but the backward of an "
-                "attention must be three products of scores and two of values, or 0",
+                "attention must be three products of scores and two of values, or 0: pass formulas= for it",
             )
         term = "{}" if trained else "detached"
         for kind, counted in (("scores", scores), ("values", values)):
@@ -794,8 +797,8 @@ class Table:
                 self.put(one, unit, name, flops)
 
     def is_fused_operator(self, one: Series) -> bool:
-        """Adds the entries of an operator of the user, if it counts like a fused attention kernel: forward 2 products,
-        backward 5. Returns False, and adds nothing, if it does not. Half of the forward is QK^T."""
+        """If an operator of the user has FLOPs like a fused attention kernel (2 products forward, 5 backward), adds its
+        entries and returns True. Half of the forward is QK^T. Otherwise adds nothing and returns False."""
         if [2 * b for b in one.backward] != [5 * f for f in one.forward]:
             return False
         self.fused = True
@@ -826,9 +829,8 @@ class Table:
             if longer and mask not in (Mask.bidirectional(), Mask.bidirectional().in_tower("vision")):
                 raise Error(
                     one.module or self.names.root,
-                    f"{one.first.op} counts {longer} more than the pairs of {mask.name}: only a bidirectional mask counts "
-                    "tokens beyond the lengths, such as prefix tokens; pass masks=floptally.Mask.bidirectional() to count "
-                    "all pairs",
+                    f"{one.first.op} counts {longer} more than the pairs of {mask.name}, such as those of prefix "
+                    "tokens: pass masks=floptally.Mask.bidirectional() to count all pairs",
                 )
         for unit, flops in units.items():
             if unit not in SQUARES:
@@ -838,8 +840,8 @@ class Table:
                 self.put(one, mask, term, flops * heads // of)
 
     def put_part(self, one: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
-        """Adds entries for the attended part of a core's FLOPs, and for the rest, which only conventions count that count
-        every pair."""
+        """Adds entries for the attended part of an attention core's FLOPs, and entries for the rest. Only conventions
+        that count every pair count the rest."""
         where = one.module or self.names.root
         values: dict[Size, int] = {}
         masked_out: dict[Size, int] = {}
@@ -851,15 +853,19 @@ class Table:
             if every * count[0] % (count[1] * size[0]) and term == "softmax":
                 continue
             if every * count[0] % (count[1] * size[0]):
-                raise Error(where, f"{one.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}")
+                raise Error(
+                    where,
+                    f"{one.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which "
+                    "fits no mask: pass masks=",
+                )
             values[size] = every * count[0] // count[1]
             masked_out[size] = every - values[size]
             for_each.add(Fraction(every, count[1]))
         if len(for_each) > 1:
             raise Error(
                 where,
-                f"{one.first.op} attends pairs under a mask, and its module runs other products of activations that cannot "
-                "be told apart: put the attention into a module of its own",
+                f"{one.first.op} has a mask, and its module runs other products of activations that look the same: "
+                "put the attention into a module of its own",
             )
         self.has_parts = True
         squares = sum(units.values()) if len(units) == 1 and next(iter(units)) in SQUARES else 0
@@ -873,7 +879,8 @@ class Table:
             self.put_values(one, term, masked_out, "masked_out")
 
     def put_values(self, one: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
-        """Adds entries for FLOPs over pairs by what fits first: a sum of statistics, a polynomial, a table by length."""
+        """Adds entries for FLOPs over attended pairs. Takes the first form that fits: a sum of statistics, a polynomial
+        of the length, a table by length."""
         from ._torch_cores import by_formula
 
         where = one.module or self.names.root
@@ -904,7 +911,7 @@ class Table:
 
         where = one.module or self.names.root
         if self.arity == GRIDS:
-            raise Error(where, f"{one.first.op} attends pairs that no mask over image grids counts: pass masks=")
+            raise Error(where, f"{one.first.op} attends pairs that fit no mask over image grids: pass masks=")
         table: dict[tuple[int, int], int] = {}
         for size, value in values.items():
             if table.setdefault(size[1:], value // size[0]) * size[0] != value:
@@ -917,8 +924,8 @@ class Table:
         self.put(one, mask, term, whole, plain=0)
 
     def extra_tokens(self, one: Series) -> str:
-        """Returns text that says how many FLOPs an attention core runs for queries that belong to no sequence length,
-        such as learned ones. Empty if there are none. A mask cannot count the pairs of such queries."""
+        """Returns a text with the FLOPs that an attention core runs for additional queries, such as learned ones, whose
+        number is independent of the length. Empty if there are none. A mask cannot count their pairs."""
         units = self.fit(one.module, one.first.op, one.forward)
         found = [name for name in ("count", "passes") if name in units]
         # There may be more keys than queries: a prefix that every query attends.
@@ -958,8 +965,8 @@ class Table:
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def add_parameters(self) -> None:
-        """Adds the parameters that are in no matrix product, such as those of norms, as entries of the module that has
-        them."""
+        """Adds entries for the parameters that are in no matrix product, such as those of norms. Each belongs to the
+        component of its module."""
         step = self.steps[0]
         with_product = {product.module for product in step.products}
         for name, parameter in self.model.named_parameters():
@@ -979,8 +986,8 @@ class Table:
             self.put_entry(module, self.side_of(module), term, 2 * count, 0 if term == "tied_embedding" else count)
 
     def side_of(self, module: str) -> str:
-        """Returns the statistic that counts a parameter which multiplies no matrix: "keys" if all products of the
-        nearest module around it run over the encoder's tokens, else "tokens"."""
+        """Returns the statistic for a parameter that is in no matrix product: "keys" if its module runs over the
+        encoder's tokens only, else "tokens"."""
         while True:
             around = {
                 unit
@@ -1053,7 +1060,7 @@ class Table:
     def put(
         self, one: Series, unit: str | Mask, term: str, flops: int, parameters: int = 0, plain: int | None = None
     ) -> None:
-        """Adds an entry of a series; see put_entry."""
+        """Adds an entry for a series of products. The arguments are those of put_entry."""
         weight = ""
         if one.weights and one.first.kind == "weight":
             own = one.weights[0].rpartition(".")[2]
@@ -1071,15 +1078,15 @@ class Table:
         weight: str = "",
         plain: int | None = None,
     ) -> None:
-        """Adds an entry. plain: its FLOPs per unit if every mask counts all pairs. None: the same."""
+        """Adds an entry. plain: its FLOPs per unit for a count of all pairs under every mask. None: the same FLOPs."""
         row = self.rows.setdefault((self.names.component(module), unit, term, weight), [0, 0, 0])
         row[0] += flops
         row[1] += parameters
         row[2] += flops if plain is None else plain
 
     def made(self, plain: bool = False) -> Cost:
-        """Returns the cost made of the entries found so far. plain: True counts every pair under every mask, as PyTorch
-        does."""
+        """Returns a cost with the entries that were added so far. plain: True counts all pairs under every mask, as
+        PyTorch does."""
         short = self.names.short(component for component, _, _, _ in self.rows)
         tower: Tower = "vision" if self.arity == GRIDS else "text"
         every = Mask.bidirectional().in_tower(tower)
@@ -1103,11 +1110,11 @@ class Table:
 
     @property
     def once(self) -> bool:
-        """True if some work runs once per forward pass, whatever the batch."""
+        """True if some work runs once per forward pass, independent of the batch."""
         return any(unit == "passes" for _, unit, _, _ in self.rows)
 
     def forward(self, size: Size) -> int:
-        """Returns the FLOPs of the forward at a size, with every pair under every mask, and of every operator."""
+        """Returns the FLOPs of the forward at a size. All pairs under a mask and all operators are counted."""
         return int(self.made(plain=True).flops(**self.batch_of(size)).padded.forward)
 
     @property

@@ -34,8 +34,8 @@ def result_times(contracted: int) -> Callable[..., int]:
 
 
 def product_of_last(first: int) -> Callable[..., int]:
-    """Returns the formula of a product of two matrices, or batches or groups of them: the arguments `first` and
-    `first` + 1."""
+    """Returns the formula of a product of two matrices, or of batches or groups of matrices. They are the arguments
+    `first` and `first` + 1 of the operator."""
 
     def counted(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         a, b = args[first].shape, args[first + 1].shape
@@ -124,7 +124,8 @@ OTHERS = frozenset(
 
 
 def packet_of(name: str) -> Any:
-    """Returns the operator "namespace::name" as FlopCounterMode has it. None if it is not registered."""
+    """Returns the operator "namespace::name" in the form that FlopCounterMode uses: all overloads together. None if the
+    operator is not registered."""
     space, _, own = name.partition("::")
     return getattr(getattr(torch.ops, space), own, None)
 
@@ -189,7 +190,7 @@ def operator_of(key: Any) -> Any:
         return packet
     raise Error(
         "formulas",
-        f"has the key {key!r}, which is no operator: pass torch.ops.NAMESPACE.NAME, a custom operator, a kernel of "
+        f"has the key {key!r}, which is not an operator: pass torch.ops.NAMESPACE.NAME, a custom operator, a kernel of "
         "Triton, or a function of torch such as torch._grouped_mm",
     )
 
@@ -206,7 +207,7 @@ class Formulas(dict[Any, Any]):
             self.unused[operator] = name_of(operator)
 
     def noted(self, operator: Any, formula: Callable[..., int]) -> Callable[..., int]:
-        """Returns the formula. It notes that the operator ran."""
+        """Returns the formula, wrapped so that each call records that the operator ran."""
 
         @functools.wraps(formula)
         def counted(*args: Any, **kwargs: Any) -> int:
@@ -216,13 +217,13 @@ class Formulas(dict[Any, Any]):
         return counted
 
     def check(self, ran: Iterable[str]) -> None:
-        """Raises an Error if a formula was not used. ran: names of operators that ran."""
+        """Raises an Error if a formula of the caller was not used. ran: names of operators that ran."""
         for name in self.unused.values():
             raise Error("formulas", f"names {name}, which no step ran{nearest(name, ran)}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns text for an error that names up to three known names like `name`. Empty if there is none."""
+    """Returns a text for an error with up to three known names that are similar to `name`. Empty if there is none."""
     found = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=3, cutoff=0.4)
     return f"; did you mean {', '.join(found)}?" if found else ""
 

@@ -35,7 +35,7 @@ LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wra
 
 
 def as_it_is(formula: Callable[..., int]) -> Callable[..., int]:
-    """Returns a FLOPs formula for `custom_mapping` of FlopCounterMode that gets the tensors themselves, not their
+    """Marks a FLOPs formula for `custom_mapping` of FlopCounterMode, so that it gets tensors instead of their
     shapes."""
 
     def counted(*args: Any, **kwargs: Any) -> int:
@@ -60,10 +60,8 @@ ATTENTION = {
 
 
 def fake_mode() -> FakeTensorMode:
-    """Returns a mode of fake tensors that supports nested ones. As with real nested tensors, the ragged size equals
-    only itself.
-
-    The mode has no class of its own, since kernels are registered for PyTorch's class itself.
+    """Returns a fake tensor mode that supports nested tensors. Their ragged size is equal only to itself, as for real
+    nested tensors.
     """
     mode = FakeTensorMode(allow_non_fake_inputs=True)
 
@@ -125,17 +123,18 @@ def name_of(kernel: Any) -> str:
 
 
 def causal_mask(_: type, variant: Any, queries: int, keys: int) -> torch.Tensor:
-    """Returns the mask that a CausalBias of torch.nn.attention.bias stands for, which fake tensors cannot be."""
+    """Returns the mask of a CausalBias (torch.nn.attention.bias) as a tensor, since fake tensors cannot stand for a
+    CausalBias."""
     shift = keys - queries if variant.name == "LOWER_RIGHT" else 0
     return torch.ones(queries, keys, dtype=torch.bool).tril(shift)
 
 
 @contextlib.contextmanager
 def eager_kernels() -> Iterator[None]:
-    """Returns a context manager in which PyTorch runs its own kernels uncompiled. Recurrent layers then run step by
-    step, flex attention runs even without a kernel for its backward, and nested tensors use the attention kernel
-    that takes boundaries. The fast paths of attention and encoder layers are off: they are one operator without a
-    formula, and run only where nothing needs a gradient."""
+    """Returns a context manager in which PyTorch runs simple kernels instead of compiled or fused ones. Recurrent
+    layers then run step by step, flex attention runs even without a kernel for its backward, and nested tensors use the
+    attention kernel that takes boundaries. The fast paths of attention and encoder layers are off: they are one
+    operator without a formula, and run only where nothing needs a gradient."""
     with unset_fake_temporarily():
         _nt_view_dummy()  # PyTorch caches the first one; it must not be a fake tensor
     flex = sys.modules.get("torch.nn.attention.flex_attention")

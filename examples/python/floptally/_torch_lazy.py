@@ -26,13 +26,13 @@ MOST_HASHED = 1 << 18
 
 
 class Unknown(Exception):
-    """Raised if values that were not computed cannot be found now. Its text names the operator that would give them."""
+    """Raised if the values of a `Lazy` constant cannot be computed. Its text names the operator that cannot be run."""
 
 
 @dataclass(eq=False)
 class Lazy:
-    """A constant that is not computed: an operator and its operands. The operands are tensors or other `Lazy`
-    constants.
+    """A constant tensor that is computed only when needed. It keeps an operator and its operands: tensors or other
+    `Lazy` constants.
     """
 
     func: Any
@@ -47,7 +47,8 @@ class Lazy:
 
     @cached_property
     def key(self) -> int:
-        """A key that is equal for constants made by the same operators from the same numbers, such as the masks of two layers."""
+        """A dict key. It is equal for constants that the same operators make of the same numbers, such as the masks of
+        two layers."""
         return hash((self.name, key_of(self.args), key_of(tuple(sorted(self.kwargs.items()))), self.shape))
 
 
@@ -79,9 +80,8 @@ def in_double() -> Iterator[None]:
 
 
 def row_of(value: Constant, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns the rows `at`, a tensor of indices, of a tensor or constant along a
-    negative axis. The axis stays. A
-    broadcast axis has one row."""
+    """Returns the rows `at` (a tensor of indices) of a tensor or constant along a negative axis, as index_select does.
+    A broadcast axis has one row."""
     if len(value.shape) < -axis or value.shape[axis] == 1:
         return whole(value)
     if isinstance(value, torch.Tensor):
@@ -99,8 +99,8 @@ def as_double(one: torch.Tensor) -> torch.Tensor:
 
 
 def whole(value: Constant) -> torch.Tensor:
-    """Returns the values of a constant that was not computed so far. Raises Unknown if the constant has more than
-    MOST_WHOLE elements."""
+    """Computes and returns all values of a constant. Raises Unknown if the constant has more than MOST_WHOLE
+    elements."""
     if isinstance(value, torch.Tensor):
         return as_double(value)
     if prod(value.shape) > MOST_WHOLE:
@@ -119,12 +119,12 @@ def kind_of(kind: torch.dtype) -> torch.dtype:
 
 
 def drawn_scores() -> torch.Tensor:
-    """The operator of a `Lazy` that stands for random scores."""
+    """The operator of a `Lazy` that stands for random attention scores."""
     raise Unknown("scores")
 
 
 def called(node: Lazy, operand: Callable[[Constant], torch.Tensor], *changed: Any) -> torch.Tensor:
-    """Runs the operator that a `Lazy` recorded, and returns the result. It is in float64 if it is floating point.
+    """Runs the operator that a `Lazy` recorded, and returns the result. A floating-point result is in float64.
 
     operand: a function from each operand (a tensor or a `Lazy` constant) to the tensor that replaces the operand.
     changed: new arguments after the first one. If none is passed, the recorded ones are used.
@@ -150,7 +150,8 @@ def called(node: Lazy, operand: Callable[[Constant], torch.Tensor], *changed: An
 
 
 def with_rows(node: Lazy, axis: int, at: torch.Tensor, front: bool = True) -> list[int]:
-    """Returns the shape of rows of a constant. front: False gives the axes before the last two size 1."""
+    """Returns the shape of the rows `at` of a constant along `axis`. front: False sets all axes before the last two to
+    size 1."""
     shape = list(node.shape) if front else [1] * (len(node.shape) - 2) + list(node.shape[-2:])
     shape[axis] = len(at)
     return shape
@@ -291,8 +292,8 @@ def triangle(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
 
 
 def along(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns rows, along `axis`, of the result of an operator that works along another axis, such as a sum over keys.
-    Raises Unknown if the operator works along `axis`."""
+    """Returns rows along `axis` of the result of an operator that reduces another axis, such as a sum over keys. Raises
+    Unknown if the operator reduces `axis` itself."""
     dims = node.args[1] if len(node.args) > 1 else None
     rank = max(len(node.shape), len(node.args[0].shape))
     chosen = range(rank) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims

@@ -36,8 +36,8 @@ Rule = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 @dataclass(eq=False)
 class Rows:
-    """A pattern of attended pairs that is read row by row: which keys a query attends. Used at lengths where computing
-    the keys of all queries would be too slow."""
+    """A pattern of attended pairs that is read one query at a time. Used at lengths where reading all queries would be
+    too slow."""
 
     queries: int
     keys: int
@@ -59,7 +59,7 @@ class Rows:
 
 @dataclass(eq=False)
 class Pairs:
-    """The pairs that a core attends at one size.
+    """The pairs that an attention core attends at one size.
 
     of: for each head of each sample, the index of its pattern. patterns: patterns that differ.
     """
@@ -98,14 +98,14 @@ Seen = Pairs | Unseen
 
 
 def all_pairs(heads: int, queries: int, keys: int, pattern: Pattern = FULL) -> Pairs:
-    """Returns pairs that are the same for all heads and samples."""
+    """Returns a Pairs with the same pattern for all heads and samples."""
     return Pairs(queries, keys, [0] * heads, [pattern])
 
 
 def pairs_of(value: Constant, heads: int, is_turned: bool = False, is_mask: bool = False, front: Sequence[int] = ()) -> Seen:
-    """Returns the pairs that have a weight.
+    """Returns which pairs of queries and keys have an attention weight that is not 0. value: weights [..., queries,
 
-    value: weights [..., queries, keys]. heads: how many heads all samples have. is_turned: True for weights [..., keys,
+    keys]. heads: how many heads all samples have. is_turned: True for weights [..., keys,
     queries]. is_mask: True for a mask that is added to scores, or whose False removes a pair. front: the axes of the
     scores in front of the last two, if those of the mask may be broadcast.
     """
@@ -129,7 +129,8 @@ def alive_in(weights: torch.Tensor, is_mask: bool) -> torch.Tensor:
 
 
 def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
-    """Returns the index of each head of each sample in a mask tensor. Its axes before the last two may be broadcast."""
+    """Returns where each head of each sample stands in a mask tensor, whose axes before the last two may be
+    broadcast."""
     numbers = torch.arange(prod(shape)).reshape(tuple(shape))
     if front:
         numbers = numbers.expand(tuple(front))
@@ -139,7 +140,7 @@ def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
 
 
 def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) -> Pairs:
-    """Merges equal patterns. alive: [patterns, queries, keys]."""
+    """Merges equal patterns. alive: which pairs are attended, [patterns, queries, keys]."""
     if bool((alive == alive[:1]).all()):
         return Pairs(queries, keys, [0] * len(places_of), [alive[0].clone()])
     index: dict[bytes, int] = {}
@@ -154,7 +155,7 @@ def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) 
 
 
 class RowReader:
-    """Computes rows of weights that are too large for memory: which keys a query attends, for each pattern."""
+    """Computes which keys a single query attends, for attention weights that are too large for memory as a whole."""
 
     def __init__(self, value: Lazy, is_turned: bool, is_mask: bool) -> None:
         self.value = value
@@ -218,7 +219,7 @@ def pairs_of_rows(value: Lazy, heads: int, is_turned: bool, is_mask: bool, front
 def pairs_of_function(
     function: Any, queries: int, keys: int, samples: int = 1, heads: int = 1, is_score: bool = False
 ) -> Seen:
-    """Returns the pairs that a mask_mod of flex attention leaves. is_score: True for a score function."""
+    """Returns the pairs that are attended under a mask_mod of flex attention. is_score: True for a score function."""
 
     def asked(head: int, q: torch.Tensor, k: torch.Tensor, sample: int = 0) -> torch.Tensor:
         with unset_fake_temporarily(), Valued():
@@ -275,7 +276,7 @@ def pairs_of_window(window: Iterable[int], heads: int, queries: int, keys: int, 
 
 
 def both(a: Seen, b: Seen) -> Seen:
-    """Returns the pairs that both arguments attend, head by head."""
+    """Returns the pairs that are attended in both arguments, head by head."""
     if isinstance(a, Unseen) or isinstance(b, Unseen):
         return a if isinstance(a, Unseen) else b
     if a.is_full() or b.is_full():
@@ -307,7 +308,8 @@ def as_rows(pairs: Pairs, pattern: Pattern) -> Rows:
 
 
 def places(length: int) -> list[int]:
-    """Returns which queries to read if reading all is too slow: the first four, the last two, and increasingly sparse ones between."""
+    """Returns the queries to read if reading all is too slow: the first four, the last two, and some in between at
+    growing distances."""
     found = {0, 1, 2, 3, length // 3, length // 2, length - 2, length - 1}
     place = 4.0
     while place < length:
@@ -317,8 +319,8 @@ def places(length: int) -> list[int]:
 
 
 def rule_of(mask: Mask) -> Rule | None:
-    """Returns the function from (query, key) positions to whether the pair is attended, for a mask with a known name.
-    None for any other mask."""
+    """Returns a function (query, key) -> bool that says whether a mask attends a pair of positions. None for a mask
+    without a known rule."""
     numbers = [int(n) for n in re.findall(r"-?\d+", mask.name.partition("(")[2])]
     kind = mask.name.partition("(")[0]
     if kind == "causal":
@@ -338,7 +340,7 @@ def rule_of(mask: Mask) -> Rule | None:
 
 
 def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]:
-    """Returns candidates for the mask that has this square pattern. The caller must check each.
+    """Returns masks that may have this square pattern. The caller must compare each with the pattern.
 
     rows: a function from a query to the keys that it attends, as a bool tensor [length].
     """
@@ -401,7 +403,7 @@ def agrees(row: Callable[[int], torch.Tensor], rule: Rule, queries: Iterable[int
 
 
 def cut_rows(rows: Rows, cut: slice) -> Rows:
-    """Returns a pattern with only the keys in `cut`. The caller removes keys that all queries attend."""
+    """Returns a pattern with only the keys in `cut`. The caller uses it to remove keys that all queries attend."""
 
     def at(query: int, _: int) -> torch.Tensor | None:
         row = rows.row(query)
@@ -411,8 +413,8 @@ def cut_rows(rows: Rows, cut: slice) -> Rows:
 
 
 def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
-    """Returns each pattern as a square: keys at the beginning or the end that all queries attend are cut off. None if a
-    pattern is not square after that."""
+    """Returns each pattern as a Square. Keys that all queries attend are first removed from its beginning or end. None
+    if a pattern then has other numbers of queries and keys."""
     result = []
     for pattern in patterns:
         if isinstance(pattern, Rows):
@@ -477,8 +479,8 @@ def mask_of_squares(squares: Sequence[Square], stated: Mask | None) -> Mask | No
 
 
 def further(stated: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
-    """Returns `found`, or the mask that the model's mask function shows at a length beyond all steps. This finds a
-    window that is wider than the longest step.
+    """Tests the mask `found` at a length beyond all steps, by the model's own mask function. Returns `found`, or the
+    mask that fits there, such as a window wider than the longest step.
 
     stated: the mask function's pairs, which can be computed at any length.
     found: the mask that the steps have shown.

@@ -37,14 +37,14 @@ MOST_TENSORS = 64  #: so many tensors are traced back to their holders at once
 
 
 def default_device() -> Any:
-    """Returns the device that the caller chose by torch.set_default_device. None if he chose none."""
+    """Returns the device that the caller set by torch.set_default_device. None without such a call."""
     from torch.utils import _device
 
     return _device.CURRENT_DEVICE
 
 
 def settings() -> list[tuple[Callable[[], Any], Callable[[Any], Any]]]:
-    """Returns a (getter, setter) for each setting of PyTorch that a model may change while it runs."""
+    """Returns a pair of functions (getter, setter) for each global setting of PyTorch that a model may change."""
     cuda, c = torch.backends.cuda, torch._C
     found: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
         (torch.get_default_dtype, torch.set_default_dtype),
@@ -104,8 +104,9 @@ def left_as_found() -> Iterator[list[weakref.ref[torch.Tensor]]]:
     """Returns a context manager that puts random states, settings, global hooks and caches back at its end. Gradients
     are on inside.
 
-    It gives a list. Append a reference to each fake tensor that must not outlive the context. A cache that still holds
-    such a tensor is cleared. If another object holds one, the context raises an Error that names the object.
+    Its value is a list. Append a weak reference to each fake tensor that must not outlive the context. A cache that
+    still holds such a tensor is cleared. If another object holds one, the context raises an Error that names the
+    object.
     """
     states, handled = random_states(), sys.exc_info()[1]
     hooks = [(one, dict(one)) for one in global_hooks()]
@@ -171,8 +172,8 @@ def qualified_name(frame: types.FrameType) -> str:
 
 
 def clear_caches(created: list[weakref.ref[torch.Tensor]]) -> list[str]:
-    """Removes tensors from the caches that still hold them: those of functools, and entries of dicts and lists.
-    Returns the names of other holders."""
+    """Removes tensors from functools caches, dicts and lists that still hold them. Returns the names of other objects
+    that hold them."""
     if not any(one() is not None for one in created):
         return []
     gc.collect()

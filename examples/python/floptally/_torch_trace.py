@@ -68,7 +68,8 @@ class Product:
 
 @dataclass
 class Step:
-    """All FLOPs that one training step of a model ran: its matrix products, and what was not counted."""
+    """The result of running one training step: all its FLOPs, its matrix products, and the operators that were not
+    counted."""
 
     total: int
     products: list[Product] = field(default_factory=list)
@@ -89,16 +90,17 @@ class Step:
 
     @property
     def by_pytorch(self) -> int:
-        """The total without what FlopCounterMode alone does not count of its products."""
+        """The FLOPs of the step that FlopCounterMode counts without floptally's formulas."""
         return self.total - self.own_recomputed - sum(one.own_forward + one.own_backward for one in self.products)
 
 
 class TooLong(Exception):
-    """Raised if a step runs more operators than allowed. A step that does so loops over the tokens."""
+    """Raised if a step runs more operators than allowed, usually because the model loops over tokens."""
 
 
 class Tag:
-    """The origin of a tensor: whether it was computed from data, and from which parameters."""
+    """Where a tensor comes from: True in `data` if it depends on input data, and the names of the parameters that it
+    depends on."""
 
     __slots__ = ("data", "weights")
 
@@ -119,7 +121,7 @@ def tag_of(tensor: torch.Tensor) -> Tag:
 
 
 def is_choice(tensor: torch.Tensor) -> bool:
-    """True if the tensor comes from a decision that data makes, such as a comparison of token ids."""
+    """True if the tensor is the result of a decision on input data, such as a comparison of token ids."""
     return hasattr(tensor, "_floptally_choice")
 
 
@@ -139,7 +141,7 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
 
 
 class Recorder(TorchDispatchMode):
-    """A mode that records every operator of a step. It sees what autograd calls, so also the operators of the backward.
+    """A dispatch mode that records every operator of a step, forward and backward.
     """
 
     supports_higher_order_operators = True
@@ -178,8 +180,8 @@ class Recorder(TorchDispatchMode):
         self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
 
     def read_once(self, key: tuple[Any, ...], read: Callable[[], Seen]) -> Seen:
-        """Returns the pairs that `read` returns, which is called once for operands that are alike. key: the operand, and
-        what else the pairs depend on."""
+        """Returns the result of `read`. Operands that are alike share one call of `read`. key: the operand, and
+        everything else that the pairs depend on."""
         operand, *rest = key
         name = (operand.key if isinstance(operand, Lazy) else (id(operand), operand._version), *rest)
         if name not in self.pairs:
@@ -188,7 +190,8 @@ class Recorder(TorchDispatchMode):
 
     @contextlib.contextmanager
     def nested(self, operands: Any) -> Iterator[None]:
-        """Copies requires_grad from a nested tensor to the tensor of its values, which does not carry it."""
+        """Returns a context manager in which operators need a gradient if a nested tensor in `operands` needs one. The
+        tensors of its values lack this flag."""
         before = self.in_nested
         self.in_nested = before or any(one.requires_grad for one in tensors_in(operands))
         try:
@@ -283,8 +286,8 @@ class Recorder(TorchDispatchMode):
         return out
 
     def is_composite(self, func: Any) -> bool:
-        """True if an operator without a formula runs as other operators. In inference mode, and on the values of nested
-        tensors, modes see it whole."""
+        """True if an operator without a formula runs as several other operators. In inference mode, and on the values
+        of nested tensors, only the operator itself is recorded."""
         if func not in self.composites:
             packet = getattr(func, "_overloadpacket", None)
             self.composites[func] = (
@@ -296,7 +299,7 @@ class Recorder(TorchDispatchMode):
         return self.composites[func]
 
     def note_unlike(self, name: str, flops: int) -> None:
-        """Notes FLOPs of the total that FlopCounterMode alone does not count."""
+        """Records FLOPs that are in the total, but that FlopCounterMode does not count without floptally's formulas."""
         if flops:
             self.step.unlike_pytorch[name] += flops
 
@@ -388,7 +391,8 @@ class Recorder(TorchDispatchMode):
         self.backward.append((number, node.name() if node is not None else name, flops, excess, own))
 
     def follow(self, call: Call, name: str, module: str, product: Product | None) -> None:
-        """Gives an operator's output its tag and its values. product: the matrix product that the operator is, or None."""
+        """Sets the tag and the values of an operator's output. product: the matrix product that the operator runs, or
+        None."""
         func, args, inputs, out = call.func, call.args, call.inputs, call.out
         tags = [tag_of(one) for one in inputs]
         read = [tag for tag in tags if tag.weights]
@@ -428,9 +432,10 @@ class Recorder(TorchDispatchMode):
                     base._floptally_tag = DATA  # type: ignore[attr-defined]
 
     def follow_values(self, call: Call, name: str, product: Product | None) -> None:
-        """Computes the values of an operator's output, and the attended pairs of an attention core.
+        """Computes the values of an operator's output. For a product of an attention core, also finds the attended
+        pairs.
 
-        name: the operator's name. product: the matrix product that the operator is, or None.
+        name: the operator's name. product: the matrix product that the operator runs, or None.
         """
         args, out = call.args, call.out
         if product is None or product.kind == "constant":
@@ -500,8 +505,8 @@ class Recorder(TorchDispatchMode):
         return self.step
 
     def put_back(self) -> None:
-        """Assigns each recomputed product to the forward product that it repeats: the next one of the same module and
-        operator with equal FLOPs."""
+        """Assigns each recomputed product to the forward product that it repeats: the next product of the same module
+        and operator with equal FLOPs."""
         first: dict[tuple[str, str], list[Product]] = {}
         for one in self.step.products:
             first.setdefault((one.module, one.op), []).append(one)
@@ -511,8 +516,8 @@ class Recorder(TorchDispatchMode):
             if known is None:
                 raise Error(
                     one.module or "model",
-                    f"{one.op} runs in the backward only and repeats no product of the forward: leave its autograd "
-                    "function out of the model",
+                    f"{one.op} runs only in the backward and repeats no product of the forward: replace its autograd "
+                    "function in the model",
                 )
             known.recomputed += one.forward
             known.backward += one.backward
@@ -531,8 +536,8 @@ def product_of(
     values: Values,
     read_once: Callable[[Any, Callable[[], Seen]], Seen],
 ) -> Product:
-    """Returns the forward product that an operator runs, read from its operands. The caller sets `place`, its position
-    in the forward."""
+    """Returns the matrix product that an operator of the forward runs, with its sizes. The caller sets `place`, the
+    product's position in the forward."""
     dims: tuple[int, ...] = ()
     seen: list[Seen] = []
     operands: list[torch.Tensor] = []
@@ -580,8 +585,8 @@ def product_of(
 
 
 def flops_outside(flops: int, args: tuple[Any, ...]) -> int:
-    """Returns the FLOPs of a convolution for positions beyond the length of its input: a causal convolution pads both
-    sides, and its module cuts off what is too long. args: the arguments of aten.convolution."""
+    """Returns the FLOPs of a convolution at positions beyond the end of its input. A causal convolution pads both
+    sides, and its module removes these positions afterwards. args: the arguments of aten.convolution."""
     source, weight, _, strides, paddings, dilations, transposed = args[:7]
     if transposed or any(stride != 1 for stride in strides):
         return 0
@@ -597,7 +602,8 @@ def pairs_of_mask(
     values: Values,
     read_once: Callable[[Any, Callable[[], Seen]], Seen],
 ) -> Seen:
-    """Returns the pairs that a fused kernel's mask leaves. front: the axes of its queries in front of the last two."""
+    """Returns the pairs that are attended under the mask of a fused attention kernel. front: the sizes of the queries'
+    axes before the last two."""
     known = values.operand(mask)
     if isinstance(known, Unseen):
         return known
@@ -645,7 +651,8 @@ def told_pairs(arguments: Mapping[str, Any]) -> Seen | None:
 
 def packed_dims(name: str, arguments: Mapping[str, Any], query: Any, key: Any, value: Any) -> tuple[int, ...]:
     """Returns (heads times sequences, queries, keys, width of a key, width of a value) of an attention kernel for
-    packed sequences. Every sequence counts as long as the longest, since fake tensors have no boundaries to read."""
+    packed sequences. Every sequence is taken to be as long as the longest, since the boundaries in fake tensors cannot
+    be read."""
     boundaries = next(
         (arguments[one] for one in ("cu_seq_q", "cum_seq_q", "cu_seqlens_q") if arguments.get(one) is not None), None
     )
@@ -659,8 +666,8 @@ def packed_dims(name: str, arguments: Mapping[str, Any], query: Any, key: Any, v
 
 
 def pairs_of_flex(args: tuple[Any, ...], dims: Sequence[int]) -> Seen:
-    """Returns the pairs that flex attention attends: those of its block mask, without those that its score function
-    removes.
+    """Returns the pairs that flex attention attends: the pairs of its block mask, without the pairs that its score
+    function removes.
 
     args: the arguments of the operator.
     """
@@ -683,8 +690,8 @@ def merged(tags: list[Tag], data: bool) -> Tag:
 
 
 def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: Any) -> int:
-    """Returns the FLOPs that FlopCounterMode counts too many in the backward of a grouped convolution: its formula
-    computes the weight gradient of each group over the channels of all groups."""
+    """Returns the FLOPs that FlopCounterMode counts in excess for the backward of a grouped convolution. Its formula
+    uses the channels of all groups for the weight gradient of each group."""
     groups, needed = args[9], args[10]
     if groups == 1 or not needed[1]:
         return 0
@@ -695,7 +702,7 @@ def excess_of_groups(formula: Callable[..., Any], args: tuple[Any, ...], out: An
 def real_copy(model: torch.nn.Module) -> torch.nn.Module:
     odd = next((name for name, named_parameter in model.named_parameters() if named_parameter.is_meta), None)
     if odd is not None:
-        raise Error("real", f"needs a model with weights, but {odd} is on meta: load its weights")
+        raise Error("real", f"needs a model with weights, but {odd} is on the device meta: load its weights")
     for name, one in model.named_parameters():
         if type(one).__name__ == "DTensor" or type(one.data).__name__ == "DTensor":
             raise Error("real", f"must be False for sharded parameters: this rank has a part of {name} only")
@@ -703,9 +710,9 @@ def real_copy(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
-    """Returns the model without its weights. Shared parameters stay shared; tensors on `meta` become fake.
+    """Returns a copy of the model with fake parameters, which take no memory. Shared parameters stay shared. Wrapping
 
-    Wrapping by fully_shard is removed: parameters have their global shapes, and nothing is gathered.
+    by fully_shard is removed, so that parameters have their global shapes.
     """
     memo: dict[int, Any] = {}
     sharded = [name for name, module in model.named_modules() if sharding_of(module) is not None]
@@ -744,7 +751,8 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
 
 
 class Unpacked(torch.nn.Linear):
-    """Runs as a linear layer of bitsandbytes does, which unpacks its weight and casts it to the type of its input."""
+    """A linear layer that runs as one of bitsandbytes does: it unpacks its weight and casts it to the type of its
+    input."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         bias = None if self.bias is None else self.bias.to(x.dtype)
@@ -770,7 +778,7 @@ def remove_distributed_hooks(model: torch.nn.Module) -> None:
 
 
 def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Returns the tensors that modules have as plain attributes. Parameters and buffers are not among them."""
+    """Returns the tensors that modules have as plain attributes, without parameters and buffers."""
     for module in model.modules():
         for key, value in vars(module).items():
             if not key.startswith("_"):
@@ -780,15 +788,14 @@ def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
 
 
 def sharding_of(module: torch.nn.Module) -> type | None:
-    """Returns the class that a module had before fully_shard changed its class. None if fully_shard did not."""
+    """Returns the class that a module had before fully_shard replaced it. None if the module is not sharded."""
     kinds = type(module).__mro__
     is_sharded = len(kinds) > 2 and kinds[1].__name__ == "FSDPModule"
     return kinds[2] if is_sharded else None
 
 
 def strip(module: torch.nn.Module, memo: dict[int, Any]) -> None:
-    """Makes deepcopy omit the hooks and states of fully_shard. memo: the memo of that
-    deepcopy."""
+    """Makes a deepcopy leave out the hooks and states of fully_shard. memo: the `memo` argument of that deepcopy."""
     for hooks in (module._forward_pre_hooks, module._forward_hooks, module._forward_pre_hooks_with_kwargs):
         memo[id(hooks)] = type(hooks)()
     for hooks in (module._forward_hooks_with_kwargs, module._forward_hooks_always_called):
@@ -827,7 +834,7 @@ def run_step(
     around: Any = None,
     checked: bool = True,
 ) -> Step:
-    """Runs forward, loss and backward of a copy. The loss may need no gradient; then no backward runs.
+    """Runs forward, loss and backward of a copy of the model. No backward runs if the loss needs no gradient.
 
     plain: inputs that are no data, such as positions. mode: the fake tensor mode; None runs on real tensors.
         most_operators: for a long step, the number of operators beyond which it raises TooLong. by_example:
@@ -909,8 +916,8 @@ def names_of_arguments(model: torch.nn.Module) -> list[str]:
 
 
 def is_mask_input(name: str, value: torch.Tensor) -> bool:
-    """True if an argument of the model says which pairs are attended, so that its values count: a tensor of bools, one
-    that is called a mask, or one with numbers that remove pairs."""
+    """True if an argument of the model may decide which pairs are attended: a tensor of bools, a tensor named like a
+    mask, or a tensor with numbers that remove pairs."""
     if value.is_nested or value.is_complex() or value.dim() < 1:
         return False
     if value.dtype is torch.bool or "mask" in name:
@@ -927,11 +934,11 @@ def give_values(
     by_example: bool,
     names: Sequence[str],
 ) -> list[str]:
-    """Runs `inputs` again with real tensors, and attaches to the fake tensors the values that say what is attended: of
-    positions, masks and boundaries of nested tensors. Returns the names of masks.
+    """Runs `inputs` a second time with real tensors. Copies the values that decide which pairs are attended (positions,
+    masks, boundaries of nested tensors) to the fake tensors. Returns the names of masks.
 
-    plain: names of arguments that are no data, such as positions.
-    by_example: True also attaches all integers and bools of the example, as assumed values.
+    plain: names of arguments that are not data, such as positions. by_example: True also copies all integers and bools
+    of the example, as assumed values.
     names: of the model's arguments, in order.
     """
     large = any(not one.is_nested and one.numel() > 4 * MOST_ELEMENTS for one in tensors_in((args, kwargs)))

@@ -42,7 +42,7 @@ OF_BIAS = 0.1
 
 @dataclass(frozen=True)
 class Unseen:
-    """Stands for attention weights that cannot be computed. reason: the text for the error, after "a mask whose values"."""
+    """Stands for attention weights that cannot be computed. reason: the end of the error "a mask whose values …"."""
 
     reason: str
     heads: int = 0  #: of all samples, if known
@@ -55,7 +55,7 @@ DEPENDS_ON_DATA = Unseen("depend on data")
 
 @dataclass(slots=True)
 class Call:
-    """A call of an operator. `out` is set once it ran."""
+    """A call of an operator: the operator, its arguments and, after it ran, its result `out`."""
 
     func: Any
     args: tuple[Any, ...]
@@ -69,11 +69,11 @@ class Call:
 
 
 class Values:
-    """Knows the values of constants and of tensors that come from scores.
+    """Keeps the values of constants, and of tensors that are computed from attention scores.
 
     real: True if the step runs on real tensors. is_constant: True for a tensor that no data and no parameter reaches.
-    is_choice: True for a tensor that comes from inputs alone, such as a comparison of token ids. draws: False to follow
-    constants alone, and no scores.
+    is_choice: True for a tensor that comes from inputs alone, such as a comparison of token ids. draws: False follows
+    only constants, and no attention scores.
     """
 
     def __init__(
@@ -109,11 +109,12 @@ class Values:
         return value
 
     def constant(self, one: torch.Tensor) -> torch.Tensor | None:
-        """Returns the values of a tensor that does not come from scores, or None."""
+        """Returns the values of a tensor that does not come from attention scores. None if they are unknown."""
         return None if self.products_of(one) else self.of(one)
 
     def products_of(self, one: torch.Tensor) -> tuple[Product, ...]:
-        """Returns the first products (QK^T) that a tensor comes from. Empty if the tensor comes from no scores."""
+        """Returns the products QK^T of the attention scores that a tensor comes from. Empty if the tensor does not come
+        from scores."""
         found: tuple[Product, ...] = getattr(one, "_floptally_products", ())
         if not found and self.written and isinstance(one, FakeTensor):
             found = self.written.get(one.untyped_storage()._cdata, (None, ()))[1]
@@ -123,12 +124,14 @@ class Values:
         return tuple(dict.fromkeys(product for one in inputs for product in self.products_of(one)))
 
     def write(self, target: torch.Tensor, products: tuple[Product, ...]) -> None:
-        """Notes that attention scores were written into a tensor, and so into all tensors that share its memory."""
+        """Records that attention scores were written into the memory of a tensor, so that all its views count as
+        scores."""
         storage = target.untyped_storage()
         self.written[storage._cdata] = storage, tuple(dict.fromkeys((*self.products_of(target), *products)))
 
     def known(self, one: torch.Tensor) -> Constant | None:
-        """Returns the values of a tensor, or a `Lazy` that says how the tensor was made, or None."""
+        """Returns the values of a tensor. If they are too large, returns a `Lazy` that can compute them; if they are
+        unknown, None."""
         value = self.of(one)
         if value is None and not self.real and isinstance(one, FakeTensor):
             lazy = getattr(one, "_floptally_lazy", None)
@@ -146,7 +149,7 @@ class Values:
             self.spoiled[storage._cdata] = storage
 
     def give(self, out: Any, value: Any, products: tuple[Product, ...] = ()) -> None:
-        """Records the values of an operator's output tensors, and the first products that they come from."""
+        """Records the values of an operator's output tensors, and the products QK^T that they come from."""
         for tensor, known in zip(tensors(out), tensors(value)):
             tensor._floptally_value = known  # type: ignore[attr-defined]
             if products:
@@ -154,7 +157,7 @@ class Values:
                 self.keep(tensor, known.numel())
 
     def keep(self, tensor: torch.Tensor, elements: int) -> None:
-        """Drops the values of the oldest scores if there are too many for memory. Autograd keeps tensors alive."""
+        """Drops the values of the oldest attention scores if all scores together are too large for memory."""
         self.kept.append((weakref.ref(tensor), elements))
         self.elements += elements
         while self.elements > MOST_KEPT and len(self.kept) > 1:
@@ -165,7 +168,7 @@ class Values:
                 dropped._floptally_value = None  # type: ignore[attr-defined]
 
     def draw(self, out: torch.Tensor, products: tuple[Product, ...] = (), scale: float = 1.0) -> None:
-        """Gives random values to a tensor that has none."""
+        """Sets random values for a tensor without known values."""
         with unset_fake_temporarily():
             if out.numel() <= self.most_elements:
                 shape = tuple(out.shape)
@@ -179,9 +182,9 @@ class Values:
     # Operators.
 
     def run(self, call: Call, values: dict[int, Any]) -> Any:
-        """Returns an operator's result on values, floating point in float64.
+        """Runs an operator on values instead of its fake tensors, in float64, and returns the result. values:
 
-        values: the values of the tensors among the arguments, by id().
+        {id(tensor): its values} for all tensors among the arguments.
         """
 
         def real(one: Any) -> Any:
@@ -210,7 +213,7 @@ class Values:
             return double(out)
 
     def computed(self, call: Call) -> Any:
-        """Returns the result of an operator on constants. None if an operand is no constant."""
+        """Returns the result of an operator on constants. None if an operand is not a constant."""
         if isinstance(call.func, torch._ops.HigherOrderOperator) or is_random(call.func):
             return None
         values = {id(one): self.constant(one) for one in call.inputs}
@@ -271,7 +274,7 @@ class Values:
         mutable: bool,
         products: tuple[Product, ...],
     ) -> None:
-        """Stores the values of an operator's output, or, if these are too many, how to compute them."""
+        """Stores the values of an operator's output. If these are too many, stores how to compute them."""
         written = next(tensors(call.args), None) if mutable else None
         if products and (call.name in WEIGHTING or any(map(is_weight, call.inputs))):
             for one in outputs:
@@ -307,7 +310,8 @@ class Values:
         mutable: bool,
         inputs: Sequence[torch.Tensor],
     ) -> None:
-        """Notes that the values of an operator's output are unknown, and why if they come from scores."""
+        """Records that the values of an operator's output are unknown. If they come from attention scores, also records
+        why."""
         for one in outputs if products else ():
             one._floptally_unseen = reason  # type: ignore[attr-defined]
             one._floptally_products = products  # type: ignore[attr-defined]
@@ -317,8 +321,8 @@ class Values:
                 self.write(inputs[0], products)
 
     def drawn(self, one: torch.Tensor, is_written: bool) -> Constant:
-        """Returns random values for a tensor without values that is combined with scores or a mask. is_written: True if the operator
-        writes into the tensor, which then has these values."""
+        """Returns random values for a tensor without known values that is combined with attention scores or a mask.
+        is_written: True if the operator writes into the tensor, which then has these values."""
         if is_written:
             self.draw(one, (), OF_BIAS)
             found = self.known(one)
@@ -330,7 +334,7 @@ class Values:
             return torch.randn(tuple(one.shape), generator=self.random, dtype=torch.float64) * OF_BIAS
 
     def add_to(self, out: torch.Tensor, add: Constant, factor: float) -> None:
-        """Adds the first argument of baddbmm, a bias or a mask, to the random scores of its product."""
+        """Adds the first argument of baddbmm (a bias or a mask) to the random attention scores of its product."""
         before = self.known(out)
         if factor == 0:
             return
@@ -347,7 +351,8 @@ class Values:
     def is_masked(
         self, inputs: Sequence[torch.Tensor], values: dict[int, Any], missing: Sequence[torch.Tensor]
     ) -> bool:
-        """True if a mask is applied to a learned bias, or to decays over pairs, before it is applied to scores."""
+        """True if the operator applies a mask to a learned attention bias, or to a decay for each pair. Its result is
+        later added to, or multiplied with, attention scores."""
         for one in inputs:
             value = values[id(one)]
             is_over_pairs = one.dim() > 1 and min(one.shape[-2:]) > 1
@@ -362,7 +367,7 @@ class Values:
     # Products.
 
     def operand(self, one: torch.Tensor) -> Constant | Unseen | None:
-        """Returns the weight of each (query, key) pair that an operand of an attention core has."""
+        """Returns the attention weight of each (query, key) pair in an operand of an attention core."""
         unseen = getattr(one, "_floptally_unseen", None)
         if unseen is not None:
             assert isinstance(unseen, Unseen)
@@ -371,7 +376,8 @@ class Values:
         return Unseen("cannot be followed") if value is None and self.products_of(one) else value
 
     def mixed(self, call: Call) -> None:
-        """Computes a product of scores and parameters, such as a mix of heads. Its result counts as scores."""
+        """Computes a product of attention scores and parameters, such as a linear mix of heads. Its result counts as
+        scores."""
         products = self.products_in(call.inputs)
         unseen = next((one._floptally_unseen for one in call.inputs if hasattr(one, "_floptally_unseen")), None)
         if unseen is not None:
@@ -411,7 +417,7 @@ CERTAIN: dict[str, Callable[..., Any]] = {
 
 
 def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Sequence[torch.Tensor]) -> list[Lazy]:
-    """Returns a `Lazy` for each output of an operator, or an empty list if an operator with several is unknown."""
+    """Returns a `Lazy` for each output of an operator. An empty list for an unknown operator with several outputs."""
     name, aten = name_of(func), torch.ops.aten
     if name in ("native_dropout", "_fused_dropout"):
         source = args[0]
@@ -434,7 +440,8 @@ def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: 
 
 
 def is_weight(one: torch.Tensor) -> bool:
-    """True if scores went through a softmax, an exponential or another function that makes weights of them."""
+    """True if attention scores went through a softmax, an exponential or another function that turns them into
+    weights."""
     return hasattr(one, "_floptally_weight")
 
 
@@ -458,7 +465,7 @@ def first_line(problem: Exception) -> str:
 
 
 def replaced(value: Any, values: dict[int, Any]) -> Any:
-    """Returns arguments in which each tensor is replaced by the value under its id()."""
+    """Returns arguments in which each tensor is replaced by its value. Values are looked up by id(tensor)."""
     if isinstance(value, torch.Tensor):
         return values[id(value)]
     if isinstance(value, dict):
@@ -477,7 +484,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 class Valued(TorchFunctionMode):
-    """A mode in which operators get known values instead of the fake tensors that have these values."""
+    """A dispatch mode in which operators get values instead of fake tensors, where the values are known."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         def known(value: Any) -> Any:
@@ -505,8 +512,8 @@ OF_ONE = frozenset(
 
 
 class Supposed:
-    """Assumed values where data decides what runs: numbers are finite, a random number is its mean, integers are those
-    of the example. They decide which operators run, never which pairs are attended."""
+    """Assumes values where data decides which operators run: numbers are finite, a random number is its mean, integers
+    are those of the example. Assumed values never decide which pairs are attended."""
 
     def __init__(self, values: Values) -> None:
         self.values = values

@@ -25,8 +25,8 @@ UNDERFLOW = -745.0
 
 
 def alive_by_logits(logits: torch.Tensor) -> torch.Tensor:
-    """Returns which pairs are attended, from the logarithms of their weights. The last axis is that of keys. The
-    logits of a query may lack a common constant.
+    """Returns which pairs are attended, from the logarithms of their weights (logits). The last axis is that of keys.
+    Only differences between the logits of one query matter.
     """
     top = logits.amax(-1, keepdim=True)
     relative = (logits - top).nan_to_num_(nan=-math.inf, posinf=0.0, neginf=-math.inf)
@@ -44,7 +44,8 @@ def alive_by_logits(logits: torch.Tensor) -> torch.Tensor:
 
 
 def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Returns the finite elements that gradual steps along the last axis connect to an element that is `near`."""
+    """Returns the finite elements of `relative` that are connected to a `near` element without a large jump between
+    neighbouring keys. Attended keys may become gradually smaller, as under ALiBi; a mask makes a jump."""
     keys = relative.shape[-1]
     if keys < 2:
         return near
@@ -56,8 +57,8 @@ def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> 
 
 
 def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Returns the elements on the upper envelope, from the first key on, that reach one that is `near` by gradual steps.
-    Masked keys in between lie below the envelope.
+    """Does the work of `linked` from the first key to the last: returns the elements that are connected to a later
+    `near` element. Smaller elements in between are taken as masked and skipped.
 
     relative, near, finite: [heads, queries, keys]. The steps of all queries of a head show the slope of its bias.
     """
@@ -113,8 +114,8 @@ def alive_by_weights(weights: torch.Tensor) -> torch.Tensor:
 
 
 def decided(name: str, values: torch.Tensor, *rest: Any) -> torch.Tensor:
-    """Returns the result of a softmax or an exponential of scores, in which a masked pair is 0 and an attended pair is
-    not, however small its weight.
+    """Returns the result of a softmax or an exponential of attention scores. A masked pair is 0. An attended pair is
+    above 0, even if its exact weight is too small for float64.
 
     name: the operator's name. values, rest: its arguments.
     """
@@ -135,7 +136,8 @@ def decided(name: str, values: torch.Tensor, *rest: Any) -> torch.Tensor:
 
 
 def remainder(weights: torch.Tensor, alive: torch.Tensor) -> bool:
-    """True if some attended pairs have far smaller weights than all others, as log(mask + 1e-10) leaves them."""
+    """True if some attended pairs have far smaller weights than all others. These may be pairs that a mask should
+    remove, but that log(mask + 1e-10) keeps."""
     size = torch.where(alive, weights.abs(), 0.0).nan_to_num()
     relative = size / size.amax(-1, keepdim=True).clamp(min=1e-300)
     between = alive & (relative < 1e-5) & (relative > 1.1 * FLOOR)

@@ -88,7 +88,7 @@ Grids: TypeAlias = Union[Integers, Sequence[Sequence[int]]]
 Flags: TypeAlias = Union[SupportsBuffer, SupportsDLPack, Sequence[Integers]]
 #: [samples] or [samples, loads] exact ints or finite numbers.
 Costs: TypeAlias = Union[Sequence[float], Sequence[Sequence[float]], SupportsBuffer, SupportsDLPack]
-#: (n, past): n new tokens after past cached ones.
+#: (n, past): n new tokens after `past` cached tokens.
 NewTokens: TypeAlias = Sequence[tuple[int, int]]
 #: (prompt, generated[, cached tokens of the prompt]).
 Requests: TypeAlias = Sequence[Union[tuple[int, int], tuple[int, int, int]]]

@@ -135,7 +135,7 @@ class Verification(Report):
 
     @property
     def notes(self) -> list[str]:
-        """What you need to know to read the numbers."""
+        """Notes that explain the numbers, such as assumptions of the count."""
         return list(self._found["notes"])
 
     @property
@@ -293,8 +293,8 @@ def _latents(model: Any, batch: Any) -> dict[str, Any]:
     if len(shape) not in (3, 4, 5):
         raise Error(
             "batch",
-            "must have hidden_states or sample of rank 3 to 5; pass arguments=, a function from the batch to grid_thw and "
-            "encoder_lengths",
+            "must have hidden_states or sample with 3 to 5 dimensions: pass them, or arguments=, a function from the "
+            "batch to grid_thw and encoder_lengths",
         )
     if len(shape) == 5 and shape[1] != getattr(model.config, "in_channels", shape[1]):
         shape[1:3] = shape[2:0:-1]  # frames before channels
@@ -377,7 +377,7 @@ def _has_fast_path(module: Any) -> bool:
 
 @dataclass
 class Group:
-    """Products of the same module in all layers."""
+    """The matrix products of one module, added up over all layers."""
 
     modules: dict[str, None] = field(default_factory=dict)
     forward: int = 0

@@ -403,7 +403,7 @@ class Waterfall:
             raise Error("work", f"must be a floptally.Breakdown, got {work!r}")
         if work is not None and isinstance(self._said.get("masked_tiles"), int) and "masked_tiles" not in choices:
             raise Error(
-                "masked_tiles", "are FLOPs of the old work: pass those of the new one, or None if they are unknown"
+                "masked_tiles", "were counted for the old work: pass the FLOPs of the new work, or None if they are unknown"
             )
         rate = self.kernel_rate if kernel_rate is None else kernel_rate
         measured = self if self._measured is None else self._measured
@@ -428,11 +428,14 @@ class Waterfall:
                  "layer_split", "batches")  # fmt: skip
         for name in equal:
             if name in choices:
-                raise Error("best", f"searches equal stages and microbatches only: leave {name} out")
+                raise Error("best", f"searches only pipelines with equal stages and equal microbatches: leave {name} out")
         if isinstance(choices.get("microbatches"), tuple):
-            raise Error("best", "searches equal stages and microbatches only: pass microbatches as an int")
+            raise Error(
+                "best",
+                "searches only pipelines with equal stages and equal microbatches: pass microbatches as an int",
+            )
         if "pp" not in choices:
-            raise Error("pp", "is missing: pass it, since the search keeps the number of pipeline ranks")
+            raise Error("pp", "is missing: pass the number of pipeline ranks, which the search does not change")
         replicas = int(choices.get("replicas", 1))
         ranks = int(choices["pp"]) * replicas
         request = {"pipeline_ranks": ranks, "microbatches": int(choices["microbatches"]) * replicas,
@@ -528,9 +531,12 @@ def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
     times = {name: arguments[name] for name in ("component_times", "trace", "modules") if arguments.get(name) is not None}
     choices = kept({name: arguments[name] for name in arguments if name not in ("component_times", "trace", "modules")})
     if "component_times" in times and "trace" in times:
-        raise Error("component_times", "cannot be passed with trace: both give the times; leave one out")
+        raise Error(
+            "component_times",
+            "cannot be passed with trace, because both contain the times: leave one of them out",
+        )
     if "modules" in times and "trace" not in times:
-        raise Error("modules", "needs trace=, since it names modules of the trace")
+        raise Error("modules", "works only with trace=, since it names modules of the trace")
     if "trace" in times:
         paths = [times["trace"]] if is_path(times["trace"]) else times["trace"]
         if not isinstance(paths, (list, tuple)) or not paths or not all(map(is_path, paths)):
@@ -550,7 +556,7 @@ def is_path(value: object) -> bool:
 
 
 def read_times(work: Breakdown, times: Any) -> Any:
-    """Returns measured times: from a timer, a path, or the content of such a file."""
+    """Returns the measured times of a timer, of a file, or of a dict with the content of such a file."""
     if hasattr(times, "times") and not isinstance(times, dict):
         times = times.times(work)
     elif is_path(times):
@@ -615,8 +621,8 @@ def request_of(choices: Said) -> Said:
 
 
 def with_layout(choices: Said) -> Said:
-    """Returns the choices with the sizes of `layout` in their places. Throws if a choice contradicts the layout, and if
-    experts do not divide the ranks."""
+    """Returns the choices with the sizes of `layout` in their places. Raises an Error if a choice contradicts the
+    layout, or if the experts' ranks do not divide all ranks."""
     said = {name: value for name, value in choices.items() if value is not None}
     if not said.keys() & {"layout", "ep", "etp"} or "gpus" not in said:
         return choices
@@ -628,10 +634,10 @@ def with_layout(choices: Said) -> Said:
         if sizes["pp"] > 1:
             own |= {"pp": sizes["pp"], "vpp": sizes["vpp"], "replicas": sizes["dp"]}
         if sizes["cp"] != cp:
-            raise Error("cp", f"must be a ContextShards of {sizes['cp']} ranks, as the layout says, got {cp}")
+            raise Error("cp", f"must be a ContextShards of {sizes['cp']} ranks, because the layout says so, got {cp}")
         for name, size in own.items():
             if said.get(name, size) != size:
-                raise Error(name, f"is {said[name]}, and the layout says {size}: leave one out")
+                raise Error(name, f"is {said[name]}, but the layout says {size}: leave one of them out")
         return {**choices, **{name: size for name, size in own.items() if size != 1 or name == "etp"}, "layout": None}
     of_replica = count(said.get("tp", 1), "tp", 1) * count(said.get("pp", 1), "pp", 1) * cp
     if ranks % of_replica != 0:
@@ -658,7 +664,7 @@ def pipelines_of(arguments: Said) -> Said:
                 raise Error(name, f"must be a str, got {shortened(arguments[name])}")
             request[name] = arguments[name]
     if isinstance(arguments.get("rank_work"), Mapping):
-        raise Error("rank_work", f"must be a list of ints with pp, one for each replica, got {shortened(arguments['rank_work'])}")
+        raise Error("rank_work", f"must be a list of ints, one for each replica, if pp is passed; got {shortened(arguments['rank_work'])}")
     for name, field in (("loads", "rank_work"), ("layers_of_chunks", "layers_of_chunks")):
         if field in arguments:
             if not is_list(arguments[field]) or len(arguments[field]) == 0:
@@ -668,7 +674,7 @@ def pipelines_of(arguments: Said) -> Said:
 
 
 def microbatches_of(microbatches: Any) -> list[list[Breakdown]]:
-    """Returns a list for each replica, with the Breakdown of each of its microbatches. Empty if `microbatches` is no
+    """Returns a list for each replica, with the Breakdown of each of its microbatches. Empty if `microbatches` is not a
     list, since all microbatches then have equal work."""
     if not is_list(microbatches):
         return []

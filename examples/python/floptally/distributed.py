@@ -214,17 +214,17 @@ def all_reduce_ratio(
     *,
     layout: ParallelLayout | None = None,
 ) -> tuple[int, int]:
-    """Returns numerator and denominator, each summed over all ranks. A mean of the ranks' ratios would instead give an
-    empty slice the weight of a full one."""
+    """Returns numerator and denominator, each summed over all ranks. Their quotient is exact. A mean of the ranks'
+    ratios is not: it weights all ranks equally."""
     return reduce_ratio(
         numerator, denominator, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group)
     )
 
 
 class SequenceRatios(NamedTuple):
-    """Statistics over sequences of a ratio that each sequence has: the number of sequences with a ratio, the number of
-    sequences without a token that counts, and mean, smallest and largest ratio. The last three are None if no sequence
-    has a ratio."""
+    """Statistics of a ratio, such as perplexity, over sequences: the number of sequences that have a ratio, the number
+    of sequences without a counted token, and the mean, smallest and largest ratio. The last three are None if no
+    sequence has a ratio."""
 
     sequences: int
     empty: int
@@ -255,8 +255,8 @@ def all_reduce_sequences(
     denominator_scope: ScopeName | Scope | None = None,
     different_scopes: bool = False,
 ) -> SequenceRatios:
-    """Returns statistics over sequences of a ratio that each sequence has, such as perplexity. Context parallelism may
-    have cut the sequences.
+    """Returns statistics over all sequences of a ratio that each sequence has, such as its perplexity. Context
+    parallelism may have split the sequences over ranks.
 
     Each rank passes a numerator and a denominator for every sequence of its replica, in the same order, 0 over 0 if its
     slice has no token. Numerators and denominators are added over the ranks that share the sequence, in rank order, and
@@ -350,19 +350,19 @@ def exchange(
         how = plan.for_rank(rank, microbatch)
         kinds = {tensor.dtype for tensor in samples.values()} | ({dtype} if dtype is not None else set())
         if len(kinds) > 1:
-            raise Error("samples", f"must be of one dtype, got {sorted(map(str, kinds))}")
+            raise Error("samples", f"must all have the same dtype, got {sorted(map(str, kinds))}")
         places = {tensor.device for tensor in samples.values()}
         if len(places) > 1:
-            raise Error("samples", f"must be on one device, got {sorted(map(str, places))}")
+            raise Error("samples", f"must all be on the same device, got {sorted(map(str, places))}")
         kind = next(iter(kinds), torch.uint8)
         device = next(iter(places), reducer.device)
         send = torch.zeros(how.send.bytes, dtype=torch.uint8, device=device)
         for sample, offset, size in zip(how.send.samples.tolist(), how.send.offsets.tolist(), how.send.sizes.tolist()):
             if sample not in samples:
-                raise Error(f"samples[{sample}]", f"must be passed on rank {rank}, which owns it")
+                raise Error(f"samples[{sample}]", f"is missing: rank {rank} must pass it, since it has this sample")
             flat = samples[sample].detach().contiguous().view(-1).view(torch.uint8)
             if flat.numel() != size:
-                raise Error(f"samples[{sample}]", f"must have the {size} bytes of the plan, got {flat.numel()}")
+                raise Error(f"samples[{sample}]", f"must have {size} bytes, as the plan says, got {flat.numel()}")
             send[offset : offset + size] = flat
         receive = torch.empty(how.receive.bytes, dtype=torch.uint8, device=device)
         buffers.append((send, receive, kind, how.send.counts.tolist(), how.receive.counts.tolist()))

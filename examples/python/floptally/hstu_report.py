@@ -60,7 +60,7 @@ def read_experiment(
     run is named after the file if `name` is None."""
     log = read_log(path)
     if skip < 0 or skip >= max(1, len(log.steps)):
-        raise Error("skip", f'must be less than the {len(log.steps)} steps in "{os.fspath(path)}", got {skip}')
+        raise Error("skip", f'must be less than {len(log.steps)}, the number of steps in "{os.fspath(path)}", got {skip}')
     run = Experiment(name or Path(path).stem, gpus=gpus, peak_tflops=peak_tflops, steps=log.steps[skip:])
     return run, log.layers
 

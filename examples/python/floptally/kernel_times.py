@@ -134,7 +134,7 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
     for index, entry in enumerate(entries):
         cell, taken, reason = _read_cell(entry, f"times[{index}]")
         if cell in seen:
-            raise Error(f"times[{index}]", f"repeats a measured cell, keep one: batch {cell[0]}, "
+            raise Error(f"times[{index}]", f"repeats an earlier measurement: keep one of batch {cell[0]}, "
                                            f"sequence_length {cell[1]}, {cell[2]}")  # fmt: skip
         seen.add(cell)
         if taken is None:
@@ -172,7 +172,7 @@ def _read_cell(entry: Any, where: str) -> tuple[Cell, float | None, str]:
     _require_known(entry, _CELL_KEYS, f"{where}.")
     for key in ("batch", "sequence_length", "phase", "milliseconds"):
         if key not in entry:
-            raise Error(f"{where}.{key}", "is missing")
+            raise Error(f"{where}.{key}", "is missing: add it")
     if entry["phase"] not in PHASES:
         raise Error(f"{where}.phase", f'must be "fwd", "bwd" or "e2e", got {entry["phase"]!r}')
     batch = _count(entry["batch"], f"{where}.batch", 1)

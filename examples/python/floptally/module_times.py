@@ -112,13 +112,13 @@ class ModuleTimer:
             if name and pattern is not None:
                 self._watch(module, name, pattern)
         if not self._hooks:
-            raise Error("parts", f"must match a module of the model: {', '.join(self._parts)} match none")
+            raise Error("parts", f"must match the name of a module of the model, but {', '.join(self._parts)} match none")
 
     @contextmanager
     def step(self) -> Iterator[None]:
         """Returns a context manager for a step of the training loop. A step that raises is not counted."""
         if self._in_step:
-            raise Error("step", "begins inside a step: end the other step first")
+            raise Error("step", "begins inside another step: end that step first")
         self._open.clear()
         self._in_step = True
         self._marks = [(self._clock.mark(), _OUTSIDE)]
@@ -126,7 +126,7 @@ class ModuleTimer:
             yield
             if self._open:
                 (_, (part, during)) = self._open[-1]
-                raise Error("step", f'ends inside the {during} of "{part}": end the step after it')
+                raise Error("step", f'ends during the {during} of "{part}": end the step after it')
             self._marks.append((self._clock.mark(), _OUTSIDE))
             self._finished.append(self._marks)
         finally:
@@ -141,7 +141,11 @@ class ModuleTimer:
         """Returns a context manager that times its body as a separate part of the step: an optimizer, data loading, or
         other code outside of modules."""
         if self._components.setdefault(name, tuple(components)) != tuple(components):
-            raise Error("components", f'of "{name}" must stay the same in all steps, {list(self._components[name])}')
+            raise Error(
+                "components",
+                f'must be the same for the part "{name}" in all steps, which began with '
+                f'{list(self._components[name])}',
+            )
         token = object()
         self._enter(token, (name, "forward"))
         try:
@@ -161,7 +165,7 @@ class ModuleTimer:
             self._clock.wait(marks[-1][0])
             self._read(marks)
         if self._steps == 0:
-            raise Error("times", "need at least one step: run with timer.step(): …")
+            raise Error("times", "no step was timed: run a step inside of `with timer.step():` first")
         known = None if work is None else list(work.useful.components)
         times = []
         for name, patterns in self._components.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch sampler for PyTorch that balances FLOPs over ranks, with the same number of samples on each.
+"""A batch sampler for PyTorch. It balances FLOPs over ranks, and each rank gets the same number of samples.
 
     costs = floptally.cost("config.json").sample_flops(lengths)
     batches = floptally.sampler.BalancedBatchSampler(costs, batch_size=8)
@@ -66,9 +66,12 @@ class BalancedBatchSampler(Sampler[list[int]]):
         if batch_size < 1:
             raise Error("batch_size", f"must be at least 1, got {batch_size}")
         if len(costs) == 0:
-            raise Error("costs", "must be of at least one sample, got none")
+            raise Error("costs", "must have at least one sample, got none")
         if drop_last and len(costs) < num_replicas * batch_size:
-            raise Error("costs", f"must have the {num_replicas * batch_size} samples of one step at least, got {len(costs)}")
+            raise Error(
+                "costs",
+                f"must have at least {num_replicas * batch_size} samples, enough for one step, got {len(costs)}",
+            )
         self.costs = costs
         self.batch_size = batch_size
         self.num_replicas = num_replicas
@@ -125,7 +128,7 @@ class BalancedBatchSampler(Sampler[list[int]]):
         own = self.state_dict()
         for key in ("seed", "num_replicas", "batch_size", "samples", "numbers_version"):
             if state.get(key) != own[key]:
-                raise Error(key, f"must be that of the checkpoint, {state.get(key)}, got {own[key]}")
+                raise Error(key, f"must be {state.get(key)} as in the checkpoint, got {own[key]}")
         self.epoch = state["epoch"]
         self._given = self._first = state["batches"]
 

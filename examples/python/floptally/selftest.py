@@ -87,7 +87,7 @@ def main() -> None:
     """Prints how many checks passed, or exits with the name of the first that failed."""
     for check in CHECKS:
         if not check():
-            raise SystemExit(f"floptally {floptally.__version__}: {check.__name__} failed")
+            raise SystemExit(f"floptally {floptally.__version__}: {check.__name__} failed: install this version again, and report it if the check still fails")
     print(f"floptally {floptally.__version__}, numbers {floptally.numbers_version}: {len(CHECKS)} checks passed")
 
 

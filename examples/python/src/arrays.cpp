@@ -232,8 +232,8 @@ void array_argument::read_interface(py::handle value, std::string_view field) {
     const py::dict said(value.attr("__cuda_array_interface__"));
     const py::object stream = said.contains("stream") ? py::object(said["stream"]) : py::none();
     if (!stream.is_none() && stream.cast<std::uintptr_t>() != (place_.stream == 0 ? 1 : place_.stream)) {
-        throw error(field, "is written on stream " + shown(stream) +
-                               ", and may be counted before it is written: pass the same stream as stream=");
+        throw error(field, "was written on stream " + shown(stream) +
+                               " and could be counted too early: pass the same stream as stream=");
     }
     owner_ = py::reinterpret_borrow<py::object>(value);
     const auto letters = said["typestr"].cast<std::string>();  // "<i4"
@@ -438,7 +438,7 @@ std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value,
         ++rows;
     }
     if (rows == 0) {
-        throw error(field, "must have at least one row, and as many as its len() says");
+        throw error(field, "must have at least one row, got none");
     }
     return {flags, rows};
 }

@@ -121,7 +121,7 @@ std::vector<Number> copied(const arguments& args, const char* field) {
         numbers.view().visit([&](const auto& all) {
             for (std::size_t i = 0; i < all.size(); ++i) {
                 if (!std::in_range<Number>(all[i])) {
-                    throw error(indexed(field, i), "must not be negative nor above " +
+                    throw error(indexed(field, i), "must be from 0 to " +
                                                        std::to_string(std::numeric_limits<Number>::max()) + ", got " +
                                                        std::to_string(all[i]));
                 }

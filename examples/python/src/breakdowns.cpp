@@ -92,7 +92,7 @@ counted_work sum_of(const counted_work& a, const counted_work& b) {
                                         (a.as->model == b.as->model || a.as->model->cost == b.as->model->cost));
     if (!alike) {
         throw error("breakdown",
-                    "have different models, plans or conventions: name them to add them, a.named(\"rollout\") + "
+                    "of different models, plans or conventions can only be added by name: write a.named(\"rollout\") + "
                     "b.named(\"update\")");
     }
     tally both = a.batch;

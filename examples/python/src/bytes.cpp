@@ -54,15 +54,16 @@ bool is_past_known(const counted_work& work) { return work.cached || work.as->pl
 step_bytes moved_by(const counted_work& work, const training_plan& plan, const byte_choice& how) {
     if (!work.requests.empty()) {
         if (how.batches != 1 || how.distinct_experts) {
-            throw error(how.batches != 1 ? "batches" : "distinct_experts",
-                        "cannot be passed with requests, whose own steps each read the weights: leave it out");
+            throw error(
+                how.batches != 1 ? "batches" : "distinct_experts",
+                "cannot be passed with requests, because each step of decoding reads the weights: leave it out");
         }
         return bytes_of_requests(*work.as->model, work.requests, work.prefill_chunk, plan, how.bits);
     }
     if (!is_past_known(work)) {
         throw error("tally",
-                    "was counted before, as a tally or by a meter, so the cached past of its sequences is unknown: "
-                    "count the batch itself, and requests without another batch");
+                    "does not know the cached tokens of each sequence: pass the batch itself, such as lengths=, and "
+                    "requests without another batch");
     }
     byte_counter counter(*work.as->model, plan, how.bits, how.batches);
     counter.add_counted(work.batch,
@@ -87,7 +88,7 @@ py::dict by_kind(Count count) {
 /// The JSON of a report, its table, the JSON of the table, and {component: {phase: {kind: bytes}}}.
 py::tuple time_breakdown_of(const counted_work& work, const byte_choice& how) {
     if (work.convention_name() != conventions::exact.name) {
-        throw error("convention", "must be exact, since bytes are counted only for its products, got \"" +
+        throw error("convention", "must be exact, since bytes are counted only for the products of exact, got \"" +
                                       std::string(work.convention_name()) + "\"");
     }
     const byte_report made{.model_type = work.as->model->model_type,
@@ -113,7 +114,7 @@ py::tuple time_breakdown_of(const counted_work& work, const byte_choice& how) {
 /// The MBU, whether it is an upper bound, and the uniform estimate if it is.
 py::tuple utilization_of_memory(const counted_work& work, const arguments& args) {
     if (work.as->plan.counted != counted_passes::forward) {
-        throw error("plan", "must be a forward, Plan(phase=\"forward\"), since an MBU is of a decode step");
+        throw error("plan", "must be Plan(phase=\"forward\"), since MBU is defined for a decode step");
     }
     const py::object part = args["accelerator"];
     auto tbps = memory_tbps_of(args);
@@ -202,7 +203,7 @@ py::tuple fit_of_work(const counted_work& work, const arguments& args) {
     }
     made.reserve_gib = args.number("reserve_gib");
     if (!(made.reserve_gib >= 0) || made.reserve_gib > 1e6) {
-        throw error("reserve_gib", "must be a number from 0");
+        throw error("reserve_gib", "must be a number of at least 0, got " + shown(args["reserve_gib"]));
     }
     if (made.reserve_gib != 0 && !made.memory_gib) {
         throw error("memory_gib", "is missing: reserve_gib needs it");
@@ -224,7 +225,7 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
     for (const char* const name : byte_keywords) {
         if (!tbps && said.some(name)) {
             throw error("memory_tbps",
-                        std::string("is missing: pass it with ").append(name).append(", which counts bytes"));
+                        std::string("is missing, but ").append(name).append(" only counts with it: pass memory_tbps="));
         }
     }
     const bool is_asked = static_cast<bool>(said.some("memory_tbps"));

@@ -50,9 +50,9 @@ void bind_context_shards(py::module_& module) {
     method(type, "add", [](shown_shards& s, const arguments& args) {
         const input_arguments batch(args, s.shards.masks());
         if (!batch.input().rows.empty()) {
-            throw error(
-                "attention_mask",
-                "is counted without the position of its tokens and cannot be split: pass lengths= and row_length=");
+            throw error("attention_mask",
+                        "cannot be split over ranks, because the positions of its tokens are not kept: pass lengths= "
+                        "and row_length=");
         }
         add_input(batch.input(), s.cost.model(), s.shards);
     });

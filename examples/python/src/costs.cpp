@@ -18,7 +18,7 @@ folded_model::folded_model(std::shared_ptr<const model_config> config, const con
 namespace {
 
 [[noreturn]] void refuse_contradiction(const std::string& model, const std::string& asked) {
-    throw error("plan", "says " + asked + ", and the model's own plan " + model +
+    throw error("plan", "says " + asked + ", but the model's own plan says " + model +
                             ": pass only what the model does not say itself, or take cost.planned(plan), which "
                             "replaces the model's plan");
 }
@@ -118,7 +118,7 @@ namespace {
 /// it as one part.
 model_cost sum_of(const model_cost& a, const model_cost& b) {
     if (!(a.plan() == b.plan())) {
-        throw error("plan", "differs between the two costs: give both the same by planned(), or count each alone");
+        throw error("plan", "must be the same in both costs: set it by planned(), or count each cost alone");
     }
     model_config sum{.model_type = a.model().model_type + " + " + b.model().model_type,
                      .cost = a.of() + b.of(),

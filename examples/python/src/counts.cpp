@@ -26,7 +26,9 @@ std::shared_ptr<const folded_model> model_cost::folded(const convention& how, co
 
 void require_forward(const model_input& batch, const training_plan& plan) {
     if (!batch.requests.empty() && plan.counted != counted_passes::forward) {
-        throw error("requests", "cannot be trained on: pass plan=Plan(phase=\"forward\")");
+        throw error(
+            "requests",
+            "must be counted as a forward pass, since decoding does not train: pass plan=Plan(phase=\"forward\")");
     }
 }
 

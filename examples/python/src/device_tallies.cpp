@@ -72,7 +72,7 @@ class device_arrays {
         const integer_view found = numbers(field);
         const element_type& first = arrays_.front().type();
         if (arrays_.back().type().name() != first.name()) {
-            throw error(field, "must be " + first.name() + " as cu_seqlens, got " + arrays_.back().type().name());
+            throw error(field, "must be " + first.name() + " like cu_seqlens, got " + arrays_.back().type().name());
         }
         return found.visit(
             [](const auto& all) { return std::span(reinterpret_cast<const T*>(all.data()), all.size()); });
@@ -113,8 +113,8 @@ void add_boundaries(tally_by_driver& to, std::span<const T> cu_seqlens, device_a
     if (arrays.has("cu_seqlens_real")) {
         if (arrays.has("cu_seqlens_padded") || num_real_seqs) {
             throw error("cu_seqlens_real",
-                        "cannot be passed with cu_seqlens_padded or num_real_seqs: cu_seqlens are then the slots of "
-                        "all sequences");
+                        "cannot be passed with cu_seqlens_padded or num_real_seqs: cu_seqlens then already has the "
+                        "slots, so leave the others out");
         }
         return to.add_packed(arrays.list_like(cu_seqlens, "cu_seqlens_real"), cu_seqlens, on);
     }

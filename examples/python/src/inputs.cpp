@@ -25,7 +25,8 @@ sequence to_cached_sequence(py::handle value, const std::string& field) {
     const sequence s{.length = to_length(numbers[0], indexed(field, 0)),
                      .past = to_length(numbers[1], indexed(field, 1))};
     if (std::uint64_t{s.length} + s.past > max_sequence_length) {
-        throw error(field, "n + past must be at most " + std::to_string(max_sequence_length) + ", got " + shown(value));
+        throw error(field,
+                    "length + past must be at most " + std::to_string(max_sequence_length) + ", got " + shown(value));
     }
     return s;
 }
@@ -139,7 +140,7 @@ input_arguments::input_arguments(const arguments& args, const mask_set& masks, i
         input_.requests = to_requests(list);
         input_.prefill_chunk = to_prefill_chunk(given_.some("prefill_chunk"));
     } else if (given_.some("prefill_chunk")) {
-        throw error("prefill_chunk", "needs requests");
+        throw error("prefill_chunk", "works only with requests: pass requests=, or leave it out");
     }
     if (const py::handle grids = given_.some("grid_thw")) {
         read_grids(grids, "grid_thw", input_.grids);
@@ -191,8 +192,8 @@ tally input_arguments::counted(const model_config& model, const mask_set& masks)
     if (gives_routed_ && std::none_of(model.cost.entries().begin(), model.cost.entries().end(),
                                       [](const cost_entry& row) { return row.what == accumulator::routed; })) {
         throw error("routed", model.model_type +
-                                  " counts no measured visits: it has no experts, or its tokens visit as "
-                                  "many as its config says. Leave routed= out");
+                                  " has no measured expert visits, since it has no experts or a fixed number per "
+                                  "token: leave routed= out");
     }
     tally sum{masks};
     without_gil(integers_, [&] { detail::fill_with_input(input_, model, sum); });
@@ -317,7 +318,7 @@ void input_arguments::read_counted(const mask_set& masks) {
         }
         const auto& sum = value_of<tally>(counted);
         if (!(sum.masks() == tally{masks}.masks())) {
-            throw error("tally", "keeps " + names_of(sum.masks()) + " and must keep " + names_of(tally{masks}.masks()) +
+            throw error("tally", "keeps " + names_of(sum.masks()) + " but must keep " + names_of(tally{masks}.masks()) +
                                      ": create it by Tally(cost, convention=…, plan=…) or Meter.new_tally()");
         }
         input_.tallies.push_back(sum);

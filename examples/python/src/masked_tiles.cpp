@@ -27,7 +27,7 @@ struct shown_tiles {
     masked_tiles of_layers() const {
         if (cost.model().parts.empty()) {
             throw error("cost",
-                        "must be a cost that knows its layers, got one made of entries: read it by floptally.cost() or "
+                        "must know its layers, but this cost was added up from entries: make it by floptally.cost() or "
                         "from_torch()");
         }
         return {cost.model().parts, tile};
@@ -60,7 +60,7 @@ void bind_masked_tiles(py::module_& module) {
         if (!batch.input().rows.empty()) {
             throw error(
                 "attention_mask",
-                "is counted without the position of its tokens and cannot be tiled: pass lengths= and row_length=");
+                "cannot be tiled, because the positions of its tokens are not kept: pass lengths= and row_length=");
         }
         add_input(batch.input(), tiles.cost.model(), tiles.counted);
     });

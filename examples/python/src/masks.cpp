@@ -42,7 +42,7 @@ struct callable_statistic {
     [[nodiscard]] static mask make(const std::string& called, const py::object& count, bool vectorized,
                                    pair_shape shape) {
         if (!is_name(called)) {
-            throw error("name", "must be of a-z, 0-9 and _, got \"" + called + "\"");
+            throw error("name", "must consist of a-z, 0-9 and _, got \"" + called + "\"");
         }
         if (is_of_library(called)) {
             throw error("name", "\"" + called + "\" is a mask of the library: choose another name");
@@ -92,7 +92,9 @@ struct callable_statistic {
             return to_count(own.count(s.length, s.past, s.keys), own.name);
         }
         if (s.past != 0 || s.keys != 0) {
-            throw error(own.name, "takes lengths only: register it with vectorized=False for a past or an encoder");
+            throw error(own.name,
+                        "counts only sequences without a past and without an encoder: register it with "
+                        "vectorized=False for others");
         }
         const std::int64_t length = s.length;
         return sum_of(own, &length, 1);

@@ -31,7 +31,7 @@ struct shown_totals {
 
     [[nodiscard]] const duration_histogram& durations() const {
         if (!step_seconds) {
-            throw error("step_seconds", "has no distribution for a single step: ask the interval or the run");
+            throw error("step_seconds", "has no percentiles for a single step: ask the interval or the run");
         }
         return *step_seconds;
     }
@@ -160,8 +160,8 @@ class held_meter {
     void begin_step() {
         if (!knows_gpus()) {
             throw error("gpus",
-                        "must be passed, or reduce=, whose ranks are then the GPUs; without them the meter "
-                        "belongs in a trainer's callback (floptally.callbacks), which knows the number");
+                        "is missing: pass gpus= or reduce= to the meter, or use it in a callback of "
+                        "floptally.callbacks, which knows the number");
         }
         const double now = of->in_step() ? 0 : clock_();
         of->begin_step();
@@ -298,7 +298,8 @@ class held_meter {
         const std::span<const std::uint64_t> accumulators = of->microbatch().accumulators();
         if (std::any_of(accumulators.begin(), accumulators.end(),
                         [](std::uint64_t accumulator) { return accumulator != 0; })) {
-            throw error("microbatch", "was added to the meter, but its step consists of passes: add it to a pass");
+            throw error("microbatch",
+                        "must be added to a pass, since the step of this meter has passes: call add() of the pass");
         }
         passes_.attr("end_step")(seconds);
         of->discard_step();
@@ -429,8 +430,8 @@ class held_meter {
         static_cast<void>(of->microbatch());  // throws if no step is open
         if (forks_ != fork_count()) {
             throw error("microbatch",
-                        "is added in a forked process to a step of its parent, which would never see it: a "
-                        "DataLoader's worker must pass lengths to the process that trains");
+                        "was added in a forked process, and the meter of the parent would not see it: pass the lengths "
+                        "to the process that trains");
         }
         return steps_begun_;
     }
@@ -490,8 +491,8 @@ void rate(const bound_class<shown_totals>& type, const char* name) {
         const step_rates all = rates(t.totals);
         if (NeedsPeak && !all.has_peak) {
             throw error("peak_tflops",
-                        "is unknown, so that there is no MFU: pass peak_tflops= to the Meter, or what "
-                        "floptally.measure_peak() returns");
+                        "is unknown, but an MFU needs it: pass peak_tflops= to the Meter, for example from "
+                        "floptally.measure_peak()");
         }
         return all.*Rate;
     });
@@ -623,8 +624,8 @@ void bind_meters(py::module_& module) {
         m.settle(false);
         if (m.of->run_is_recounted() && args.text("span") == "run") {
             throw error("span",
-                        "must be \"step\" or \"interval\": the run was counted by several plans or conventions, "
-                        "and has no one breakdown");
+                        "must be \"step\" or \"interval\", since the run has several plans or conventions and "
+                        "therefore no single breakdown");
         }
         return counted_work(m.as, m.span(args.text("span")).totals.batch, true);
     });

@@ -46,11 +46,11 @@ weight_setting make_setting(const arguments& args) {
     const auto becomes = from_name<weight_state>(state, "state", weight_state_names);
     const std::uint64_t adapter = args.count("rank");
     if (becomes == weight_state::lora && adapter == 0) {
-        throw error("rank", "must be at least 1 if the state is lora");
+        throw error("rank", "must be at least 1 for the state lora, got 0");
     }
     if (becomes != weight_state::lora && adapter != 0) {
-        throw error("rank",
-                    "is the rank of an adapter: must be 0 if the state is " + state + ", got " + shown(args["rank"]));
+        throw error("rank", "must be 0 unless the state is lora, which has adapters; the state is " + state + ", got " +
+                                shown(args["rank"]));
     }
     return {.weights = args.text("weights"),
             .state = becomes,

@@ -43,8 +43,8 @@ trainer_layout layout_of(const arguments& args) {
         const auto given = args.some_count(name);
         const std::uint64_t said = size == &parallel_sizes::etp ? layout.sizes.expert_tp() : layout.sizes.*size;
         if (given && text && *given != said) {
-            throw error(name,
-                        floptally::detail::text_of({"is ", *given, ", and the layout says ", said, ": leave one out"}));
+            throw error(name, floptally::detail::text_of(
+                                  {"is ", *given, ", but the layout says ", said, ": leave one of them out"}));
         }
         if (given) {
             require_positive(*given, name);
@@ -244,7 +244,7 @@ py::tuple reduced_sequences(const arguments& args) {
         } catch (const py::error_already_set& problem) {  // treated like any other error, so that no rank waits
             throw error("of", problem.what());
         } catch (const py::cast_error&) {
-            throw error("of", "the function must return a float");
+            throw error("of", "must be a function that returns a float");
         }
     };
     const ratio_summary all =
@@ -275,7 +275,7 @@ tally_reduction reduction_of(const arguments& args) {
     const auto how = name ? std::optional<convention>(convention_named(to_text(name, "convention"))) : std::nullopt;
     if (py::isinstance<model_cost>(like)) {
         if (!how) {
-            throw error("convention", "must be named if like is a Cost: pass convention=");
+            throw error("convention", "is missing: pass convention=, since `like` is a Cost");
         }
         const auto& model = value_of<model_cost>(like);
         const auto folded = model.folded(*how, to_plan(plan, model));
@@ -285,7 +285,7 @@ tally_reduction reduction_of(const arguments& args) {
         throw error("like", "must be a floptally.Tally or a floptally.Cost, got " + shown(like));
     }
     if (!plan.is_none()) {
-        throw error("plan", "belongs to a Cost, and like is a Tally: leave it out");
+        throw error("plan", "cannot be used, since `like` is a Tally and not a Cost: leave it out");
     }
     return {value_of<tally>(like).masks(), held, layout, over, how};
 }

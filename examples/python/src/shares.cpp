@@ -89,7 +89,7 @@ placed_sequences pack_of(const arguments& args) {
     placed_sequences row;
     const bool has_boundaries = static_cast<bool>(args.some("cu_seqlens"));
     if (has_boundaries == static_cast<bool>(args.some("attention_mask"))) {
-        throw error("cu_seqlens", "must be passed, or attention_mask; exactly one of the two");
+        throw error("cu_seqlens", "pass exactly one of cu_seqlens and attention_mask");
     }
     if (!has_boundaries) {
         add_attention_mask(row, args["attention_mask"]);
@@ -188,7 +188,7 @@ py::object shown_packing(const packing& made) {
 
 model_cost on_rank(const model_cost& whole, const arguments& args) {
     if (whole.model().parts.empty()) {
-        throw error("cost", "has no layers to shard over ranks: read one from a config by floptally.cost()");
+        throw error("cost", "must have layers, since ranks share them: make it from a config by floptally.cost()");
     }
     rank_options how{
         .pipeline = split_options_of(args),

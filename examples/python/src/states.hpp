@@ -121,7 +121,7 @@ void of_state(py::handle state, T& value) {
         constexpr std::size_t count = std::tuple_size_v<decltype(members(value))>;
         if (all.size() != count) {
             detail::refuse("state", {"has ", all.size(), " members where this floptally has ", count,
-                                     ": load it with the floptally that saved it"});
+                                     ": load it with the version of floptally that saved it"});
         }
         std::apply([&all, at = std::size_t{0}](auto&... each) mutable { (of_state(all[at++], each), ...); },
                    members(value));
@@ -139,7 +139,7 @@ template <class T>
     try {
         of_state(state, value);
     } catch (const py::cast_error&) {
-        throw error("state", "must be a state that this floptally saved, got " + shown(state));
+        throw error("state", "must be a state that this version of floptally saved, got " + shown(state));
     }
     return value;
 }

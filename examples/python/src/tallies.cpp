@@ -170,7 +170,7 @@ void bind_tallies(py::module_& module) {
                 if constexpr (std::signed_integral<typename std::remove_cvref_t<decltype(above)>::value_type>) {
                     add_tree(t, above, own);
                 } else {
-                    throw error("parents", "must be signed integers; -1 marks a root");
+                    throw error("parents", "must be signed integers, since -1 marks a root: pass a copy as int64");
                 }
             });
         });

@@ -79,7 +79,8 @@ pipeline_choices choices_of(const json& request, const counted_work& work, const
         for (const py::handle item : replica) {
             const auto& part = value_of<counted_work>(item);
             if (part.as->model->cost != work.as->model->cost || part.batch.masks() != work.batch.masks()) {
-                throw error("microbatches", "must be Breakdowns of the same cost as the whole work");
+                throw error("microbatches",
+                            "must be Breakdowns of the same cost as the whole step: count them with the same cost");
             }
             own.push_back(part.batch);
             sum += part.batch;
@@ -95,10 +96,12 @@ pipeline_choices choices_of(const json& request, const counted_work& work, const
 /// The time breakdown of a request, without the step's seconds.
 time_breakdown time_breakdown_of(const counted_work& work, const arguments& args, const json& request) {
     if (work.convention_name() != conventions::exact.name) {
-        throw error("convention",
-                    std::string("must be exact, since only exact has the views that a waterfall needs, got \"")
-                        .append(work.convention_name())
-                        .append("\""));
+        throw error(
+            "convention",
+            std::string(
+                "must be exact, since only exact counts the padded and executed FLOPs that a waterfall needs, got \"")
+                .append(work.convention_name())
+                .append("\""));
     }
     const chosen_peak peak = peak_of(args);
     const auto precisions = precisions_of(args, peak.accelerator);
@@ -266,8 +269,8 @@ void require_same_batch(const char* field, const tally& here, const tally& there
             const std::uint64_t own = here.get(seen, what, modality::text);
             const std::uint64_t whole_work = there.get(seen, what, modality::text);
             if (own != whole_work) {
-                throw error(field, "are of " + std::to_string(own) + " " + name_of(what) + sum +
-                                       ", but the work is of " + std::to_string(whole_work) + advice);
+                throw error(field, "must contain the whole batch of the step, got " + std::to_string(own) + " " +
+                                       name_of(what) + sum + " instead of " + std::to_string(whole_work) + advice);
             }
         }
     }

@@ -54,7 +54,7 @@ namespace detail {
     const std::size_t ranks = checked_ranks(rank_count);
     const std::size_t count = samples_of(costs.values.size(), loads);
     if (rank_of.size() != count || count > std::numeric_limits<std::uint32_t>::max()) {
-        refuse("rank_of", {"must be a rank for each of ", count, " samples, got ", rank_of.size()});
+        refuse("rank_of", {"must have one rank for each of the ", count, " samples, got ", rank_of.size()});
     }
     assignment result{.rank_of = std::move(rank_of),
                       .samples = std::vector<std::uint32_t>(count),

@@ -64,7 +64,7 @@ namespace detail {
 
 inline void require_options(std::size_t samples, std::uint32_t ranks, const balance_options& options) {
     if (samples > std::numeric_limits<std::uint32_t>::max()) {
-        refuse("costs", {"must be of at most 4294967295 samples, got ", samples});
+        refuse("costs", {"must have at most 4294967295 samples, got ", samples});
     }
     if (options.mode == balance_mode::equal_count && samples % ranks != 0) {
         refuse("ranks", {"must divide the ", samples, " samples evenly for equal counts, got ", ranks});
@@ -76,10 +76,10 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
         refuse("sizes", {problem, ", got ", options.sizes.size()});
     }
     if (!limited && options.capacity != 0) {
-        refuse("capacity", {"must be 0 outside of the mode capacity, got ", options.capacity});
+        refuse("capacity", {"must be 0 unless the mode is capacity, got ", options.capacity});
     }
     if (!options.groups.empty() && options.groups.size() != samples) {
-        refuse("groups", {"must be one number for each of ", samples, " samples, got ", options.groups.size()});
+        refuse("groups", {"must have one number for each of the ", samples, " samples, got ", options.groups.size()});
     }
     for (std::size_t i = 0; i < options.groups.size(); ++i) {
         if (options.groups[i] >= samples) {
@@ -126,10 +126,10 @@ template <class Load>
     }
     const bool too_many = sum > uint128{samples.capacity} * ranks;
     refuse(by_capacity ? "capacity" : "groups",
-           {by_capacity ? "sizes of " : "", to_string(sum), by_capacity ? "" : " samples",
+           {by_capacity ? "sizes that add up to " : "", to_string(sum), by_capacity ? "" : " samples",
             too_many ? " do not fit " : " could not be made to fit ", ranks, " ranks of ", samples.capacity,
             too_many ? "; use more ranks or a larger capacity"
-                     : "; the search does not try all assignments, leave it more room"});
+                     : ": the search does not try all assignments; use more ranks or a larger capacity"});
 }
 
 }  // namespace detail

@@ -247,7 +247,8 @@ template <class BytesOf>
 inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, std::uint64_t ranks,
                              std::span<const std::byte> send, std::span<const std::byte> receive) {
     if (exchange.rank != rank) {
-        detail::refuse("rank", {"must be the rank of this process, ", rank, ", got an exchange of ", exchange.rank});
+        detail::refuse("rank",
+                       {"must be the rank of this process, ", rank, ", got the exchange of rank ", exchange.rank});
     }
     require_as_many(ranks, "ranks of the communicator", exchange.send.counts.size(), "ranks");
     const auto require_buffer = [](const exchange_buffer& planned, std::span<const std::byte> bytes,

@@ -85,8 +85,8 @@ constexpr void check_request(const request& request, std::size_t at) {
         throw error(indexed("requests", at), "must have a prompt of at least 1 token");
     }
     if (request.cached >= request.prompt) {
-        refuse(indexed("requests", at), {"must compute at least the last token of its prompt: ", request.cached,
-                                         " cached tokens of a prompt of ", request.prompt});
+        refuse(indexed("requests", at), {"must have fewer cached tokens than the ", request.prompt,
+                                         " tokens of its prompt, got ", request.cached});
     }
     const std::uint64_t length = std::uint64_t{request.prompt} + request.generated;
     if (length > max_sequence_length) {
@@ -229,7 +229,8 @@ class speculative_passes {
                                                      " drafted, got ", steps[i].accepted});
             }
             if (end + steps[i].drafted + 1 > max_sequence_length) {
-                detail::refuse(indexed("steps", i), {"must end at or below ", max_sequence_length, " tokens"});
+                detail::refuse(indexed("steps", i), {"the sequence must have at most ", max_sequence_length,
+                                                     " tokens after this step: pass fewer steps"});
             }
             end += std::uint64_t{steps[i].accepted} + 1;
         }

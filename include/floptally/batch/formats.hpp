@@ -473,7 +473,7 @@ class listed_grids_with_text {
         : grids_(grid_thw), texts_(encoder_lengths) {
         if (3 * texts_.size() != grid_thw.size()) {
             detail::refuse("encoder_lengths",
-                           {"must be one for each grid (", grid_thw.size() / 3, "), got ", texts_.size()});
+                           {"must have one length for each grid (", grid_thw.size() / 3, "), got ", texts_.size()});
         }
     }
 

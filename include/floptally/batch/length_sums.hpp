@@ -104,7 +104,7 @@ constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_boundary_count(std::string_view field, std::size_t has,
                                                                          std::string_view other,
                                                                          std::size_t other_has) {
-    refuse(field, {"must have as many boundaries as ", other, ", ", other_has, ", got ", has});
+    refuse(field, {"must have as many boundaries as ", other, " (", other_has, "), got ", has});
 }
 
 /// Throws the error of a number of real sequences that is negative or above the number of sequences.
@@ -224,7 +224,7 @@ struct borrowed_sums : fixed_sums {
     constexpr void add(std::size_t m, const statistic& which, std::uint64_t amount) {
         pairs[m] += amount;
         if (pairs[m] < amount) {
-            throw overflow(which.name(), "the sum does not fit 64 bits");
+            throw overflow(which.name(), "the sum does not fit 64 bits: count fewer samples");
         }
     }
 };
@@ -364,7 +364,7 @@ template <integer T>
 [[nodiscard, gnu::always_inline]] constexpr boundary_lengths<T> between(const T* boundaries, std::size_t n,
                                                                         const char* field) {
     if (n == 0) {
-        refuse(field, {"needs at least one boundary"});
+        refuse(field, {"must have at least one boundary, the 0 at its beginning"});
     }
     if (boundaries[0] != 0) {
         require_start(field, boundaries[0]);

@@ -145,7 +145,7 @@ class tally : public adds_batches<tally> {
             index = index == masks().size() ? masks().find(accumulator.in(in)) : index;
         }
         if (index == masks().size()) {
-            throw error(name, "this tally has no such accumulator: build it with masks() that have measured(\"" +
+            throw error(name, "this tally does not keep this amount: build it with masks() that have measured(\"" +
                                   std::string(name) + "\")");
         }
         const std::size_t at = detail::tally_accumulators::before_masks(masks()) + index;
@@ -172,7 +172,7 @@ class tally : public adds_batches<tally> {
     /// Adds another tally of the same masks in the same order.
     constexpr tally& operator+=(const tally& other) {
         if (!(masks() == other.masks())) {
-            throw error("masks", "two tallies of different masks cannot be added: build both with the same masks");
+            throw error("masks", "tallies of different masks cannot be added up: build both with the same masks");
         }
         accumulators_.commit(other.accumulators_.amounts_of(view::useful),
                              other.accumulators_.amounts_of(view::padded));
@@ -186,7 +186,7 @@ class tally : public adds_batches<tally> {
     [[nodiscard]] constexpr std::uint64_t get(view seen, accumulator which, modality in = modality::text) const {
         detail::require_amounts(seen);
         if (which == accumulator::pairs) {
-            throw error("statistic", "pairs belong to a mask: use pairs(view, mask)");
+            throw error("statistic", "every mask has its own number of pairs: call pairs(view, mask) for one of them");
         }
         return in != modality::text && !masks().has_towers()
                    ? 0
@@ -205,7 +205,7 @@ class tally : public adds_batches<tally> {
                                 form.crossed * moment(accumulator::crossed) + form.count * moment(accumulator::count) +
                                 form.routed * moment(accumulator::routed) + form.keys * moment(accumulator::keys);
             if ((sum >> 64) != 0) {
-                throw overflow("pairs", to_string(sum) + " does not fit 64 bits");
+                throw overflow("pairs", to_string(sum) + " does not fit 64 bits: count fewer samples");
             }
             return static_cast<std::uint64_t>(sum);
         }
@@ -235,8 +235,8 @@ class tally : public adds_batches<tally> {
                                                            const array_view<std::uint64_t>& accumulators) {
         tally sum{masks};
         if (accumulators.size() != 2 * sum.accumulators_.stride()) {
-            throw error("accumulators", "must be " + std::to_string(2 * sum.accumulators_.stride()) +
-                                            " for these masks, got " + std::to_string(accumulators.size()));
+            throw error("accumulators", "must have " + std::to_string(2 * sum.accumulators_.stride()) +
+                                            " integers for these masks, got " + std::to_string(accumulators.size()));
         }
         for (std::size_t i = 0; i < accumulators.size(); ++i) {
             sum.accumulators_[i] = accumulators[i];

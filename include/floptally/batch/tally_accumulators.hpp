@@ -344,7 +344,7 @@ class tally_accumulators {
         throw overflow(place < masks ? qualified(static_cast<modality>(place / fixed),
                                                  name_of(static_cast<accumulator>(place % fixed)))
                                      : masks_[place - masks].name(),
-                       "the sum does not fit 64 bits");
+                       "the sum does not fit 64 bits: count fewer samples");
     }
 
     [[nodiscard]] friend constexpr bool operator==(const tally_accumulators& a, const tally_accumulators& b) {

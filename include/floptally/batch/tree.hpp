@@ -32,15 +32,17 @@ template <class Parent>
     Parent above = parent;
     for (std::size_t steps = 0; steps < parents.size(); ++steps) {
         if (std::cmp_equal(above, node)) {
-            throw error(field, "is in a cycle: node " + std::to_string(node) + " is its own ancestor by way of " +
-                                   std::to_string(parent));
+            throw error(field, "makes a cycle, because node " + std::to_string(node) +
+                                   " is its own ancestor through node " + std::to_string(parent) +
+                                   ": correct the parents");
         }
         if (std::cmp_less(above, 0) || std::cmp_greater_equal(above, parents.size())) {
             break;
         }
         above = parents[static_cast<std::size_t>(above)];
     }
-    throw error(field, "must stand before its child, node " + std::to_string(node) + ", got " + std::to_string(parent));
+    throw error(field, "must be smaller than the index of its child, " + std::to_string(node) + ", got " +
+                           std::to_string(parent));
 }
 
 }  // namespace detail
@@ -75,8 +77,8 @@ class tree_nodes {
             }
             const std::uint32_t length = checked.checked(node);
             if (depth + length > max_sequence_length) {
-                throw error(indexed("lengths", node), "ends a path of " + std::to_string(depth + length) +
-                                                          " tokens, above " + std::to_string(max_sequence_length));
+                detail::refuse(indexed("lengths", node), {"the tokens from the root to this node must be at most ",
+                                                          max_sequence_length, ", got ", depth + length});
             }
             ends[node] = depth + length;
             const sequence real{.length = length, .past = static_cast<std::uint32_t>(depth)};

@@ -273,7 +273,7 @@ class byte_counter : public adds_batches<byte_counter> {
           seen_(whole_.masks(), "past") {
         require_positive(batches, "batches");
         if (parts.empty() && !whole.entries().empty()) {
-            throw error("parts", "are missing: give the model's parts, which say what each matrix reads and writes");
+            throw error("parts", "are missing: pass the model's parts, which say what each matrix reads and writes");
         }
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
             const std::uint64_t kind_bits = bits.of(static_cast<byte_kind>(kind));
@@ -288,8 +288,8 @@ class byte_counter : public adds_batches<byte_counter> {
             for (const cost_entry& entry : part.cost.entries()) {
                 if (entry.what == accumulator::routed && states.state_of(part, part.first_layer, entry).adapts(entry)) {
                     throw error("plan",
-                                "has adapters on experts whose visits are measured, whose bytes cannot be counted: "
-                                "leave these adapters out");
+                                "trains adapters of experts whose visits are measured, and their bytes cannot be "
+                                "counted: leave these adapters out");
                 }
                 if (detail::traffic_entries::has_cache(entry)) {
                     masks_.find_or_add(part.cost.masks()[entry.mask], "masks");

@@ -248,9 +248,9 @@ class part_exchanges {
     /// the ranks of its experts. There the etp ranks of an expert gather the copies that all of them received.
     void put_copies(const cost_entry& entry, std::uint64_t copies, bool ends) {
         if (groups_.tp > 1 && !groups_.sequence_parallel) {
-            throw error(
-                "sequence_parallel",
-                "is off while tensor parallel ranks share experts, so that each would send every token: turn it on");
+            throw error("sequence_parallel",
+                        "must be on where tensor-parallel ranks share experts, or each of them would send every token: "
+                        "turn it on");
         }
         const std::uint64_t of_rank = copies / groups_.tp + (copies % groups_.tp != 0 ? 1 : 0);
         if (groups_.ep > 1) {
@@ -604,11 +604,11 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
     const listed_parts with_head = with_logits(parts, plan.logits);
     const std::span<const model_part> model(with_head.begin(), with_head.size());
     if (model.empty()) {
-        throw error("parts", "are missing: give the model's parts, which say what each matrix reads and writes");
+        throw error("parts", "are missing: pass the model's parts, which say what each matrix reads and writes");
     }
     if (!options.ranks.tensor.splits.empty() && layout.sizes().tp > 1) {
         throw error("tensor_options::splits",
-                    "are not supported by counts of communication: say how entries are sharded");
+                    "cannot be used to count communication: set linear::sharding where each entry is made");
     }
     const parallel_sizes& sizes = layout.sizes();
     const parallel_layout pipeline({.pp = sizes.pp, .vpp = sizes.vpp}, sizes.pp, layout.coordinates().pp);

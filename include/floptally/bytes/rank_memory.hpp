@@ -777,10 +777,11 @@ namespace detail {
             "`recomputed` for the whole layer");
     }
     if (!(options.host_optimizer >= 0) || options.host_optimizer > 1) {
-        throw error("optimizer_offload", "must be from 0 to 1, the part of the optimizer state on the host");
+        throw error("optimizer_offload",
+                    "must be from 0 to 1: the fraction of the optimizer state that is kept on the host");
     }
     if (options.schedule == pipeline_schedule::zb_v) {
-        throw error("schedule", "zb_v puts other layers on a rank than the layout: choose another schedule");
+        throw error("schedule", "zb_v places layers on other ranks than the layout does: choose another schedule");
     }
     const parallel_sizes& sizes = layout.sizes();
     const listed_parts with_head = with_logits(parts, plan.logits);
@@ -836,8 +837,9 @@ namespace detail {
         if (options.offloaded_layers != 0) {
             const std::uint64_t layers = num_layers(shared, true);
             if (pp > 1 || options.offloaded_layers >= layers) {
-                detail::refuse("offload_layers", {"must be below the ", layers, " layers of the rank, and pp 1, got ",
-                                                  options.offloaded_layers, " with pp ", pp});
+                detail::refuse("offload_layers",
+                               {"must be below the ", layers, " layers of the rank, and works only with pp 1; got ",
+                                options.offloaded_layers, " with pp ", pp});
             }
             // The host holds what these layers keep, but for the one that moves and the next.
             const std::uint64_t away = options.offloaded_layers > 2 ? options.offloaded_layers - 2 : 0;

@@ -120,7 +120,8 @@ struct step_bytes {
         if (const component_bytes* const found = find(name)) {
             return *found;
         }
-        detail::refuse("component", {"must be one that moves bytes in this model, got \"", name, "\""});
+        detail::refuse("component", {"no component that moves bytes in this model is named \"", name,
+                                     "\": use a name of the table of bytes"});
     }
     /// Returns the bytes of one kind.
     [[nodiscard]] uint128 total(byte_kind kind) const {

@@ -36,7 +36,8 @@ namespace detail {
         refuse("specs", {"must be absent for a config of model_type \"floptally\": the config itself lists its parts"});
     }
     if (!options.parts.empty()) {
-        refuse("parts", {"must be absent: they choose models of a pipeline's folder, got the config of one model"});
+        refuse("parts", {"must be left out: parts choose among the models of a pipeline's folder, but this is the "
+                         "config of one model"});
     }
     model_config model;
     if (own == "floptally") {

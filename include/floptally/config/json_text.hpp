@@ -197,7 +197,7 @@ class json_maker : public nlohmann::json_sax<nlohmann::json> {
         const auto [place, is_new] = object.value->emplace(name, nullptr);
         if (!is_new) {
             refuse(field_,
-                   {"has the key \"", shortened(name), "\" twice in one object at ", from_.place(), "; remove one"});
+                   {"has the key \"", shortened(name), "\" twice in the object at ", from_.place(), "; remove one"});
         }
         object.key = &place.key();
         value_of_key_ = &*place;
@@ -268,12 +268,12 @@ class json_maker : public nlohmann::json_sax<nlohmann::json> {
 /// Throws if the text contains a zero byte. The parser would stop there and ignore the rest.
 inline void require_read_to_end(const std::istream& text, std::string_view field) {
     if (!text.eof()) {
-        refuse(field, {"has a zero byte; remove it, JSON has none"});
+        refuse(field, {"contains a zero byte, which JSON does not allow: remove it"});
     }
 }
 inline void require_read_to_end(const json_source& text, std::string_view field) {
     if (text.has_zero_byte()) {
-        refuse(field, {"has a zero byte at ", text.place(), "; remove it, JSON has none"});
+        refuse(field, {"contains a zero byte at ", text.place(), ", which JSON does not allow: remove it"});
     }
 }
 

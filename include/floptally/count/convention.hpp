@@ -96,7 +96,7 @@ class counted_statistics {
     /// Adds a statistic. At most four are possible: throws `error` for a fifth.
     constexpr counted_statistics& also(const statistic& counted, std::uint8_t divisor = 1) {
         if (size_ == most) {
-            throw error("convention", "counts an entry by more than 4 statistics: add at most 4");
+            throw error("convention", "must count each entry by at most 4 statistics: add fewer");
         }
         parts_[size_++] = {counted, divisor};
         return *this;

@@ -62,8 +62,8 @@ struct matrices_of_entry {
                            matrix.in % (2 * in) == 0 && entry.parameters % shape == 0;
         if (!whole) {
             throw error(name,
-                        "has several matrices of different shapes under one name: give each matrix its own name "
-                        "for muon");
+                        "several matrices of different shapes have this name: give each its own name, so that Muon can "
+                        "count them");
         }
         stored = entry.parameters / (in * out);
     }
@@ -134,15 +134,15 @@ constexpr void require_others(const muon& optimizer, std::span<const model_part>
                 // Entries of library parts always have a data flow, so this entry was written by hand.
                 if (entry.flow == dataflow{}) {
                     throw error(component,
-                                "does not give the rows and columns of its weights: give them for muon, or name the "
+                                "Muon needs the rows and columns of this component's weights: state them, or name the "
                                 "component in `others`");
                 }
                 continue;
             }
             if (weight.empty()) {
-                throw error(
-                    component,
-                    "has a matrix without a name: name each matrix for muon, or name the component in `others`");
+                throw error(component,
+                            "Muon needs a name for each matrix of this component: name them, or name the component in "
+                            "`others`");
             }
             const detail::matrices_of_entry matrices(entry, component);
             for (std::uint64_t n = 0; n < part.repeat; ++n) {

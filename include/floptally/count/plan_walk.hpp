@@ -95,8 +95,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
                 entry.kind == term::scores ? choice_behind(part.cost.masks()[entry.mask]) : key_choice{};
             if (choice.exists && found.exists && !(choice.scored == found.scored)) {
                 throw error("plan.indexer",
-                            "the cost has indexers and attention by several choices of keys, and a cost alone does "
-                            "not know its layers: give flop_counter the model, or its parts");
+                            "the cost has indexers and several top-k masks, but does not say which layer has which: "
+                            "pass the model or its parts to flop_counter");
             }
             found = choice.exists ? choice : found;
             if (entry.kind == term::index_scores) {
@@ -107,7 +107,7 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     found.indexer = indexer;
     if (!found.exists) {
         throw error("plan.indexer",
-                    "a layer with an indexer has no attention over chosen keys: give its attention such a mask, or "
+                    "a layer with an indexer has no attention with a top-k mask: give its attention such a mask, or "
                     "leave plan.indexer at frozen");
     }
     return found;
@@ -451,8 +451,8 @@ class plan_walk {
             if (known.accumulator == accumulator) {
                 if (!(known.treatment == treatment)) {
                     throw error("plan",
-                                "experts that are counted by one measured number of visits must train alike in all "
-                                "layers: name them in plan.weights without a range of layers");
+                                "experts that share one measured number of visits must train alike in all layers: name "
+                                "them in plan.weights without a range of layers");
                 }
                 return false;
             }

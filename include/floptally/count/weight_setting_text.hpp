@@ -47,7 +47,7 @@ namespace detail {
     weight_setting setting;
     if (const std::size_t colon = name.find(':'); colon != std::string_view::npos) {
         if (colon == 0 || colon > component_name::capacity) {
-            fail("needs the name of a model part before the colon, as in encoder:*=frozen");
+            fail("the colon must follow the name of a model part of 1 to 39 characters, as in encoder:*=frozen");
         }
         setting.part = name.substr(0, colon);
         name.remove_prefix(colon + 1);
@@ -62,7 +62,7 @@ namespace detail {
         setting.last_layer = range->last - 1;
     }
     if (layers == 0 || layers > component_name::capacity) {
-        fail("must name weights in 1 to 39 characters");
+        fail("the name of the weights must have 1 to 39 characters");
     }
     setting.weights = name.substr(0, layers);
     if (state == "frozen") {

@@ -149,7 +149,7 @@ class basic_device_tally {
     /// Adds a host tally with the same masks.
     void add(const tally& counted, stream_type stream = nullptr) {
         if (!(counted.masks() == masks())) {
-            throw error("masks", "two tallies of different masks cannot be added: build both with the same masks");
+            throw error("masks", "tallies of different masks cannot be added up: build both with the same masks");
         }
         detail::add_counted::arguments args{{}, schema_, accumulators()};
         std::copy(counted.accumulators().begin(), counted.accumulators().end(), args.counted);

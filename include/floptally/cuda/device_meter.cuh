@@ -32,10 +32,9 @@ class basic_device_meter {
     explicit basic_device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
-            throw error(
-                "meter",
-                "sums over ranks when a step ends, but steps of a device arrive at a different time on each rank; "
-                "sum them on the device (device_reduction)");
+            throw error("meter",
+                        "must not have a reduction, because steps of a device arrive at a different time on each rank: "
+                        "use a device_reduction");
         }
     }
 
@@ -45,7 +44,7 @@ class basic_device_meter {
     /// Returns the tally to which the caller adds the next microbatch.
     [[nodiscard]] basic_device_tally<Statistics>& microbatch() {
         if (!timer_.in_step()) {
-            throw error("microbatch", "is outside a step: begin_step() comes first");
+            throw error("microbatch", "was added outside of a step: call begin_step() first");
         }
         return batch_;
     }

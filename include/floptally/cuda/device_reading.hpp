@@ -125,9 +125,9 @@ struct read_refusal {
     /// Throws the error that a host tally throws for this refusal.
     void repeat(const mask_set& masks) const {
         if (!is_whole) {
-            throw error(
-                "device",
-                "several refused samples have the same index, so the first is unknown: pass each its own index");
+            throw error("device",
+                        "several invalid samples have the same index, so that the first is unknown: pass another index "
+                        "with each sample");
         }
         switch (head.kind) {
             case refused::sequence:

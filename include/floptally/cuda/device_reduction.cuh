@@ -49,8 +49,9 @@ class device_reduction {
     void sum_async(const basic_device_tally<Statistics>& tally_of_rank, Reducer& reducer, cudaStream_t stream,
                    const microbatch_visits& visits = {}) {
         if (tally_of_rank.device() != accumulators_.api().number()) {
-            detail::refuse("tally", {"is on device ", tally_of_rank.device(), ", but this device_reduction on device ",
-                                     accumulators_.api().number(), ": make both on one device"});
+            detail::refuse("tally",
+                           {"is on device ", tally_of_rank.device(), ", but this device_reduction is on device ",
+                            accumulators_.api().number(), ": make both on one device"});
         }
         std::optional<error> refusal;
         try {

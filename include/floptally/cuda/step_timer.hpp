@@ -42,10 +42,10 @@ class step_timer {
     /// Opens a step on the stream. Throws `error` if a step is open already or the most steps are under way.
     void begin(cudaStream_t stream) {
         if (open_) {
-            throw error("begin", "a step is open: end() or discard() comes first");
+            throw error("begin", "a step is open: call end() or discard() first");
         }
         if (in_flight() == pairs_.size()) {
-            detail::refuse("begin", {in_flight(), " steps are under way, the most that fit: call poll()"});
+            detail::refuse("begin", {in_flight(), " steps are not read yet, the most that fit: call poll() first"});
         }
         record(at(last_).begin, "begin", stream);
         open_ = true;
@@ -55,7 +55,7 @@ class step_timer {
     void end(
         cudaStream_t stream, const std::function<void()>& queue_behind = [] {}) {
         if (!open_) {
-            throw error("end", "no step is open: begin() comes first");
+            throw error("end", "no step is open: call begin() first");
         }
         record(at(last_).end, "end", stream);
         queue_behind();

@@ -90,8 +90,8 @@ struct convolution_stem {
                                                next.kernel_size, ", ", next.stride, " and ", next.dilation});
             }
             if (next.groups == 0 || channels % next.groups != 0 || next.out_channels % next.groups != 0) {
-                detail::refuse("groups", {"must divide the channels (", channels, " to ", next.out_channels, "), got ",
-                                          next.groups});
+                detail::refuse("groups", {"must divide the input and output channels (", channels, " to ",
+                                          next.out_channels, "), got ", next.groups});
             }
             rate = rate.after(next);
             const checked kernel(static_cast<std::uint64_t>(next.kernel_size), component.view());

@@ -44,7 +44,7 @@ struct compressed_attention {
         require_positive(o_lora_rank, "o_lora_rank");
         if (compress_ratio == 0 && (overlap || best_keys != 0)) {
             throw error("compress_ratio",
-                        "must be at least 1 if compressed keys overlap or the best are chosen, got 0");
+                        "must be at least 1 where compressed keys overlap or a top-k of them is chosen, got 0");
         }
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked(num_heads, "attention.qkv") * head_dim;

@@ -224,7 +224,7 @@ class cost {
                 attends = table_.masks[entry.mask];
             } else if (entry.what != accumulator::count) {
                 throw error(table_.components[entry.component].view(),
-                            "an encoder has no other side to attend: remove its cross attention");
+                            "an encoder has no other sequence to attend to: remove its cross attention");
             }
             const component_name& name = table_.components[entry.component];
             const bool pairs = entry.what == accumulator::pairs;

@@ -88,7 +88,7 @@ class layer_masks {
     constexpr void require_layers(std::uint64_t num_layers) const {
         if (is_list_ && size_ != num_layers) {
             detail::refuse("layer_types",
-                           {"lists ", size_, " layers, the model has ", num_layers, ": list one for each layer"});
+                           {"lists ", size_, " layers, but the model has ", num_layers, ": list one for each layer"});
         }
     }
 

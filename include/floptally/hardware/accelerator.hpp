@@ -140,8 +140,8 @@ struct accelerator {
             detail::refuse("clock_mhz", {"must be above 0 and at most 100000, got ", std::to_string(clock_mhz)});
         }
         if (flops_per_clock == 0) {
-            detail::refuse("clock_mhz", {"cannot give a boost peak: the FLOPs a clock of ", name,
-                                         " are unknown; give peak_tflops instead"});
+            detail::refuse("clock_mhz", {"cannot give a peak: the FLOPs per clock of ", name,
+                                         " are unknown; pass peak_tflops instead"});
         }
         const double published = peak_tflops(which);
         const double half = published_tflops(precision::bf16) > 0 ? published_tflops(precision::bf16)
@@ -164,7 +164,7 @@ namespace detail {
     for (const unit& other : {unit{"GFLOP/s", 1e3}, unit{"MFLOP/s", 1e6}, unit{"FLOP/s", 1e12}}) {
         if (const double tflops = peak_tflops / other.tflops; tflops <= impossible_tflops) {
             detail::refuse(field, {"must be in TFLOP/s of one GPU, but no GPU has ", detail::rounded(peak_tflops, 6),
-                                   "; if that is ", other.name, ", give ", detail::rounded(tflops, 6)});
+                                   "; if you mean ", other.name, ", pass ", detail::rounded(tflops, 6)});
         }
     }
     detail::refuse(field, {"must be in TFLOP/s of one GPU, but no GPU has ", detail::rounded(peak_tflops, 6)});

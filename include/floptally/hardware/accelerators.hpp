@@ -228,7 +228,7 @@ template <class Predicate>
     if (several) {
         detail::refuse(
             "accelerator",
-            {quoted, " is what the driver calls several parts; name one of them: ", detail::list_parts(is_called)});
+            {quoted, " is the driver's name for several GPUs; pass the name of one: ", detail::list_parts(is_called)});
     }
     if (found != nullptr) {
         return *found;
@@ -237,13 +237,13 @@ template <class Predicate>
         return detail::any_name(part, [wanted](std::string_view name) { return detail::contains_words(name, wanted); });
     });
     if (!partial.empty()) {
-        detail::refuse("accelerator", {quoted, " is only part of a name; give the whole name, one of: ", partial});
+        detail::refuse("accelerator", {quoted, " is only part of a name; pass a whole name, one of: ", partial});
     }
     std::string near = detail::list_parts(
         [wanted](const accelerator& part) { return detail::contains_words(wanted, detail::model_word(part)); });
     const bool has_model = !near.empty();
     near = has_model ? near : detail::nearest_parts(wanted);
-    detail::refuse("accelerator", {"no known part is called ", quoted,
+    detail::refuse("accelerator", {"no known accelerator is called ", quoted,
                                    near.empty() ? ""
                                    : has_model  ? "; near it: "
                                                 : "; nearest: ",

@@ -133,9 +133,9 @@ template <class Known>
             append_item(names, name);
         }
     }
-    throw error(field, names.empty() ? text_of({part.name, " has no known published memory ", figure, "; give ", field})
-                                     : text_of({part.name, " has memories of several ", figure, "s; name one: ", names,
-                                                ", or give ", field}));
+    throw error(field, names.empty() ? text_of({part.name, " has no published memory ", figure, "; pass ", field})
+                                     : text_of({part.name, " is sold with several memory ", figure,
+                                                "s; pass the name of one: ", names, ", or pass ", field}));
 }
 
 }  // namespace detail

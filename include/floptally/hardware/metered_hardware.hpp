@@ -55,18 +55,18 @@ namespace detail {
     if (ranks == 0) {
         if (on.gpus > 1 && on.counted == counted_for::unsaid) {
             throw error("gpus", std::to_string(on.gpus) +
-                                    " GPUs, but it is unknown whose sequences the meter gets: give it the reduction "
-                                    "over the ranks, or say that they are those of all GPUs (counted: all_gpus)");
+                                    " GPUs, but it is unknown whose sequences the meter gets: pass it a reduction over "
+                                    "the ranks, or counted = all_gpus if it gets those of all GPUs");
         }
         return on;
     }
     if (on.counted == counted_for::all_gpus) {
-        throw error(
-            "counted",
-            "is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one out");
+        throw error("counted",
+                    "is all_gpus, but the meter has a reduction, which would count each GPU several times: leave one "
+                    "of them out");
     }
     if (on.gpus != 0 && on.gpus != ranks) {
-        throw error("gpus", "must be the " + std::to_string(ranks) + " ranks that the reduction adds up, got " +
+        throw error("gpus", "must be " + std::to_string(ranks) + ", the number of ranks of the reduction, got " +
                                 std::to_string(on.gpus));
     }
     on.gpus = ranks;

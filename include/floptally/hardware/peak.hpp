@@ -50,7 +50,7 @@ struct chosen_peak {
     chosen_peak chosen{.precision = std::string(name(which))};
     if (peak_tflops) {
         if (clock_mhz) {
-            throw error("clock_mhz", "gives a boost peak, but peak_tflops is given too: leave one out");
+            throw error("clock_mhz", "determines the peak, and so does peak_tflops: leave one of them out");
         }
         require_possible_peak(*peak_tflops, "peak_tflops");
         chosen.tflops = *peak_tflops;
@@ -61,19 +61,19 @@ struct chosen_peak {
         const accelerator& part = accelerator_named(*product);
         chosen.kind = kind != peak_kind::unsaid ? kind : clock_mhz ? peak_kind::boost : peak_kind::datasheet;
         if (chosen.kind == peak_kind::measured) {
-            throw error("peak_tflops", "is missing: give the measured number");
+            throw error("peak_tflops", "is missing: pass the peak that you measured, in TFLOP/s");
         }
         if ((chosen.kind == peak_kind::boost) != clock_mhz.has_value()) {
-            throw error("clock_mhz", clock_mhz
-                                         ? "is for a boost peak only: leave it out for a datasheet's peak"
-                                         : "is missing: give the clock that the device reports, for a boost peak");
+            throw error("clock_mhz",
+                        clock_mhz ? "determines a boost peak, but the peak of the datasheet is asked for: leave it out"
+                                  : "is missing: pass the clock that the device reports, which a boost peak needs");
         }
         chosen.tflops = clock_mhz ? part.boost_tflops(which, *clock_mhz) : part.peak_tflops(which);
         chosen.accelerator = part.name;
         chosen.source = std::string(part.source.title).append(", ").append(part.source.url);
         chosen.quality = part.quality;
     } else {
-        throw error("accelerator", "is missing, and so is peak_tflops: give one of them");
+        throw error("accelerator", "is missing, and so is peak_tflops: pass one of them");
     }
     return chosen;
 }

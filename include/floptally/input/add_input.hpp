@@ -45,12 +45,12 @@ namespace floptally::inline v0_3 {
                                " does not say how pixels become a grid; use ", instead});
     }
     if (pixels.h % known->pixels != 0 || pixels.w % known->pixels != 0 || pixels.h == 0 || pixels.w == 0) {
-        detail::refuse(field, {"height and width must be multiples of ", known->pixels, " for ", model.model_type,
+        detail::refuse(field, {"the height and width must be multiples of ", known->pixels, " for ", model.model_type,
                                ", got ", pixels.h, " x ", pixels.w});
     }
     if (pixels.t == 0 || (pixels.t - 1) % known->pixel_frames != 0) {
-        detail::refuse(field, {"frames must be one more than a multiple of ", known->pixel_frames, " for ",
-                               model.model_type, ", got ", pixels.t});
+        detail::refuse(field, {"the number of frames must be one more than a multiple of ", known->pixel_frames,
+                               " for ", model.model_type, ", got ", pixels.t});
     }
     return {(pixels.t - 1) / known->pixel_frames + 1, pixels.h / known->pixels, pixels.w / known->pixels};
 }
@@ -67,8 +67,9 @@ namespace floptally::inline v0_3::detail {
 inline void require_one_for_each(std::size_t size, std::size_t grids, std::string_view name,
                                  const input_spelling& spelling, std::size_t each = 1) {
     if (size != each && size != each * grids) {
-        refuse(spelling.field(name), {"must be ", counted(each), ", or ", counted(each), " for each ",
-                                      spelling.option("grid_thw"), " (", grids, "), got ", size});
+        refuse(spelling.field(name),
+               {"must have ", counted(each), each == 1 ? " number" : " numbers", ", or ", counted(each), " for each ",
+                spelling.option("grid_thw"), " (", grids, "), got ", size});
     }
 }
 
@@ -148,8 +149,8 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
     }
     if (texts->size() != each * count) {
         refuse(batch.encoder_lengths ? spelling.field("encoder_lengths") : batch.lengths.front().field,
-               {"must be ", counted(each), " for each ", spelling.option("grid_thw"), " (", count, "), got ",
-                texts->size()});
+               {"must have ", counted(each), each == 1 ? " number" : " numbers", " for each ",
+                spelling.option("grid_thw"), " (", count, "), got ", texts->size()});
     }
     set_texts(all, *texts, "encoder_lengths", &slotted<grid>::real, spelling, each);
     std::optional<integer_view> padded = batch.encoder_lengths_padded;
@@ -195,8 +196,8 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     const std::uint64_t placeholders = placeholder_tokens(model, batch);
     const std::uint64_t tokens = batch.get(view::useful, accumulator::tokens);
     if (tokens < placeholders) {
-        detail::refuse("lengths",
-                       {"must include the placeholders of images and sound, ", placeholders, " tokens; got ", tokens});
+        detail::refuse("lengths", {"must include the placeholder tokens of images and sound, ", placeholders,
+                                   " of them, got ", tokens});
     }
 }
 
@@ -285,7 +286,7 @@ class input_adder {
         }
     }
     [[noreturn]] static void refuse_counted(const char* why) {
-        detail::refuse("tally", {"is already counted, and ", why, "; pass the batch itself"});
+        detail::refuse("tally", {"is counted already, so that ", why, ": pass the batch itself"});
     }
     [[noreturn]] void refuse(std::string_view name, std::initializer_list<piece> problem) const {
         detail::refuse(spelling_.field(name), problem);
@@ -375,8 +376,9 @@ class input_adder {
         }
         const auto require_absent = [&](bool is_present, std::string_view name) {
             if (needed && is_present) {
-                refuse(name, {"does not give the lengths of the encoder's sequences; use ", option("lengths"), " and ",
-                              option("encoder_lengths")});
+                refuse(name,
+                       {"cannot be used with an encoder, since it has no lengths of the encoder's sequences; use ",
+                        option("lengths"), " and ", option("encoder_lengths")});
             }
         };
         require_absent(batch_.boundaries.has_value(), "cu_seqlens");

@@ -95,12 +95,12 @@ struct model_input {
         /// Throws where `num_real_seqs` and `cu_seqlens_real` contradict each other.
         void require_real_count() const {
             if (cu_seqlens_real->size() == 0) {
-                throw error("cu_seqlens_real", "needs at least one boundary");
+                throw error("cu_seqlens_real", "must have at least one boundary, the 0 at its beginning");
             }
             const std::size_t real = cu_seqlens_real->size() - 1;
             if (num_real_seqs != all_sequences && num_real_seqs != real) {
                 detail::refuse("num_real_seqs",
-                               {"must be the ", real, " sequences of cu_seqlens_real, got ", num_real_seqs});
+                               {"must be ", real, ", the number of sequences in cu_seqlens_real, got ", num_real_seqs});
             }
         }
 
@@ -113,7 +113,7 @@ struct model_input {
                 for (std::size_t i = 0; i < real.size(); ++i) {
                     if (!std::cmp_equal(real[i], all[i])) {
                         detail::refuse(indexed("cu_seqlens_real", i),
-                                       {"must equal the boundary of cu_seqlens, ", all[i], ", got ", real[i]});
+                                       {"must equal the same boundary of cu_seqlens, ", all[i], ", got ", real[i]});
                     }
                 }
             });

@@ -27,7 +27,7 @@ concept integer_of_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64
 /// Throws `overflow` for a result that does not fit. Not inlined, so that results that fit stay fast.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_overflow(std::uint64_t a, const char* operation,
                                                                   std::uint64_t b, std::string_view field) {
-    throw overflow(field, text_of({a, operation, b, " does not fit 64 bits"}));
+    throw overflow(field, text_of({a, operation, b, " does not fit 64 bits: use smaller numbers"}));
 }
 
 /// Returns the smaller of two integers. Replaces std::min, since <algorithm> takes a fifth of the compile time of

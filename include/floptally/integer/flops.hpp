@@ -43,7 +43,7 @@ class flops {
     constexpr flops& operator+=(flops other) {
         const uint128 sum = value_ + other.value_;
         if (sum < value_) {
-            throw overflow("flops", "a sum does not fit 128 bits");
+            throw overflow("flops", "a sum does not fit 128 bits: count fewer samples");
         }
         value_ = sum;
         return *this;
@@ -55,7 +55,7 @@ class flops {
     [[nodiscard]] friend constexpr flops operator*(std::uint64_t times, flops work) {
         const uint128 high = uint128{work.high()} * times + (uint128{work.low()} * times >> 64);
         if ((high >> 64) != 0) {
-            throw overflow("flops", "a product does not fit 128 bits");
+            throw overflow("flops", "a product does not fit 128 bits: use smaller numbers");
         }
         return flops{work.value_ * times};
     }

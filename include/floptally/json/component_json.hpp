@@ -77,7 +77,7 @@ inline void require_known_keys(const nlohmann::json& object, std::string_view fi
                              std::string_view kind) -> const nlohmann::json& {
         const auto found = value.find(key);
         if (found == value.end()) {
-            refuse(text_of({field, ".", key}), {"is missing: give ", kind});
+            refuse(text_of({field, ".", key}), {"is missing: add ", kind});
         }
         if (!fits(*found)) {
             refuse(text_of({field, ".", key}), {"must be ", kind, ", got ", shown(*found)});

@@ -135,8 +135,8 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
     }
     bool parse_error(std::size_t position, const std::string& last, const nlohmann::json::exception& problem) override {
         static_cast<void>(problem);
-        refuse("trace", {"is not valid JSON, or ends early: at byte ", position, ", after ", count_, " events, near \"",
-                         shortened(last), "\""});
+        refuse("trace", {"must be one whole JSON text, such as PyTorch's profiler writes it; the error is at byte ",
+                         position, ", after ", count_, " events, near \"", shortened(last), "\""});
     }
 
     /// Returns true if the text had a list of events, even an empty one.
@@ -171,7 +171,7 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
                 const std::optional<std::int64_t> time = nanoseconds_of(value);
                 if (!time) {
                     refuse(text_of({"traceEvents[", count_, "].", key_}),
-                           {"must be microseconds, got \"", shortened(value), "\""});
+                           {"must be a number of microseconds, got \"", shortened(value), "\""});
                 }
                 std::optional<std::int64_t>& field = key_ == "ts" ? event_.ts : event_.dur;
                 require_once(!field || field == time);
@@ -219,7 +219,8 @@ class kineto_collector {
             return;
         }
         if (!event.ts || !event.dur) {
-            refuse(field_of(index, event.ts ? ".dur" : ".ts"), {"is missing: give the time of \"", event.name, "\""});
+            refuse(field_of(index, event.ts ? ".dur" : ".ts"),
+                   {"is missing: record the trace again, with the time of \"", event.name, "\""});
         }
         if (*event.dur < 0) {
             refuse(field_of(index, ".dur"), {"must be at least 0, got ", *event.dur, " ns"});
@@ -227,8 +228,8 @@ class kineto_collector {
         const bool on_device = *kind == trace_kind::kernel || *kind == trace_kind::copy;
         if (*kind == trace_kind::op && process_ != event.pid) {
             if (!process_.empty()) {
-                refuse("trace", {"has operators of the processes ", process_, " and ", event.pid,
-                                 ": give the trace of one rank"});
+                refuse("trace", {"has operators of two processes, ", process_, " and ", event.pid,
+                                 ": pass the trace of one rank"});
             }
             process_ = event.pid;
         }
@@ -259,7 +260,7 @@ class kineto_collector {
             }
         }
         if (trace_.events.empty()) {
-            throw error("trace", "has no operator, annotation, module or kernel: give a trace of PyTorch's profiler");
+            throw error("trace", "has no operator, annotation, module or kernel: pass a trace of PyTorch's profiler");
         }
         return std::move(trace_);
     }
@@ -387,14 +388,14 @@ class kineto_collector {
         nlohmann::json::sax_parse(stream, &reader);
         detail::require_read_to_end(stream, "trace");
 #else
-        throw error("trace", "is packed by gzip, which this build cannot read without zlib: unpack it with gunzip");
+        throw error("trace", "is compressed by gzip, and this build has no zlib to read it: unpack it with gunzip");
 #endif
     } else {
         nlohmann::json::sax_parse(text, &reader);
         detail::require_read_to_end(text, "trace");
     }
     if (!reader.found()) {
-        throw error("trace", "has no list \"traceEvents\": give a trace of PyTorch's profiler");
+        throw error("trace", "has no list \"traceEvents\": pass a trace of PyTorch's profiler");
     }
     return collector.finish(reader.rank());
 }

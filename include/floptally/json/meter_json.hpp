@@ -40,7 +40,7 @@ class state_reader {
 
     [[nodiscard]] const nlohmann::json& at(const char* key) const {
         if (!state_.is_object() || !state_.contains(key)) {
-            throw error(key, "is missing: give the whole state of a meter, as `to_json` wrote it");
+            throw error(key, "is missing: pass the whole state of a meter, as `to_json` wrote it");
         }
         return state_.at(key);
     }
@@ -80,7 +80,7 @@ class state_reader {
             sum = good ? sum * 10U + next : sum;
         }
         if (!good) {
-            refuse(key, {"must be a count in decimal digits, got ", shown(value)});
+            refuse(key, {"must be a whole number in decimal digits, got ", shown(value)});
         }
         return sum;
     }
@@ -90,7 +90,7 @@ class state_reader {
     [[nodiscard]] static std::uint64_t integer(std::string_view key, const nlohmann::json& value) {
         const uint128 sum = count(key, value);
         if ((sum >> 64) != 0) {
-            throw overflow(key, "does not fit 64 bits, got " + shown(value));
+            throw overflow(key, "must be below 2^64, got " + shown(value));
         }
         return static_cast<std::uint64_t>(sum);
     }
@@ -173,7 +173,7 @@ template <class Span>
     goodput_state goodput{.wall_seconds = read.number("wall_seconds"), .saved_at = read.number("saved_at")};
     for (const nlohmann::json& each : read.list("spent")) {
         if (!each.is_array() || each.size() != 2 || !each[0].is_string() || !each[1].is_number()) {
-            refuse("spent", {"must be pairs of a name and seconds, got ", shown(each)});
+            refuse("spent", {"must be a list of pairs [name, seconds], got the element ", shown(each)});
         }
         goodput.spent.push_back({each[0].get<std::string>(), each[1].get<double>()});
     }
@@ -301,7 +301,8 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     for (const nlohmann::json& pair : read.list("durations")) {
         if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_unsigned() ||
             pair[0].get<std::uint64_t>() >= buckets.size()) {
-            detail::refuse("durations", {"must be pairs of a bucket below ", buckets.size(), " and a count"});
+            detail::refuse("durations", {"must be a list of pairs [bucket, count] with each bucket below ",
+                                         buckets.size(), ", got ", detail::shown(pair)});
         }
         buckets[pair[0].get<std::size_t>()] = read.integer("durations", pair[1]);
     }
@@ -323,7 +324,7 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     }
     if (read.text("checksum") != to_json(state).at("checksum").get<std::string>()) {
         throw error("checksum",
-                    "does not match: the state was cut or changed after it was written; load an earlier one");
+                    "does not match, because the state was cut or changed after it was saved: load an earlier one");
     }
     return state;
 }

@@ -49,8 +49,11 @@ namespace floptally::inline v0_3 {
             const auto* const kind =
                 std::find(std::begin(apart_kind_names), std::end(apart_kind_names), time.at("kind"));
             if (kind == std::end(apart_kind_names)) {
-                detail::refuse("traced.kind",
-                               {"must be the name of an `apart_kind`, got ", detail::shown(time.at("kind"))});
+                std::string known;
+                for (const char* name : apart_kind_names) {
+                    append_item(known, name);
+                }
+                detail::refuse("traced.kind", {"must be one of ", known, ", got ", detail::shown(time.at("kind"))});
             }
             step.apart.push_back({.name = time.at("name"),
                                   .seconds = time.at("seconds"),

@@ -60,9 +60,10 @@ namespace floptally::inline v0_3 {
     const std::uint64_t more = pairs_from(range.first);
     const std::uint64_t less = pairs_from(range.last);
     if (more < less) {
-        detail::refuse(which.name(),
-                       {"counts ", more, " from query ", range.first, " of ", end, " on and ", less, " from query ",
-                        range.last, " on: a statistic that counts less for more queries cannot be split over ranks"});
+        detail::refuse(
+            which.name(),
+            {"counts ", more, " from query ", range.first, " of ", end, " on and ", less, " from query ", range.last,
+             " on, but a statistic that is split over ranks must count more for more queries: use another statistic"});
     }
     return more - less;
 }

@@ -105,20 +105,21 @@ void require_held(const statistic_scope& scope, const held_tokens& mine, const p
                 detail::refuse(
                     "tokens",
                     {pair_of(same->second, slot),
-                     "are declared replicated and hold different tokens; declare them sharded if each holds a part"});
+                     "are declared replicated but hold different tokens: declare them sharded if each holds a part"});
             }
             continue;
         }
         const auto [other, is_new] = part_of_tokens.try_emplace(held(slot), slot);
         if (!is_new) {
             detail::refuse("tokens", {pair_of(other->second, slot),
-                                      "are declared sharded and hold the same tokens; declare them replicated if they "
+                                      "are declared sharded but hold the same tokens: declare them replicated if they "
                                       "load the same samples"});
         }
     }
     if (part_of_tokens.empty()) {
-        throw error("tokens",
-                    "no rank holds any, so that nothing was compared; add the token ids of each rank to held_tokens");
+        throw error(
+            "tokens",
+            "no rank has token ids, so that nothing was compared: add the token ids of each rank to held_tokens");
     }
 }
 

@@ -41,7 +41,7 @@ struct imbalance {
     const uint128 rank_divisor = divisor_of(ranks, sum / load_divisor);
     const uint128 factor = ranks / rank_divisor;
     if (largest / load_divisor > ~uint128{0} / factor) {
-        throw overflow("loads", "the largest times the number of ranks does not fit 128 bits");
+        throw overflow("loads", "the largest load times the number of ranks does not fit 128 bits: use smaller loads");
     }
     return {largest / load_divisor * factor, sum / load_divisor / rank_divisor};
 }

@@ -170,7 +170,7 @@ template <integer_range Lengths>
     for (std::size_t i = 0; i < slots.size(); ++i) {
         if (slots[i] > capacity) {
             detail::refuse(indexed("lengths", i),
-                           {"must fit the capacity, ", capacity, " tokens, got a slot of ", slots[i]});
+                           {"must fit the capacity of ", capacity, " tokens, got a slot of ", slots[i]});
         }
     }
     std::vector<std::size_t> descending(slots.size());
@@ -187,8 +187,9 @@ template <integer_range Lengths>
     const std::uint64_t wanted =
         aligned_length(std::max<std::uint64_t>(packs.size(), options.min_packs), options.divisor);
     if (wanted > slots.size()) {
-        detail::refuse(packs.size() < options.min_packs ? "min_packs" : "divisor",
-                       {"needs a sample for each of ", wanted, " packs, got ", slots.size()});
+        detail::refuse(
+            packs.size() < options.min_packs ? "min_packs" : "divisor",
+            {"asks for ", wanted, " packs, but there are only ", slots.size(), " samples: pass a smaller number"});
     }
     detail::open_packs(packs, wanted, slots);
     std::vector<std::uint64_t> pack_of(slots.size());

@@ -131,7 +131,7 @@ class parallel_layout {
             const auto axis = static_cast<parallel_axis>(i);
             if (along[i] >= size(axis)) {
                 detail::refuse(name_of(axis),
-                               {"the coordinate must be below the size, ", size(axis), ", got ", along[i]});
+                               {"the coordinate must be below the size of the axis, ", size(axis), ", got ", along[i]});
             }
             rank += along[i] * strides_[i];
         }
@@ -149,11 +149,11 @@ class parallel_layout {
                                               (axes.contains(parallel_axis::tp) && !tp_is_etp()));
         if (is_mixed) {
             detail::refuse("axes", {"a group over ", axes.name(),
-                                    " is not possible: ep, expert_dp and etp rearrange the ranks of dp x cp x tp; name "
-                                    "axes of one of the two"});
+                                    " is not possible, because ep, expert_dp and etp are another order of the ranks of "
+                                    "dp x cp x tp: name axes of one order only"});
         }
         if (axes.contains(parallel_axis::dp) && axes.contains(parallel_axis::dp_replicate)) {
-            throw error("axes", "dp has the ranks of dp_replicate already: leave dp_replicate out");
+            throw error("axes", "dp contains the ranks of dp_replicate: leave dp_replicate out");
         }
         rank_group ranks(rank_);
         for (const parallel_axis axis : for_experts ? expert_order_ : order_) {
@@ -241,9 +241,9 @@ class parallel_layout {
         const std::uint64_t of_expert = std::uint64_t{checked(sizes_.ep, "ep") * sizes_.expert_tp()};
         if (of_stage % of_expert != 0) {
             detail::refuse(
-                "ep", {"times etp must divide dp x cp x tp, ", of_stage, ", got ", sizes_.ep, " x ", sizes_.expert_tp(),
+                "ep", {"ep x etp must divide dp x cp x tp = ", of_stage, ", got ", sizes_.ep, " x ", sizes_.expert_tp(),
                        sizes_.etp == 0 && of_stage % sizes_.ep == 0
-                           ? "; etp is tp unless it is given: pass etp 1 if experts are not split"
+                           ? ": pass etp 1 if experts are not split, since etp is tp by default"
                            : ""});
         }
         if (sizes_.dp % sizes_.dp_replicate != 0) {
@@ -372,8 +372,8 @@ class parallel_layout {
     constexpr void require_experts(parallel_axis axis) const {
         if (!experts_fit_ && names_experts(axis)) {
             throw error("order",
-                        "experts would have other pp groups than dense layers: name pp last, or after as many ranks in "
-                        "both orders");
+                        "experts and dense layers must have the same pp groups: name pp last, or after the same number "
+                        "of ranks in both orders");
         }
     }
 

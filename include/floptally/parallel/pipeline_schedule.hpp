@@ -188,8 +188,9 @@ class pipeline_order {
     /// chunks of the first microbatch, then those of the second, and so on.
     [[nodiscard]] pipeline_run run(std::span<const chunk_work> work) const {
         if (work.size() != chunks_ && work.size() != chunks_ * microbatches_) {
-            detail::refuse("work", {"must have a value for each of ", chunks_, " chunks, or for each in each of ",
-                                    microbatches_, " microbatches, got ", work.size()});
+            detail::refuse(
+                "work", {"must have one value for each of the ", chunks_, " chunks, or for each chunk of each of the ",
+                         microbatches_, " microbatches, got ", work.size()});
         }
         detail::pipeline_clock clock(pp_, work, chunks_, microbatches_, split_);
         std::vector<std::size_t> next(pp_, 0);
@@ -224,8 +225,8 @@ class pipeline_order {
         require_positive(vpp, "vpp");
         require_positive(microbatches, "microbatches");
         if (const std::uint64_t passes = checked(chunks_, "microbatches") * microbatches; passes > most_passes) {
-            throw error("microbatches", "times pp x vpp must be at most " + std::to_string(most_passes) + ", got " +
-                                            std::to_string(passes));
+            throw error("microbatches", "microbatches x pp x vpp must be at most " + std::to_string(most_passes) +
+                                            ", got " + std::to_string(passes));
         }
         const bool is_interleaved = schedule == pipeline_schedule::interleaved;
         if (const std::uint64_t own = schedule == pipeline_schedule::zb_v ? 2 : 1; !is_interleaved && vpp != own) {

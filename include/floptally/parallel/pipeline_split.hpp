@@ -79,7 +79,7 @@ class pipeline_split {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
             detail::refuse("layers_of_chunks",
-                           {"must be as many as pp (", pp, ") or a multiple, got ", layers_of_chunks.size()});
+                           {"must have pp numbers (", pp, ") or a multiple of it, got ", layers_of_chunks.size()});
         }
         std::uint64_t first = 0;
         for (const std::uint64_t count : layers_of_chunks) {
@@ -143,7 +143,7 @@ class pipeline_split {
         const std::uint64_t chunks = std::uint64_t{checked(pp, "pp") * vpp};
         const std::uint64_t counted = chunks == 1 ? num_layers : std::uint64_t{checked(num_layers, "layers") + 2};
         if (counted < chunks) {
-            detail::refuse("layers", {num_layers, " and embedding and loss are too few for ", chunks,
+            detail::refuse("layers", {num_layers, " layers, the embedding and the loss are fewer than the ", chunks,
                                       " chunks: pass a smaller pp or vpp"});
         }
         std::vector<std::uint64_t> layers;
@@ -247,7 +247,7 @@ class pipeline_split {
         }
         if (layer != num_layers()) {
             detail::refuse("layers",
-                           {"must be the ", num_layers(), " layers of the pipeline's split, got a model of ", layer});
+                           {"must be the ", num_layers(), " layers of the pipeline split, got a model of ", layer});
         }
         return parts_on_rank;
     }
@@ -256,8 +256,8 @@ class pipeline_split {
     [[noreturn]] void refuse_mtp() const {
         detail::refuse("pipeline_model_parallel_layout",
                        {"places ", mtp_chunks_.size(),
-                        " layers of multi-token prediction (m), and the model has others: "
-                        "count them with mtp, or change the text"});
+                        " layers of multi-token prediction (m), but the model has another number: pass this number as "
+                        "mtp, or change the text"});
     }
 
     /// Reads Megatron-Core's layout text. A symbol or a group in parentheses may be followed by `*` and a number.
@@ -267,7 +267,9 @@ class pipeline_split {
         constexpr const char* field = "pipeline_model_parallel_layout";
         if (options.num_layers_in_first_pipeline_stage != 0 || options.num_layers_in_last_pipeline_stage != 0 ||
             options.account_for_embedding_in_pipeline_split || options.account_for_loss_in_pipeline_split) {
-            throw error(field, "already places every layer: leave the numbers of layers of stages out");
+            throw error(field,
+                        "already says where every layer is: leave the options for the first and last stage and for "
+                        "embedding and loss out");
         }
         std::size_t at = 0;
         const std::string symbols = expanded(text, at, false);
@@ -300,7 +302,7 @@ class pipeline_split {
             }
         }
         if (embeddings != 1 || losses != 1 || symbols.back() != 'L') {
-            throw error(field, "must have one embedding, E, at its beginning and one loss, L, at its end");
+            throw error(field, "must begin with the embedding, E, end with the loss, L, and have each of them once");
         }
         if (all != num_layers) {
             detail::refuse(field, {"must place the ", num_layers, " layers of the model (t), got ", all});
@@ -331,7 +333,7 @@ class pipeline_split {
             if (symbol == '(') {
                 item = expanded(text, at, true);
                 if (text[at - 1] != ')') {
-                    throw error(field, "has a group without its end: write )");
+                    throw error(field, "has a ( without its ): write it");
                 }
             } else if (symbol == ',' || symbol == ' ') {
                 continue;
@@ -375,8 +377,9 @@ class pipeline_split {
                 "must be false where num_layers_in_first_pipeline_stage or num_layers_in_last_pipeline_stage is set");
         }
         if (first != 0 && last != 0 && pp == 1) {
-            throw error("num_layers_in_last_pipeline_stage",
-                        "must be 0 where pp is 1 and the first stage has its number: it is also the last");
+            throw error(
+                "num_layers_in_last_pipeline_stage",
+                "must be 0 where pp is 1, because the only stage has num_layers_in_first_pipeline_stage layers");
         }
         const std::uint64_t named_layers = checked(first, "num_layers_in_first_pipeline_stage") + last;
         const std::uint64_t others = pp - (first != 0 ? 1 : 0) - (last != 0 ? 1 : 0);
@@ -384,12 +387,13 @@ class pipeline_split {
                                    (options.account_for_embedding_in_pipeline_split ? 1 : 0) +
                                    (options.account_for_loss_in_pipeline_split ? 1 : 0);
         if (named_layers > rest || (others == 0 && named_layers != rest)) {
-            detail::refuse("layers", {"the first and the last pipeline stage take ", named_layers, " of ", rest,
-                                      others == 0 ? ": they must take all" : ": they must take at most as many"});
+            detail::refuse("layers",
+                           {"the first and the last pipeline stage take ", named_layers, " of ", rest, " layers",
+                            others == 0 ? ": they must take all of them" : ": lower their numbers of layers"});
         }
         if (others != 0 && (rest - named_layers) % others != 0) {
-            detail::refuse("layers", {rest - named_layers, " must be a multiple of the ", others,
-                                      " pipeline stages that share them"});
+            detail::refuse("layers", {"the ", rest - named_layers, " remaining layers must be a multiple of the ",
+                                      others, " pipeline stages that share them"});
         }
         std::vector<std::uint64_t> layers(pp, others == 0 ? 0 : (rest - named_layers) / others);
         layers.front() = first != 0 ? first : layers.front();
@@ -412,7 +416,8 @@ class pipeline_split {
             }
         }
         detail::refuse("layers",
-                       {"must be the ", num_layers(), " layers of the pipeline's split, got a model of more"});
+                       {"must be the ", num_layers(),
+                        " layers of the pipeline split, but the model has more: make the split for this model"});
     }
 
     /// Returns the chunk of a part that is no layer itself (norm, lm_head) and comes after `layers` layers.

@@ -55,7 +55,7 @@ void require_agreement(const std::array<std::uint64_t, 2 * Facts>& maxima,
                        const std::array<std::string_view, Facts>& names, std::string_view consequence) {
     for (std::size_t i = 0; i < Facts; ++i) {
         if (maxima[2 * i] != ~maxima[2 * i + 1]) {
-            refuse(names[i], {"the ranks do not agree on it, ", consequence, "; configure all ranks alike"});
+            refuse(names[i], {"the ranks have different values, ", consequence, ": configure all ranks alike"});
         }
     }
 }

@@ -30,7 +30,7 @@ struct rank_times {
     [[nodiscard]] static rank_times of(uint128 largest, uint128 sum, std::uint64_t ranks) {
         require_positive(ranks, "ranks");
         if (sum == 0) {
-            throw error("ranks", "must do some work, got none");
+            throw error("ranks", "at least one rank must have work, got none");
         }
         if (largest > sum || largest < (sum - 1) / ranks + 1) {
             detail::refuse("ranks",

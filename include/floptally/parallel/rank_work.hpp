@@ -82,8 +82,9 @@ class tensor_shard {
         }
         for (const weight_split& split : options.splits) {
             if (split.split == sharding_kind::unsaid || split.split == sharding_kind::several) {
-                throw error("tensor_options::splits",
-                            "must name a way to split its weights, such as columns or rows, got unsaid or several");
+                throw error(
+                    "tensor_options::splits",
+                    "each must name one way to split its weights, such as columns or rows, got unsaid or several");
             }
         }
     }
@@ -117,8 +118,8 @@ class tensor_shard {
         const bool matters = tp_ != 1 || (ep_ * etp_ != 1 && (stores_more || entry.what == accumulator::routed));
         if (matters && sharding.by == sharding_kind::unsaid) {
             throw error(label.name(),
-                        "tensor parallelism does not know how to split it: set linear::sharding where the entry is "
-                        "made, or name it in tensor_options::splits");
+                        "it is unknown how tensor parallelism splits this weight: set linear::sharding where the entry "
+                        "is made, or name it in tensor_options::splits");
         }
         if (matters && sharding.by == sharding_kind::several) {
             throw error(label.name(),
@@ -174,8 +175,7 @@ class tensor_shard {
                            .padded_out = sharded(whole_adapter.padded_out, 2),
                            .parameters = sharded(whole_adapter.parameters, 1)};
         if (whole_adapter.in != 0 && part.in == 0) {
-            throw error("tp",
-                        "exceeds the width of a weight, so that a rank would have no part of its adapter; lower tp");
+            throw error("tp", "must be at most the width of every weight with an adapter: lower tp");
         }
         return part;
     }
@@ -231,7 +231,7 @@ class tensor_shard {
         }
         if (own.units == 0 || own.inner == 0) {
             throw error(label.name(),
-                        "its entry does not say how many key and value heads it has: set its sharding to "
+                        "the number of key and value heads of this entry is unknown: set its sharding to "
                         "tensor_sharding::kv_heads(number)");
         }
         const std::uint64_t columns = own.units * own.inner;
@@ -249,7 +249,7 @@ class tensor_shard {
         }
         if (own.units == 0 || kv_heads == 0) {
             throw error(label.name(),
-                        "q, k and v are one entry that does not say how many heads each has: set its sharding to "
+                        "the numbers of heads in this fused q, k and v entry are unknown: set its sharding to "
                         "tensor_sharding::fused_qkv(num_heads, num_kv_heads)");
         }
         const bool replicas = kv_heads != own.units && requires_replicas(kv_heads, label);
@@ -263,12 +263,12 @@ class tensor_shard {
         const std::uint64_t size = own.units;
         if (size == 0) {
             throw error(label.name(),
-                        "its entry does not say how large its vocabulary is: set its sharding to "
+                        "the size of the vocabulary of this entry is unknown: set its sharding to "
                         "tensor_sharding::vocabulary(size)");
         }
         if (entry.useful % (2 * size) != 0) {
-            refuse(label.name(),
-                   {"its FLOPs must be a multiple of 2 x its vocabulary, ", size, ", got ", entry.useful});
+            refuse(label.name(), {"the FLOPs of this entry must be a multiple of 2 x its vocabulary, ", size, ", got ",
+                                  entry.useful});
         }
         const std::uint64_t in = entry.useful / 2 / size;
         if (in == 0) {
@@ -298,8 +298,8 @@ class tensor_shard {
                                            std::to_string(experts) + label.suffix_after("num_experts"));
         }
         if (entry.parameters % (ep_ * etp_) != 0) {
-            refuse("moe_intermediate_size",
-                   {"the experts' ", entry.parameters, " weights must be a multiple of ep x etp, ", ep_, " x ", etp_});
+            refuse("moe_intermediate_size", {"the number of weights of the experts, ", entry.parameters,
+                                             ", must be a multiple of ep x etp = ", ep_, " x ", etp_});
         }
         const std::uint64_t parameters = entry.parameters / (ep_ * etp_);
         // The ranks of etp split the matrices of an expert as those of tp split dense ones.
@@ -364,8 +364,8 @@ struct rank_options {
     }
     pipeline_split split(sizes.pp, options.layers_of_chunks);
     if (split.vpp() != sizes.vpp) {
-        detail::refuse("layers_of_chunks",
-                       {"must be pp x vpp numbers, ", sizes.pp * sizes.vpp, ", got ", options.layers_of_chunks.size()});
+        detail::refuse("layers_of_chunks", {"must have pp x vpp numbers, ", sizes.pp * sizes.vpp, ", got ",
+                                            options.layers_of_chunks.size()});
     }
     return split;
 }

@@ -60,7 +60,7 @@ class ratio {
     /// Returns numerator ÷ denominator. Throws where the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
-            throw error("ratio", "has no value, because every slice was empty; ask empty() first");
+            throw error("ratio", "has no value, because no rank had any: call empty() first");
         }
         return static_cast<double>(numerator_) / static_cast<double>(denominator_);
     }
@@ -128,7 +128,7 @@ class extremes {
 
     constexpr void require_values() const {
         if (empty()) {
-            throw error("extremes", "have no value, because every slice was empty; ask empty() first");
+            throw error("extremes", "have no value, because no rank had any: call empty() first");
         }
     }
 
@@ -307,8 +307,9 @@ class tally_reduction {
     /// Throws if a tally with these masks and these visits cannot be reduced.
     void require_sendable(const mask_set& masks, const microbatch_visits& visits) const {
         if (!(masks == empty_.masks())) {
-            throw error("masks",
-                        "must be those of the reduction: construct the tally with the masks() of the same model");
+            throw error(
+                "masks",
+                "must be the same as those of the reduction: make the tally with the masks() of the same model");
         }
         require_visits(visits);
     }
@@ -335,7 +336,7 @@ class tally_reduction {
         for (std::size_t i = 0; i < mine.accumulators().size(); ++i) {
             const auto& [name, scope] = sum_.accumulators()[i];
             if (!scope.holds(layout)) {
-                throw error(name, "is held by other ranks, so that it cannot be scaled here; call sum() instead");
+                throw error(name, "cannot be scaled on this rank, because other ranks hold it: call sum() instead");
             }
             const uint128 whole = uint128{mine.accumulators()[i]} * scope.parts(layout);
             integers.push_back(scope.trusting_replicas().global(name, whole, layout, scope.axes_of_parts()));
@@ -362,14 +363,14 @@ class tally_reduction {
                 continue;
             }
             if (!has_visits) {
-                throw error("microbatches", "must be passed (ran and added) where vpp is " + std::to_string(vpp) +
-                                                ": each virtual stage visits a microbatch");
+                throw error("microbatches", "must be passed, with ran and added, where vpp is " + std::to_string(vpp) +
+                                                ", because each virtual stage visits a microbatch");
             }
             const std::uint64_t times = along == placement::replicated ? vpp : 1;
             if (const std::uint64_t expected = checked(visits.ran, "microbatches") * times; visits.added != expected) {
                 throw error(name, "was added " + std::to_string(visits.added) + " times for " +
-                                      std::to_string(visits.ran) + " microbatches, but its scope says " +
-                                      std::to_string(times) + " for each (vpp is " + std::to_string(vpp) +
+                                      std::to_string(visits.ran) + " microbatches, but its scope expects " +
+                                      std::to_string(times) + " additions for each (vpp is " + std::to_string(vpp) +
                                       "): add it that often, or correct its scope");
             }
         }
@@ -383,9 +384,9 @@ class tally_reduction {
         if (sum_.accumulators()[at].scope.holds(sum_.layout()) && !mine.has_measured(measured) &&
             mine.pairs(view::useful, measured) == 0 &&
             mine.get(view::padded, accumulator::tokens, measured.in()) != 0) {
-            throw error(measured.name(),
-                        "has no amount on this rank, which holds it and has tokens: call add_measured "
-                        "with its amount, also if that is 0");
+            throw error(
+                measured.name(),
+                "is missing on this rank, which has tokens: call add_measured with its amount, even if it is 0");
         }
     }
 

@@ -33,14 +33,16 @@ struct redundant_work {
     for (const redundant_work& work : repeated) {
         if (work.over.empty()) {
             detail::refuse("redundant_work",
-                           {"\"", work.weights.view(), "\" must name an axis in `over` along which each rank runs it"});
+                           {"\"", work.weights.view(),
+                            "\" has no axis in `over`: name an axis along which every rank runs this work"});
         }
         std::uint64_t ranks = 1;
         for (const parallel_axis axis :
              {parallel_axis::ep, parallel_axis::expert_dp, parallel_axis::etp, parallel_axis::dp_replicate}) {
             if (work.over.contains(axis)) {
-                detail::refuse("redundant_work",
-                               {name_of(axis), " rearranges the ranks of dp x cp x tp: name dp, cp or tp"});
+                detail::refuse(
+                    "redundant_work",
+                    {name_of(axis), " is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead"});
             }
         }
         for (const parallel_axis axis : dense_axes) {

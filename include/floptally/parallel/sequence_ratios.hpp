@@ -62,7 +62,9 @@ struct ratio_summary {
   private:
     void require_any() const {
         if (sequences == 0) {
-            throw error("ratio", "has no value: no sequence has a denominator above 0; check that sequences is not 0");
+            throw error(
+                "ratio",
+                "has no value, because no sequence has a denominator above 0: check first that `sequences` is above 0");
         }
     }
 };
@@ -75,10 +77,10 @@ template <ratio_number Number>
     if constexpr (std::same_as<Number, double>) {
         result = sum + more;
         if (!std::isfinite(result)) {
-            throw error(name, "must be finite, and so must their sum over the ranks");
+            throw error(name, "must be finite on every rank, and so must the sum over the ranks");
         }
     } else if (__builtin_add_overflow(sum, more, &result)) {
-        throw overflow(name, "the sum over the ranks does not fit 64 bits");
+        throw overflow(name, "the sum over the ranks does not fit 64 bits: use smaller numbers");
     }
     return result;
 }
@@ -145,7 +147,8 @@ void agree_on_sequences(std::size_t sequences, Reducer& reducer) {
     std::uint64_t ends[] = {sequences, ~std::uint64_t{sequences}};
     reducer.max(std::span<std::uint64_t>(ends));
     if (ends[0] != ~ends[1]) {
-        refuse("sequences", {"must be as many on all ranks that share them, got from ", ~ends[1], " to ", ends[0]});
+        refuse("sequences",
+               {"must be the same number on all ranks that share the sequences, got from ", ~ends[1], " to ", ends[0]});
     }
 }
 
@@ -165,7 +168,7 @@ inline void add_ratio(ratio_summary& to, std::optional<double> value) {
         return;
     }
     if (!std::isfinite(*value)) {
-        refuse("ratio", {"of a sequence must be finite, got ", std::to_string(*value)});
+        refuse("ratio", {"must be finite for every sequence, got ", std::to_string(*value)});
     }
     to.least = to.sequences == 0 ? *value : std::min(to.least, *value);
     to.largest = to.sequences == 0 ? *value : std::max(to.largest, *value);
@@ -187,7 +190,9 @@ struct number_ratio {
         const std::optional<double> found =
             detail::ratio_of(static_cast<double>(numerator), static_cast<double>(denominator), 0);
         if (!found) {
-            throw error("ratio", "has no value, because every slice was empty; check its denominator first");
+            throw error("ratio",
+                        "has no value, because numerator and denominator are 0 on all ranks: check first that the "
+                        "denominator is above 0");
         }
         return *found;
     }
@@ -233,7 +238,7 @@ template <ratio_number Numerator, ratio_number Denominator, integer_reducer With
         }
         if (scope.numerator().along(parallel_axis::dp) != placement::sharded ||
             scope.denominator().along(parallel_axis::dp) != placement::sharded) {
-            throw error("scope", "must be sharded over dp, whose ranks have sequences of their own");
+            throw error("scope", "must be sharded over dp, because each data-parallel rank has other sequences");
         }
         std::vector<std::uint64_t> integers;
         for (std::size_t i = 0; i < sequences; ++i) {

@@ -99,7 +99,7 @@ class statistic_scope {
             const std::uint64_t coordinate = layout.coordinate(axis);
             if (amount != 0 && coordinate != holder(axis, layout)) {
                 detail::refuse(name, {where(axis), ", but rank ", coordinate, " of ", layout.size(axis), " counted ",
-                                      amount, "; count it there only"});
+                                      amount, ": count it there only"});
             }
         }
     }
@@ -114,9 +114,9 @@ class statistic_scope {
                 continue;
             }
             detail::refuse(name, {where(axis), ", but the sum is over ", axes.name(),
-                                  is_copied(axis) ? ": it cannot show that the " : ": it has 1 of ", size,
-                                  is_copied(axis) ? " ranks agree; sum over " : " parts; sum over ", name_of(axis),
-                                  is_copied(axis) ? " too or declare it trusted" : " too"});
+                                  is_copied(axis) ? ", and cannot show that the " : " and contains 1 of ", size,
+                                  is_copied(axis) ? " ranks agree: sum over " : " parts: sum over ", name_of(axis),
+                                  is_copied(axis) ? " too, or declare it trusted" : " too"});
         }
         for (const parallel_axis axis : dense_axes) {
             if (axes.contains(axis) && is_copied(axis)) {
@@ -127,7 +127,7 @@ class statistic_scope {
             sum = divide(name, sum, layout.sizes().vpp, "vpp");
         }
         if ((sum >> 64) != 0) {
-            throw overflow(name, "the sum over all ranks does not fit 64 bits");
+            throw overflow(name, "the sum over all ranks does not fit 64 bits: count fewer samples");
         }
         return static_cast<std::uint64_t>(sum);
     }
@@ -148,7 +148,8 @@ class statistic_scope {
   private:
     [[nodiscard]] static constexpr std::size_t index_of(parallel_axis axis) {
         if (static_cast<std::size_t>(axis) >= dense_axis_count) {
-            detail::refuse("scope", {name_of(axis), " rearranges the ranks of dp x cp x tp: name dp, cp or tp"});
+            detail::refuse("scope", {name_of(axis),
+                                     " is another order of the same ranks as dp x cp x tp: name dp, cp or tp instead"});
         }
         return static_cast<std::size_t>(axis);
     }
@@ -165,7 +166,7 @@ class statistic_scope {
         if (sum % replicas != 0) {
             detail::refuse(
                 name, {"is declared replicated over ", over, ", but the sum, ", to_string(sum),
-                       ", is no multiple of its ", replicas, " replicas; declare it sharded if each holds a part"});
+                       ", is not a multiple of its ", replicas, " replicas; declare it sharded if each holds a part"});
         }
         return sum / replicas;
     }
@@ -210,15 +211,16 @@ class ratio_scope {
         : ratio_scope(numerator, denominator, different_scopes) {
         for (const parallel_axis axis : dense_axes) {
             if (numerator.along(axis) != denominator.along(axis)) {
-                detail::refuse("scope", {"the numerator ", numerator.where(axis), ", the denominator ",
-                                         denominator.where(axis), ": their ratio would be off by the size of ",
-                                         name_of(axis), "; declare both alike, or pass different_scopes"});
+                detail::refuse("scope",
+                               {"the numerator ", numerator.where(axis), ", the denominator ", denominator.where(axis),
+                                ", which makes their ratio wrong by a factor of the size of ", name_of(axis),
+                                "; declare both alike, or pass different_scopes"});
             }
         }
         if (numerator.along_virtual_stages() != denominator.along_virtual_stages()) {
-            throw error(
-                "scope",
-                "numerator and denominator differ along virtual stages; declare both alike, or pass different_scopes");
+            throw error("scope",
+                        "the numerator and the denominator have different scopes along virtual stages: declare both "
+                        "alike, or pass different_scopes");
         }
     }
     constexpr ratio_scope(const statistic_scope& numerator, const statistic_scope& denominator, different_scopes_t)

@@ -75,9 +75,10 @@ class tally_scope {
     constexpr void require_measured(Has has) const {
         for (const measured_scope& entry : measured_) {
             if (!has(entry.name.view())) {
-                detail::refuse("scope", {"measured(", entry.name.view(),
-                                         ") is no accumulator of these tallies; correct its name, or add it by "
-                                         "cost::keep or to the masks"});
+                detail::refuse(
+                    "scope",
+                    {"measured(", entry.name.view(),
+                     ") is not kept by these tallies: correct its name, or add it by cost::keep or to the masks"});
             }
         }
     }
@@ -98,8 +99,8 @@ class tally_scope {
         const std::uint64_t parts = of(tower, which).parts(layout);
         if (parts != loader_parts) {
             detail::refuse("scope", {qualified(tower, name_of(which)), " is declared in ", parts,
-                                     " parts, but the data loader assigns samples to ", loader_parts,
-                                     "; declare it replicated where ranks load the same samples"});
+                                     " parts, but the number of different batches of the data loader is ", loader_parts,
+                                     ": declare it replicated where ranks load the same samples"});
         }
     }
 

@@ -170,20 +170,21 @@ class verified_sum {
             }
             if (sums[0] != ranks) {
                 throw error("sum", "contains every rank of " + axes.name() + " " + std::to_string(sums[0] / ranks) +
-                                       " times: it was reduced before; reduce each message once");
+                                       " times, because it was reduced before: reduce each message once");
             }
             return axes;
         }
-        throw error("sum", "covers " + std::to_string(sums[0]) + " ranks that form no group of this layout (" +
-                               layout_name() + "); pass a reducer over whole axes");
+        throw error("sum", "covers " + std::to_string(sums[0]) + " ranks, which are no group of this layout (" +
+                               layout_name() + "): pass a reducer over whole axes");
     }
 
     /// Returns the global values from the sum of the messages. Throws the same error on every rank.
     [[nodiscard]] std::vector<std::uint64_t> globals(std::span<const std::uint64_t> sums) const {
         const axis_set axes = summed_axes(sums);
         if (sums[2] != 0) {
-            throw error("sum", sums[2] == 1 ? "rank " + std::to_string(sums[3]) + " refused; its own error says why"
-                                            : std::to_string(sums[2]) + " ranks refused; their own errors say why");
+            throw error("sum", sums[2] == 1
+                                   ? "rank " + std::to_string(sums[3]) + " failed: look at the error of that rank"
+                                   : std::to_string(sums[2]) + " ranks failed: look at the errors of those ranks");
         }
         std::vector<std::uint64_t> values;
         const std::uint64_t* next = sums.data() + header_size;

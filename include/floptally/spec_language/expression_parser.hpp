@@ -26,7 +26,7 @@ class expression_parser {
 
     [[nodiscard]] std::size_t read() {
         if (++depth_ > 50) {
-            from_.fail({"has an expression nested more than 50 deep; split it by names of its own"});
+            from_.fail({"an expression must be nested at most 50 deep: define names for its parts"});
         }
         std::size_t a = joined(0);
         if (take_question()) {
@@ -203,7 +203,7 @@ class expression_parser {
         const std::string_view rest = from_.rest().substr(1);
         const std::size_t end = rest.find_first_of("\"\n");
         if (end == std::string_view::npos || rest[end] != '"') {
-            from_.fail({"has a text without its closing quote; add \" on the same line"});
+            from_.fail({"a text has no closing quote: add \" on the same line"});
         }
         from_.advance(end + 2);
         return node(op::text, {}, rest.substr(0, end));
@@ -214,7 +214,7 @@ class expression_parser {
         std::size_t end = 0;
         for (; end < rest.size() && is_digit(rest[end]); ++end) {
             if (whole > max_number / 10 - 1) {
-                from_.fail({"has a number above 2^62; use a smaller one"});
+                from_.fail({"a number must be at most 2^62: use a smaller one"});
             }
             whole = 10 * whole + (rest[end] - '0');
         }

@@ -213,7 +213,7 @@ class mask : public statistic {
     template <class = void>
     [[nodiscard]] constexpr mask on_encoder() const {
         if (!is<mask_statistics::band>()) {
-            detail::refuse("masks", {name(), " has no form on an encoder's side: use bidirectional or a window"});
+            detail::refuse("masks", {name(), " cannot attend to an encoder's tokens: use bidirectional or a window"});
         }
         const mask_statistics::band& own = as<mask_statistics::band>();
         return own.left < 0 && own.right < 0 ? encoder() : encoder_window(own.left, own.right);

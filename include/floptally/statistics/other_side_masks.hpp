@@ -120,7 +120,7 @@ struct packed_patches {
     }
     constexpr void check() const {
         if (side < 1 || (static_cast<std::uint32_t>(frames) & 0xFFFFU) == 0 || multiple() == 0) {
-            refuse("side", {"side, frames and multiple of patches must be at least 1, got ", side, ", ",
+            refuse("side", {"side, frames and multiple must be at least 1, got ", side, ", ",
                             static_cast<std::uint32_t>(frames) & 0xFFFFU, " and ", multiple()});
         }
     }
@@ -289,7 +289,8 @@ struct stream_powers {
     constexpr void check() const {
         const std::int64_t factors = std::int64_t{tokens} + text + second;
         if (factors < 1 || factors > 3) {
-            detail::refuse("powers", {"tokens + text + second must be from 1 to 3, got ", factors});
+            detail::refuse("powers",
+                           {"the sum of the powers, tokens + text + second, must be from 1 to 3, got ", factors});
         }
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {

@@ -33,8 +33,8 @@ class statistic {
     template <class Function, class Sample>
     [[nodiscard]] constexpr uint128 call(const Function& function, const Sample& sample, modality which) const {
         if (!function) {
-            detail::refuse(name(),
-                           {"cannot count ", detail::samples_of(which), ": use a statistic that has a call for them"});
+            detail::refuse(
+                name(), {"cannot count ", detail::samples_of(which), ": use a statistic that can be called with them"});
         }
         return function(parameters_, sample);
     }
@@ -148,7 +148,7 @@ class statistic {
     [[nodiscard]] constexpr std::uint64_t operator()(const Sample& sample) const {
         const uint128 value = amount(sample);
         if ((value >> 64) != 0) {
-            throw overflow(name(), detail::text_of({to_string(value), " does not fit 64 bits"}));
+            throw overflow(name(), detail::text_of({to_string(value), " does not fit 64 bits: use a smaller sample"}));
         }
         return static_cast<std::uint64_t>(value);
     }
@@ -241,7 +241,7 @@ class statistic {
             detail::refuse(
                 "mask",
                 {name(),
-                 " gives only the number of keys that a query sees: pass a mask with `add_keys`, such as a window"});
+                 " knows how many keys a query sees, but not which: pass a mask with `add_keys`, such as a window"});
         }
         table_->add_keys(parameters_, s, first, end, keys);
     }
@@ -276,7 +276,7 @@ class statistic {
     /// stops here and shows the name of this function.
     [[noreturn, gnu::cold, gnu::noinline]] void cannot_count(modality which) const {
         detail::refuse(name(),
-                       {"cannot count ", detail::samples_of(which), ": use a statistic that has a call for them"});
+                       {"cannot count ", detail::samples_of(which), ": use a statistic that can be called with them"});
     }
 
     const detail::statistic_table* table_;

@@ -194,7 +194,7 @@ struct statistic_table {
 /// apart.
 constexpr void require_own_name(const statistic_table& a, const statistic_table& b, const char* field) {
     if (a.id == b.id && a.name == b.name && !is_same_struct(a, b)) {
-        refuse(field, {"\"", a.name, "\" is the name of two structs, ", struct_in(a.spelled), " and ",
+        refuse(field, {"\"", a.name, "\" is the name of two statistics, ", struct_in(a.spelled), " and ",
                        struct_in(b.spelled), ": rename one of them"});
     }
 }
@@ -371,7 +371,7 @@ constexpr void check_members() {
 
 /// Throws `overflow`: the sum of a statistic over a block of lengths needs more than 64 bits.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_wide_sum(std::string_view name) {
-    throw overflow(name, "the sum does not fit 64 bits");
+    throw overflow(name, "the sum does not fit 64 bits: count fewer samples");
 }
 
 /// Returns the sum of a statistic over a block, one sequence at a time. Throws `overflow` above 64 bits.

@@ -61,7 +61,7 @@ template <class... Statistics>
         }
     }
     if (!read_statistic(rest, result, tables) || result.in() != modality::text) {
-        refuse("statistic", {"\"", text, "\" is not a known statistic, such as \"sliding_window(4096)\""});
+        refuse("statistic", {"\"", text, "\" is not a known statistic; write one such as \"sliding_window(4096)\""});
     }
     return result;
 }

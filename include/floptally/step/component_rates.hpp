@@ -63,7 +63,7 @@ inline void require_times(const breakdown& work, std::span<const component_time>
             if (times[i].component == times[j].component && overlap) {
                 refuse("component",
                        {"\"", times[i].component,
-                        "\" has two times: give one for all passes, or one each for forward and backward"});
+                        "\" has two times: pass one for all passes, or one each for forward and backward"});
             }
         }
     }

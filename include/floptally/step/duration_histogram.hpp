@@ -74,15 +74,19 @@ class duration_histogram {
         restored.buckets_ = buckets;
         for (const std::uint64_t number : buckets) {
             if (restored.count_ + number < number) {
-                throw overflow("step_seconds", "more durations than fit 64 bits");
+                throw overflow(
+                    "step_seconds",
+                    "the number of durations must fit 64 bits: the saved histogram is damaged, so load an earlier one");
             }
             restored.count_ += number;
         }
         if (restored.count_ != 0) {
             const bool ordered = min > 0 && min <= max && max <= std::numeric_limits<double>::max();
             if (!ordered || buckets[bucket_of(min)] == 0 || buckets[bucket_of(max)] == 0) {
-                detail::refuse("step_seconds", {"min ", std::to_string(min), " and max ", std::to_string(max),
-                                                " are not among the durations: the saved histogram is damaged"});
+                detail::refuse(
+                    "step_seconds",
+                    {"min ", std::to_string(min), " and max ", std::to_string(max),
+                     " are not among the durations: the saved histogram is damaged, so load an earlier one"});
             }
             restored.min_ = min;
             restored.max_ = max;
@@ -95,7 +99,7 @@ class duration_histogram {
   private:
     void require_any() const {
         if (count_ == 0) {
-            throw error("step_seconds", "no step has ended yet: end a step before you ask for its times");
+            throw error("step_seconds", "no step has ended yet: ask for times after the first step");
         }
     }
 
@@ -143,8 +147,8 @@ struct duration_percentiles {
 /// Returns the percentiles of durations. `durations` must not contain the first `left_out` steps.
 [[nodiscard]] inline duration_percentiles percentiles(const duration_histogram& durations, std::uint64_t left_out) {
     if (durations.count() == 0) {
-        detail::refuse("steps", {"none has ended after the first ", left_out,
-                                 " that are left out: run more steps, or leave out fewer"});
+        detail::refuse("steps", {"only the first ", left_out,
+                                 " steps have ended, which are left out: run more steps, or leave out fewer"});
     }
     return {.left_out = left_out,
             .steps = durations.count(),

@@ -97,17 +97,18 @@ class goodput_clock {
     /// changes nothing.
     void resume(const goodput_state& earlier) {
         if (!spent_.empty() || before_ != 0) {
-            throw error("resume", "must come before time is spent");
+            throw error("resume", "must be called before any time is reported: call it first");
         }
         if (!(earlier.wall_seconds >= 0 && __builtin_isfinite(earlier.wall_seconds) &&
               __builtin_isfinite(earlier.saved_at))) {
-            throw error("wall_seconds", "must be finite and at least 0 in a saved state");
+            throw error("wall_seconds",
+                        "must be finite and at least 0: the saved state is damaged, so load an earlier one");
         }
         const double started = started_.value_or(now());
         const double away = started - earlier.saved_at;
         if (!(away >= 0)) {
-            detail::refuse("saved_at", {"is later than the start of this process, by ", std::to_string(-away),
-                                        " s: the clocks of the two machines differ, or begin() came before the save"});
+            detail::refuse("saved_at", {"is later than the start of this process by ", std::to_string(-away),
+                                        " s: set the clocks of both machines alike, and call begin() after the save"});
         }
         for (const spent_time& span : earlier.spent) {
             require_spent(span.name, span.seconds);
@@ -124,13 +125,13 @@ class goodput_clock {
     [[nodiscard]] double now() const {
         const double seconds = clock_();
         if (!__builtin_isfinite(seconds)) {
-            throw error("wall_clock", "must give finite seconds");
+            throw error("wall_clock", "must return a finite number of seconds: pass another clock");
         }
         return seconds;
     }
     static void require_spent(std::string_view name, double seconds) {
         if (name.empty()) {
-            throw error("name", "must say what the time was spent on");
+            throw error("name", "must not be empty: say what the time was spent on");
         }
         detail::require_utf8(name, "name");
         if (!(seconds >= 0 && __builtin_isfinite(seconds))) {
@@ -139,7 +140,7 @@ class goodput_clock {
     }
     void require_begun() const {
         if (!started_) {
-            throw error("run", "has not begun: begin() comes first");
+            throw error("run", "has not begun: call begin() first");
         }
     }
 
@@ -173,9 +174,9 @@ struct goodput {
     }
     result.rest_seconds = result.wall_seconds - named;
     if (result.rest_seconds < -1e-6 * result.wall_seconds) {
-        detail::refuse("seconds", {"of steps and of what was spent are ", std::to_string(named),
-                                   " together, more than the wall clock, ", std::to_string(result.wall_seconds),
-                                   ": do not report time inside a step as spent too"});
+        detail::refuse("seconds", {"the reported times add up to ", std::to_string(named), " s, more than the ",
+                                   std::to_string(result.wall_seconds),
+                                   " s of the wall clock: do not report time inside a step a second time"});
     }
     result.rest_seconds = result.rest_seconds < 0 ? 0 : result.rest_seconds;
     if (done.steps == 0) {

@@ -179,7 +179,7 @@ class layout_reader {
     }
     void set(std::optional<std::uint64_t>& size, std::uint64_t value, std::string_view name) const {
         if (size && *size != value) {
-            refuse(name, {"is given twice with different values, ", *size, " and ", value, ": leave one out"});
+            refuse(name, {"is given twice with different values, ", *size, " and ", value, ": leave one of them out"});
         }
         size = value;
     }
@@ -303,7 +303,7 @@ class layout_reader {
             const std::vector<std::string> axes = items_of(text_.substr(list + 1, end - list - 1));
             if (sizes.size() != axes.size() || sizes.empty()) {
                 refuse("mesh_dim_names",
-                       {"must be as many as the mesh has sizes (", sizes.size(), "), got ", axes.size()});
+                       {"must be as many as the sizes of the mesh (", sizes.size(), "), got ", axes.size()});
             }
             read_mesh(sizes, axes);
         }
@@ -365,7 +365,7 @@ class layout_reader {
             const bool follows = is_known && order.ends_with(name) && axis == "dp_replicate";
             if ((is_known && !follows) || (!is_known && axis == "dp_replicate" && size != 1)) {
                 refuse("mesh_dim_names",
-                       {axis, " is not in its place: name each axis once, and dp_replicate directly before dp_shard"});
+                       {axis, " is in a wrong place: name each axis once, and dp_replicate directly before dp_shard"});
             }
         }
         if (of_experts) {
@@ -430,8 +430,8 @@ class layout_reader {
                                  (name.ends_with("_size") || name.ends_with("_degree")) &&
                                  name.find("batch") == std::string::npos;
             if (is_size || name == "num_layers_per_virtual_pipeline_stage" || name == "dp_shard_cp") {
-                refuse(name, {"is not a known size of a layout: name dp, cp, tp, pp, vpp, ep and etp, or a "
-                              "trainer's names for them"});
+                refuse(name, {"is not the name of a layout size: use dp, cp, tp, pp, vpp, ep and etp, or a trainer's "
+                              "names for them"});
             }
             return false;
         }
@@ -444,7 +444,7 @@ class layout_reader {
             case meaning::zero: {
                 const auto stage = number_of_text<std::uint64_t>(value);
                 if (!stage || *stage > 3) {
-                    refuse(name, {"must be ZeRO's stage, 0 to 3, got \"", value, "\""});
+                    refuse(name, {"must be a ZeRO stage from 0 to 3, got \"", value, "\""});
                 }
                 sharded_ = static_cast<zero_stage>(*stage);
                 return true;
@@ -529,7 +529,7 @@ class layout_reader {
         }
         if (!dp_) {
             if (!world_size_) {
-                refuse("world_size", {"is missing: these settings leave dp to the number of ranks; pass the number, or "
+                refuse("world_size", {"is missing, and these settings do not contain dp: pass the number of ranks, or "
                                       "a layout with dp"});
             }
             if (*world_size_ % of_replica != 0) {
@@ -547,9 +547,9 @@ class layout_reader {
         const std::optional<std::uint64_t> expert_dp =
             expert_shard_ ? std::optional(*expert_shard_ * sizes.dp_replicate) : expert_dp_;
         if (expert_dp && *expert_dp != sizes.expert_dp()) {
-            refuse("layout", {"has ", sizes.stage_ranks(), " ranks a stage for attention and ",
+            refuse("layout", {"has ", sizes.stage_ranks(), " ranks per pipeline stage for attention and ",
                               std::uint64_t{checked(*expert_dp, "layout") * sizes.ep * sizes.expert_tp()},
-                              " for experts: both must have the same ranks"});
+                              " for experts: both numbers must be equal"});
         }
         return layout;
     }
@@ -579,7 +579,7 @@ class layout_reader {
 };
 
 [[noreturn]] inline void refuse_format(layout_format format, std::string_view problem) {
-    refuse("layout", {layout_format_names[static_cast<std::size_t>(format)], " has no setting for ", problem,
+    refuse("layout", {layout_format_names[static_cast<std::size_t>(format)], " cannot express ", problem,
                       ": choose another format"});
 }
 

@@ -75,7 +75,8 @@ class context_shards : public adds_batches<context_shards> {
             *this = std::move(sum);
         } else {
             source.each([](const auto& /*real*/, const auto& /*slot*/) {
-                throw error("cp", "splits the text of a batch, and this batch also has images or sound: leave cp at 1");
+                throw error("cp",
+                            "splits only text over ranks, and this batch also has images or sound: leave cp at 1");
             });
         }
     }
@@ -134,10 +135,11 @@ struct layout_work {
                                                 const tensor_options& options = {}) {
     require_positive(tp, "tp");
     if (!plan.repeated.empty()) {
-        throw error("repeated", "is given with tp or cp, which already say what several ranks run: give one of them");
+        throw error("repeated",
+                    "cannot be passed with tp or cp, which already determine what each rank runs: pass one of them");
     }
     if (model.empty()) {
-        throw error("tp", "needs the layers of a model, and a cost alone has none: give a model with parts");
+        throw error("tp", "needs the layers of a model, and a cost alone has none: pass a model with parts");
     }
     layout_work result{.options = options};
     result.loads.resize(shards.size());
@@ -152,7 +154,7 @@ struct layout_work {
                 result.run.push_back(std::move(piece));
             }
             if (!(seconds < 1e4)) {
-                throw error("peak_tflops", "is so low that a rank needs more than 10 000 s: give it in TFLOP/s");
+                throw error("peak_tflops", "is so low that a step takes more than 10 000 s: pass it in TFLOP/s");
             }
             const auto load = static_cast<std::uint64_t>(std::llround(seconds * 1e15));
             result.loads[shard] = std::max(result.loads[shard], load);
@@ -188,8 +190,8 @@ struct step_ranks {
     if (cp > 1) {
         if (!choices->loads.empty() || !choices->batches.empty()) {
             throw error("cp",
-                        "shards the whole batch, but replicas or microbatches have work of their own: give cp or "
-                        "their work");
+                        "splits the whole batch, but replicas or microbatches have their own work: pass cp or their "
+                        "work, not both");
         }
         const std::uint64_t replicas = choices->num_replicas();
         for (std::uint64_t replica = 0; replica < replicas; ++replica) {

@@ -209,7 +209,7 @@ class meter {
 
     void begin_step() {
         if (in_step()) {
-            throw error("step", "begins inside a step: end_step() or discard_step() comes first");
+            throw error("step", "begins inside another step: call end_step() or discard_step() first");
         }
         started_ = clock_();
         problem_.clear();
@@ -250,7 +250,7 @@ class meter {
     /// is open.
     [[nodiscard]] tally& microbatch() {
         if (!in_step()) {
-            throw error("microbatch", "is outside a step: begin_step() comes first");
+            throw error("microbatch", "was added outside of a step: call begin_step() first");
         }
         return own_;
     }
@@ -332,7 +332,7 @@ class meter {
     /// default is 10.
     void leave_out(std::uint64_t first_steps) {
         if (in_step() || steps_here_ != 0) {
-            throw error("leave_out", "must come before the first step");
+            throw error("leave_out", "must be called before the first step");
         }
         warm_up_ = first_steps;
     }
@@ -349,13 +349,13 @@ class meter {
     /// false and keeps the FLOPs as they were counted (`run_is_recounted`).
     bool resume(const step_series& earlier, resume_from which = resume_from::same_counter) {
         if (in_step() || run_.totals.steps != 0) {
-            throw error("resume", "must come before the first step");
+            throw error("resume", "must be called before the first step");
         }
         const step_totals& done = earlier.totals;
         const bool same_masks = done.batch.masks() == model_.masks();
         if (!same_masks && which == resume_from::same_counter) {
             throw error("masks",
-                        "the totals to be resumed are of a model with other masks: resume with the same model, or by "
+                        "the saved totals are of a model with other masks: resume with the same model, or with "
                         "resume_from::any_counter");
         }
         bool same = same_masks;
@@ -364,17 +364,17 @@ class meter {
                 continue;
             }
             if (which == resume_from::same_counter) {
-                detail::refuse(
-                    "flops", {"the totals to be resumed have ", to_string(done.total(seen)),
-                              ", and this model, convention and plan ", to_string(model_.total_flops(done.batch, seen)),
-                              " for the same lengths: resume with those that saved the totals, or by ",
-                              "resume_from::any_counter, which adds new steps to the FLOPs as they were counted"});
+                detail::refuse("flops", {"the saved totals have ", to_string(done.total(seen)),
+                                         " FLOPs, but this model, convention and plan count ",
+                                         to_string(model_.total_flops(done.batch, seen)),
+                                         " for the same lengths: resume with those that saved them, or with ",
+                                         "resume_from::any_counter"});
             }
             same = false;
         }
         if (earlier.step_seconds.count() != done.steps) {
-            detail::refuse("steps", {"the totals to be resumed are of ", done.steps, " steps and ",
-                                     earlier.step_seconds.count(), " durations: the saved state is damaged"});
+            detail::refuse("steps", {"the saved totals have ", done.steps, " steps but ", earlier.step_seconds.count(),
+                                     " durations: the saved state is damaged, so load an earlier one"});
         }
         if (done.steps != 0) {
             detail::require_finite_positive(done.seconds, "seconds");
@@ -405,7 +405,7 @@ class meter {
     /// these then stay as they were counted.
     bool continue_from(const meter& other) {
         if (in_step() || other.in_step()) {
-            throw error("step", "is open: a meter is continued between two steps");
+            throw error("step", "is open, but a meter must be resumed between two steps: end the step first");
         }
         const bool was_recounted = other.recounted_;
         const bool same = resume(other.run_, resume_from::any_counter);
@@ -443,7 +443,7 @@ class meter {
     /// is relative to.
     void runs_in(mixed_precision precisions) {
         if (!(precisions.whole().masks() == model_.masks())) {
-            throw error("masks", "the precisions are of a model with other masks: build them with the meter's model");
+            throw error("masks", "the precisions belong to a model with other masks: make them from the meter's model");
         }
         precisions_ = std::move(precisions);
     }
@@ -454,8 +454,9 @@ class meter {
     void shows_beside(flop_counter other) {
         for (const statistic& needed : other.masks()) {
             if (model_.masks().find(needed) == model_.masks().size()) {
-                detail::refuse("masks", {other.counted_as().name, " counts ", needed.name(),
-                                         ", which this meter's tallies do not have: keep it in the model's cost"});
+                detail::refuse("masks",
+                               {other.counted_as().name, " counts ", needed.name(),
+                                ", which this meter's tallies do not keep: call keep() of the model's cost with it"});
             }
         }
         beside_ = std::move(other);
@@ -465,7 +466,7 @@ class meter {
   private:
     void require_begun() const {
         if (!in_step()) {
-            throw error("step", "ends without a begin: begin_step() comes first");
+            throw error("step", "ends, but none has begun: call begin_step() first");
         }
     }
 
@@ -568,7 +569,7 @@ class meter {
         try {
             static_cast<void>(ranks_.sum([this]() -> tally {
                 static_cast<void>(compared(0));  // the other ranks wait for it
-                throw error("step", "cannot end on this rank");
+                throw error("step", "failed on this rank: look at the error of this rank");
             }));
         } catch (...) {  // ignored, since the caller already throws the first error
         }

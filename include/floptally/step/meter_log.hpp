@@ -47,9 +47,10 @@ namespace detail {
 /// Returns the mixed-precision MFU of totals. Throws `error` if the totals and `precisions` are of different models.
 [[nodiscard]] inline mixed_precision_rate mixed_rate(const mixed_precision& precisions, const step_totals& done) {
     if (precisions.whole().total_flops(done.batch) != done.useful) {
-        throw error("flops", "the precisions are of a model with " +
-                                 to_string(precisions.whole().total_flops(done.batch)) + " FLOPs, and the steps did " +
-                                 to_string(done.useful) + ": build them with the meter's model and plan");
+        throw error("flops", "the precisions belong to a model with " +
+                                 to_string(precisions.whole().total_flops(done.batch)) +
+                                 " FLOPs, but the steps executed " + to_string(done.useful) +
+                                 ": make them from the meter's model and plan");
     }
     return precisions.rate(done.batch, done.gpu_seconds);
 }

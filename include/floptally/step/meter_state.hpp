@@ -69,9 +69,8 @@ inline bool resume(meter& into, const meter_state& state, resume_from which = re
     const bool any = which == resume_from::any_counter;
     const auto require_same = [any](const char* field, std::string_view saved, std::string_view present) {
         if (saved != present && !any) {
-            detail::refuse(field,
-                           {"the totals to be resumed were counted with \"", saved, "\", this meter has \"", present,
-                            "\": resume with the meter that saved them, or by ", "resume_from::any_counter"});
+            detail::refuse(field, {"the saved totals were counted with \"", saved, "\", but this meter has \"", present,
+                                   "\": resume with the meter that saved them, or with ", "resume_from::any_counter"});
         }
         return saved == present;
     };

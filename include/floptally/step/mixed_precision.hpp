@@ -72,7 +72,7 @@ class mixed_precision {
                 static_cast<void>(names[setting.component]);  // throws for an unknown component
             }
             if (setting.layers && (setting.layers->first >= setting.layers->last || setting.layers->last > layers)) {
-                detail::refuse("layers", {"must be some of the ", layers, " layers, got ", setting.layers->first,
+                detail::refuse("layers", {"must be a range of the ", layers, " layers, got ", setting.layers->first,
                                           " to ", setting.layers->last});
             }
             by_layer = by_layer || setting.layers.has_value();
@@ -105,9 +105,9 @@ class mixed_precision {
             }
         }
         if (sum != whole_.total_flops(batch)) {
-            detail::refuse("parts", {"have ", to_string(sum), " FLOPs layer by layer, and the model ",
-                                     to_string(whole_.total_flops(batch)),
-                                     ": give the parts of the same model and the same plan"});
+            detail::refuse("parts",
+                           {"have ", to_string(sum), " FLOPs in all layers, but the model has ",
+                            to_string(whole_.total_flops(batch)), ": pass the parts of the same model and plan"});
         }
         return list;
     }

@@ -81,7 +81,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     const flops executed = entry.work.total(view::executed);
     if (entry.ranks.empty()) {
         const std::string work = executed == flops{} ? "" : text_of({" but ", to_string(executed), " FLOPs"});
-        refuse(field("ranks"), {"\"", name, "\" has no rank", work, ": list the ranks that run it"});
+        refuse(field("ranks"), {"\"", name, "\" has no ranks", work, ": list the ranks that run it"});
     }
     if (entry.data_parallel_size == 0 || entry.ranks.size() % entry.data_parallel_size != 0) {
         refuse(field("data_parallel_size"), {"must divide the ", entry.ranks.size(), " ranks of \"", name,
@@ -94,8 +94,8 @@ inline void require_module(const step_module& entry, std::size_t index, const me
     }
     const flops weight_gradients = entry.work.get(view::padded, phase::backward_weights);
     if (entry.frozen && weight_gradients != flops{}) {
-        refuse(field("frozen"), {"\"", name, "\" is frozen, and its work has gradients of weights: ",
-                                 to_string(weight_gradients), " FLOPs; count it with a plan that freezes its weights"});
+        refuse(field("frozen"), {"\"", name, "\" is frozen, but its work contains ", to_string(weight_gradients),
+                                 " FLOPs of weight gradients: count it with a plan that freezes its weights"});
     }
 }
 
@@ -110,7 +110,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
             refuse(module_field(i, "ranks"), {"must be below the ", world, " ranks, got ", ranks.back()});
         }
         if (twice != ranks.end()) {
-            refuse(module_field(i, "ranks"), {"rank ", *twice, " stands twice: list each rank once"});
+            refuse(module_field(i, "ranks"), {"rank ", *twice, " is listed twice: list each rank once"});
         }
         for (const std::uint64_t rank : ranks) {
             all.emplace_back(rank, modules[i].peak_tflops);
@@ -172,7 +172,7 @@ inline void require_module(const step_module& entry, std::size_t index, const me
             if (modules[j].name == entry.name) {
                 detail::refuse(
                     detail::module_field(i, "name"),
-                    {"\"", entry.name.view(), "\" is the name of another module too: give each its own name"});
+                    {"\"", entry.name.view(), "\" is the name of two modules: give each module its own name"});
             }
         }
         result.useful += entry.work.total(view::useful);

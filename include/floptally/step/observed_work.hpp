@@ -110,14 +110,15 @@ struct observed_text {
     const auto unit = detail::observed_unit_named(word);
     const auto value = detail::number_of_text<double>(number);
     if (!unit || !value || !(*value > 0)) {
-        detail::refuse("observed", {"must be a number above 0 with its unit, as 402TFLOP/s (of one GPU), 3.21PFLOP "
+        detail::refuse("observed", {"must be a number above 0 with a unit, such as 402TFLOP/s (of one GPU), 3.21PFLOP "
                                     "(of the step) or 40.7%, got \"",
                                     text, "\""});
     }
     double factor = unit->size;
     const auto multiply = [&factor](const auto& measured, const char* field) {
         if (!measured) {
-            throw error(field, "is missing: a rate needs the seconds and gpus of the step, an MFU also the peak");
+            throw error(field,
+                        "is missing: pass the seconds and gpus of the step with a rate, and with an MFU also the peak");
         }
         const auto times = static_cast<double>(*measured);
         if (!(times > 0) || !std::isfinite(times)) {
@@ -190,7 +191,7 @@ namespace detail {
     }
     if (!step.gpus) {
         refuse("gpus",
-               {"is missing: give the number of GPUs, since a line of ", line.trainer, " says the time of all GPUs"});
+               {"is missing: pass the number of GPUs, since a line of ", line.trainer, " has the total over all GPUs"});
     }
     const auto gpus = static_cast<double>(*step.gpus);
     if (!line.seconds) {
@@ -224,7 +225,7 @@ namespace detail {
     }
     if (!step.peak_tflops) {
         refuse("peak_tflops",
-               {"is missing: give the peak of the trainer's MFU, since a line of ", line.trainer, " does not say it"});
+               {"is missing: pass the peak of the trainer's MFU, since a line of ", line.trainer, " does not say it"});
     }
     return {line.mfu->least * *step.peak_tflops * 1e12, line.mfu->most * *step.peak_tflops * 1e12};
 }
@@ -263,7 +264,7 @@ namespace detail {
         }
         if (!log.trainer.empty() && log.trainer != found->trainer) {
             detail::refuse("log", {"has lines of ", log.trainer, " and, in line ", number, ", of ", found->trainer,
-                                   ": give the log of one trainer"});
+                                   ": pass the log of one trainer"});
         }
         log.trainer = found->trainer;
         const printed_number seconds = detail::gpu_seconds_of(*found, batch, step);
@@ -284,7 +285,7 @@ namespace detail {
     }
     if (log.lines.empty()) {
         detail::refuse("log",
-                       {"has no line with a rate among ", number, "; lines of ", known_trainers(), " are known"});
+                       {"has no line with a rate among its ", number, " lines: pass a log of ", known_trainers()});
     }
     if (2 * contradicting > log.lines.size()) {
         log.tokens = contradicted_tokens{tokens / static_cast<double>(log.lines.size()),

@@ -70,7 +70,7 @@ class pipeline_times {
                                                           std::span<const std::uint64_t> loads) const {
         const std::uint64_t largest = loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
         if (largest == 0) {
-            throw error("rank_work", "must have a replica that works: give a load above 0");
+            throw error("rank_work", "must have a load above 0 for at least one replica");
         }
         require_positive(microbatches, "microbatches");
         std::vector<passes> most;
@@ -228,12 +228,14 @@ namespace detail {
           std::pair(choices.split.account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split"),
           std::pair(choices.split.account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split")}) {
         if (is_set) {
-            throw error(field, "is given with layers_of_chunks, which already says each chunk: give one of them");
+            throw error(
+                field,
+                "cannot be passed with layers_of_chunks, which already has the layers of each chunk: pass one of them");
         }
     }
     const std::uint64_t chunks = choices.pp * choices.chunks();
     if (choices.layers_of_chunks.size() != chunks) {
-        refuse("layers_of_chunks", {"must be ", chunks, " numbers, pp x vpp, got ", choices.layers_of_chunks.size()});
+        refuse("layers_of_chunks", {"must have ", chunks, " numbers, pp x vpp, got ", choices.layers_of_chunks.size()});
     }
     return {choices.pp, choices.layers_of_chunks};
 }
@@ -244,24 +246,25 @@ namespace detail {
     const std::uint64_t replicas = choices.num_replicas();
     if (!choices.loads.empty() && !choices.batches.empty()) {
         throw error("rank_work",
-                    "is given with microbatches that already say the work of each replica: give one of them");
+                    "cannot be passed with microbatches that already have the work of each replica: pass one of them");
     }
     if (!choices.loads.empty() && choices.loads.size() != replicas) {
         refuse("rank_work", {"must have a number for each of ", replicas, " replicas, got ", choices.loads.size()});
     }
     if (choices.batches.empty()) {
         if (!choices.microbatches) {
-            throw error("microbatches", "is missing: give the number that each pipeline runs in the step");
+            throw error("microbatches", "is missing: pass the number that each pipeline runs in a step");
         }
         return *choices.microbatches;
     }
     if (choices.batches.size() != replicas) {
-        refuse("microbatches", {"must be a list for each of ", replicas, " replicas, got ", choices.batches.size()});
+        refuse("microbatches",
+               {"must have one list for each of the ", replicas, " replicas, got ", choices.batches.size()});
     }
     const std::size_t own = choices.batches.front().size();
     for (const std::vector<tally>& replica : choices.batches) {
         if (replica.empty() || replica.size() != own) {
-            throw error("microbatches", "must be at least one, and equally many in each replica");
+            throw error("microbatches", "must be at least 1, and the same number in each replica");
         }
     }
     if (choices.microbatches.value_or(own) != own) {
@@ -295,7 +298,7 @@ namespace detail {
     require_positive(choices.pp, "pp");
     require_positive(choices.chunks(), "vpp");
     if (model.empty()) {
-        throw error("pp", "needs the layers of a model, and a cost alone has none: give a model with parts");
+        throw error("pp", "needs the layers of a model, and a cost alone has none: pass a model with parts");
     }
     const std::uint64_t replicas = choices.num_replicas();
     require_positive(replicas, "replicas");

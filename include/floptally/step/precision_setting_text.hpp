@@ -48,7 +48,9 @@ namespace detail {
     } else {
         const precision which = precision_named(value);
         if (!product) {
-            fail("a precision by name needs an accelerator: give one, or the dense peak in TFLOP/s, as in mlp=1979");
+            fail(
+                "the name of a precision needs an accelerator: pass one, or write the dense peak in TFLOP/s, as in "
+                "mlp=1979");
         }
         const accelerator& part = accelerator_named(*product);
         setting.peak_tflops = clock_mhz ? part.boost_tflops(which, *clock_mhz) : part.peak_tflops(which);

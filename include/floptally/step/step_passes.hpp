@@ -170,9 +170,8 @@ struct seconds_at_peak {
         const step_pass& pass = passes[i];
         for (std::size_t other = 0; other < i; ++other) {
             if (passes[other].name == pass.name) {
-                detail::refuse(
-                    indexed("passes", i),
-                    {"\"", pass.name.view(), "\" is the name of another pass too: give each pass its own name"});
+                detail::refuse(indexed("passes", i),
+                               {"\"", pass.name.view(), "\" is the name of two passes: give each pass its own name"});
             }
         }
         pass_rate& own =
@@ -203,8 +202,8 @@ struct seconds_at_peak {
     if (all.gpu_seconds > wall.gpu_seconds * (1 + rounding)) {
         detail::refuse("passes", {"took ", detail::general_decimal(all.gpu_seconds, 6), " GPU-seconds of the ",
                                   detail::general_decimal(wall.gpu_seconds, 6),
-                                  " that all GPUs have in the step: give the gpus of the whole job, and count each ",
-                                  "second of a GPU in one pass"});
+                                  " that all GPUs have in the step: pass the gpus of the whole job, and count each ",
+                                  "second of a GPU in one pass only"});
     }
     if (rates_of_step.has_peak) {
         of_all.set(rates_of_step.whole, wall);

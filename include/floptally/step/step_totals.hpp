@@ -90,7 +90,7 @@ struct step_rates {
 /// Returns the rates of totals. Throws `error` if no step has ended.
 [[nodiscard]] inline step_rates rates(const step_totals& done) {
     if (done.steps == 0) {
-        throw error("steps", "no step has ended yet: end a step before you ask for rates");
+        throw error("steps", "no step has ended yet: ask for rates after the first step");
     }
     const auto tflop = [&](view seen) { return to_double(done.total(seen)) / 1e12; };
     const auto fraction = [&](view seen) {

@@ -217,7 +217,7 @@ struct throughput_log {
         throw error("log", "cannot be read to its end: check its disk, or read a copy");
     }
     if (log.steps.empty() && log.layers.empty()) {
-        detail::refuse("log", {"says no throughput in its ", number, " lines: give a log with lines like \"",
+        detail::refuse("log", {"has no throughput in its ", number, " lines: pass a log with lines like \"",
                                detail::train_form, "\" or \"", detail::layer_form, "\""});
     }
     return log;
@@ -257,7 +257,7 @@ struct experiment_row {
             if (!line.tflops) {
                 throw error("achieved FLOPS",
                             "iteration " + std::to_string(line.iteration) + " of \"" + run.name +
-                                "\" says none: its version did not count them; use logs of a later one");
+                                "\" has none, because its version did not count them: use logs of a later version");
             }
             detail::require_finite_positive(*line.tflops, "achieved FLOPS");
             tflop += *line.tflops * line.milliseconds;

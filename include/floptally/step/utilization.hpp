@@ -119,7 +119,7 @@ constexpr void require_peak(double peak_tflops, const char* field) {
 constexpr double divide(double a, double b, const char* field) {
     const double quotient = a / b;
     if (!(quotient <= std::numeric_limits<double>::max()) || (quotient == 0 && a != 0)) {
-        throw error(field, "is out of range: the rate divided by it is zero or infinite; check its unit");
+        throw error(field, "is out of range, because the rate divided by it is zero or infinite: check its unit");
     }
     return quotient;
 }
@@ -183,7 +183,7 @@ struct work_rates {
         static_cast<void>(work[peaks[i].component]);  // throws for an unknown component
         for (std::size_t j = 0; j < i; ++j) {
             if (peaks[j].component == peaks[i].component) {
-                detail::refuse("component", {"\"", peaks[i].component, "\" has two peaks: give each component once"});
+                detail::refuse("component", {"\"", peaks[i].component, "\" has two peaks: name each component once"});
             }
         }
     }

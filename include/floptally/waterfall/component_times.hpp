@@ -145,14 +145,14 @@ class component_waterfall {
             for (std::size_t j = 0; j < i; ++j) {
                 if (times[j].name == part.name && times[j].timed == part.timed) {
                     detail::refuse(indexed("times", i),
-                                   {"\"", part.name, "\" has two times: give one time for each name and pass"});
+                                   {"\"", part.name, "\" has two times: pass one time for each name and pass"});
                 }
             }
             sum += part.seconds;
         }
         if (sum > timed_.step.seconds * (1 + 1e-9)) {
             detail::refuse("times", {"add up to ", decimal(sum), " s, more than the step's ",
-                                     decimal(timed_.step.seconds), " s: give times of one step that do not overlap"});
+                                     decimal(timed_.step.seconds), " s: pass times of one step that do not overlap"});
         }
     }
 
@@ -178,11 +178,10 @@ class component_waterfall {
         }
         const double measured = part.seconds * static_cast<double>(working_);
         if (sum.executed_seconds > measured * (1 + 1e-9) + 1e-9) {
-            detail::refuse(
-                indexed("times", index),
-                {"\"", part.name, "\" needs ", decimal(sum.executed_seconds / static_cast<double>(working_)),
-                 " s of each GPU at its peak, and took ", decimal(part.seconds),
-                 " s: check the time, the peak and the number of GPUs, and that its components ran in this part"});
+            detail::refuse(indexed("times", index),
+                           {"\"", part.name, "\" needs ", decimal(sum.executed_seconds / static_cast<double>(working_)),
+                            " s of each GPU at its peak, but took only ", decimal(part.seconds),
+                            " s: check the time, the peak, the number of GPUs and the components of this part"});
         }
         seconds_ += part.seconds;
         put(std::move(line), sum, std::min(total_, std::int64_t{std::llround(seconds_ * 1e9)} * working_));
@@ -275,8 +274,8 @@ class component_waterfall {
     }
 
     [[noreturn]] void refuse_unknown(std::size_t index, const timed_part& part, std::string_view pattern) const {
-        detail::refuse(indexed("times", index),
-                       {"\"", part.name, "\" lists the component \"", pattern, "\", but the work has only: ", names()});
+        detail::refuse(indexed("times", index), {"\"", part.name, "\" lists the component \"", pattern,
+                                                 "\", but the components of the work are: ", names()});
     }
     [[nodiscard]] std::string names() const {
         std::string known;

@@ -113,7 +113,7 @@ class module_map {
         for (std::size_t i = 0; i < patterns_.size(); ++i) {
             if (patterns_[i].pattern.empty() || patterns_[i].part.empty()) {
                 throw error(indexed("modules", i),
-                            "has an empty pattern or name: give a pattern and the component that runs there");
+                            "has an empty pattern or name: write a pattern and the component that runs there");
             }
         }
         own_count_ = patterns_.size();

@@ -154,7 +154,7 @@ class rank_traces {
   public:
     rank_traces(std::vector<trace> ranks, const module_map& modules = module_map{}) {
         if (ranks.empty()) {
-            throw error("trace", "is missing: give the trace of at least one rank");
+            throw error("trace", "is missing: pass the trace of at least one rank");
         }
         const std::uint64_t alone = ranks.size() == 1 ? 0 : tell_waiting(ranks, modules);
         for (const trace& rank : ranks) {
@@ -162,9 +162,8 @@ class rank_traces {
         }
         for (std::size_t rank = 0; rank < times_.size(); ++rank) {
             if (times_[rank].on_gpu() != times_.front().on_gpu()) {
-                detail::refuse(
-                    indexed("trace", rank),
-                    {"and trace[0] differ: one has kernels of a GPU, the other has none; give traces of one kind"});
+                detail::refuse(indexed("trace", rank), {"only one of this trace and trace[0] has kernels of a GPU: "
+                                                        "pass traces that were recorded with the same activities"});
             }
             for (const std::string& note : times_[rank].notes()) {
                 notes_.push_back(times_.size() == 1 ? note : detail::text_of({"trace ", rank, ": ", note}));

@@ -68,8 +68,9 @@ class waterfall {
         put(waterfall_step::recompute, "recompute", recomputed, true, "as the plan says");
         const double executed_all = detail::executed_seconds(timed);
         if (executed_all < executed * (1 - 1e-12)) {
-            throw error("repeated",
-                        "executes less than the work without it: give the same work under a plan with `repeated`");
+            throw error(
+                "repeated",
+                "must have at least the FLOPs of `work`: pass the same work, counted under a plan with `repeated`");
         }
         put(waterfall_step::repeated, "redundant work of the layout", executed_all - executed,
             timed.repeated.has_value(), "work that several ranks each run in full");
@@ -139,7 +140,7 @@ class waterfall {
 
     static void require(const time_breakdown& timed) {
         if (timed.work.empty()) {
-            throw error("work", "is empty: give the FLOPs of the step");
+            throw error("work", "must not be empty: pass the FLOPs of the step");
         }
         for (const auto* list : {&timed.work, timed.repeated ? &*timed.repeated : nullptr,
                                  timed.masked_tiles ? &*timed.masked_tiles : nullptr}) {
@@ -162,7 +163,7 @@ class waterfall {
         const double apart = detail::seconds_apart(timed);
         if (!(apart < timed.step.seconds)) {
             detail::refuse("apart", {"takes ", decimal(apart), " s of the step's ", decimal(timed.step.seconds),
-                                     " s, so that no time is left for its work: give times that are shorter together"});
+                                     " s, so that no time is left for its work: check these times"});
         }
     }
 
@@ -236,8 +237,8 @@ class waterfall {
         const double gpu_seconds = step.seconds * static_cast<double>(step.gpus);
         const double nanoseconds = std::round(step.seconds * 1e9) * static_cast<double>(step.gpus);
         if (!(nanoseconds < 0x1p62)) {
-            detail::refuse("seconds", {"times the number of GPUs must be below 2^62 nanoseconds, got ",
-                                       decimal(gpu_seconds), " s"});
+            detail::refuse("seconds",
+                           {"seconds x gpus must be below 2^62 nanoseconds, got ", decimal(gpu_seconds), " s"});
         }
         const auto total =
             static_cast<std::int64_t>(std::llround(step.seconds * 1e9)) * static_cast<std::int64_t>(step.gpus);

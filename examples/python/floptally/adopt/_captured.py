@@ -66,7 +66,7 @@ def on_host(inputs: Mapping[str, Any], sides: Sides | None = None) -> Inputs:
     for key, value in read_of(inputs, sides or Sides()).items():
         if getattr(getattr(value, "device", None), "type", "cpu") == "meta":
             if key not in ("input_ids", "labels"):
-                raise Error(key, "must have values, got a tensor on meta")
+                raise Error(key, "must have values, got a tensor on the device meta")
             value = stand_in(value, key)
         found[key] = value.cpu() if hasattr(value, "cpu") else value
     return found
@@ -82,5 +82,8 @@ def _rows(inputs: Inputs) -> list[int]:
         if tensor.dim() == (3 if tensor.is_floating_point() else 2):
             return [int(tensor.shape[1])] * int(tensor.shape[0])
     if not tensors or tensors[0].dim() == 0:
-        raise Error("model", "was run without a tensor of samples: pass cost= and count by floptally.flops")
+        raise Error(
+            "model",
+            "was called without a tensor that has one row per sample: count the batch by floptally.flops instead",
+        )
     return [1] * int(tensors[0].shape[0])

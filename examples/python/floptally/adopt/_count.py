@@ -16,7 +16,7 @@ _PROBES = (5, 4096, 2**20 + 1, 2**25)
 
 def cost(config: Any, *, padded_vocab_size: int = 0) -> Cost:
     """Reads a cost as ``floptally.cost`` does. A size of the config that is not read gives one AssumptionWarning and a
-    note of the cost instead of an error: a config does not end a run that has begun."""
+    note of the cost instead of an error: a config should not end a run that has begun."""
     if isinstance(config, Cost):
         return config
     return _read_cost(config, padded_vocab_size=padded_vocab_size, strict=False)

@@ -15,7 +15,8 @@ WAY_OUT = "count the model from its Hugging Face config by floptally.cost"
 
 
 def only_original_counts(trainer: str) -> str:
-    """Returns the error text for an argument that only a trainer's own function can count. It says what to do instead."""
+    """Returns the text of an error about an argument that only the trainer's own function can count. The text says what
+    to do."""
     return f'has no formula here: install {trainer}, or pass convention="exact"'
 
 
@@ -66,7 +67,7 @@ class Fields:
         if value is not None:
             return value
         if otherwise is _REQUIRED:
-            raise Error(self.name(field), f"must be set: {type(self.source).__name__} has none")
+            raise Error(self.name(field), f"must be set, but {type(self.source).__name__} has no value")
         return otherwise
 
 

@@ -48,8 +48,8 @@ class Model:
         self._weights[kind] = stored + parameters, passed + (parameters if active is None else active)
 
     def products(self, component: str, flops: int, parameters: int = 0) -> None:
-        """Adds forward FLOPs for each token, as a trainer's formula counts them: of weights, or with `parameters` 0 of
-        a state.
+        """Adds forward FLOPs for each token, as a trainer's formula counts them. They belong to weights, or to a state
+        if `parameters` is 0.
         """
         key = component, "linear" if parameters else "state"
         known, stored = self._products.get(key, (0, 0))

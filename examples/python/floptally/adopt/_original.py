@@ -47,7 +47,7 @@ class Prepared(Generic[Answer]):
             raise self._problem
 
     def get(self) -> Answer:
-        """Returns what was built, or raises the error of building it."""
+        """Returns the object. If building it failed, raises that error."""
         if not self._is_done:
             self._run()
         if self._problem is not None:
@@ -63,8 +63,8 @@ class Prepared(Generic[Answer]):
 
 
 class Original:
-    """A trainer's own function or class, found by its module and name. By the trainer's own convention it counts;
-    floptally counts where it is not installed. By another convention floptally counts, and the original answers if
+    """A trainer's own function or class, found by its module and name. With the trainer's own convention the original
+    counts, or floptally if the original is not installed. With another convention floptally counts, or the original if
     floptally cannot."""
 
     def __init__(self, trainer: str, module: str, name: str) -> None:
@@ -90,10 +90,10 @@ class Original:
         return _from_source(module, self.name) if _is_ours(found) else found
 
     def prepare(self, build: Callable[[], Answer], *, own: bool) -> Prepared[Answer]:
-        """Returns what a drop-in builds from its first arguments, such as the cost of a config. If that fails, the
-        drop-in can be constructed all the same if the original is there: the error is raised within `answer`.
+        """Returns a `Prepared`: the object that a drop-in builds from its first arguments, such as the cost of a
+        config. If building fails and the original is installed, only `answer` raises the error.
 
-        own: see `answer`. Nothing is built until it is needed then.
+        own: as in `answer`. With True, nothing is built before it is needed.
         """
         return Prepared(build, has_original=lambda: self.find(load=True) is not None, own=own)
 
@@ -109,8 +109,8 @@ class Original:
     ) -> Answer:
         """Returns the result of `ours`. If `ours` cannot count, warns once why and returns the original's result.
 
-        own: the count is by the trainer's own convention without other arguments. The original is asked then. `ours`
-            answers if the original is missing, fails, or counts 0, as verl and VeOmni do for a type that they do not know.
+        own: True if the trainer's own convention is asked for, without other arguments. The original then counts.
+            `ours` counts if the original is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
         compare: runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
             differ.
         """

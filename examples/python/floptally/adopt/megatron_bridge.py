@@ -90,7 +90,7 @@ def _language(
         if fields.get(field) is not None:
             raise Error(
                 fields.name(field),
-                "is set, so that the config does not describe all FLOPs: call that function to count this model",
+                "is set, so that the config does not describe all FLOPs: call this function of the provider instead",
             )
     vocab_size = fields.integer("vocab_size")
     if own:

@@ -207,7 +207,11 @@ class ModelDims:
 
     def _original(self, original: Any) -> Any:
         if self._name is None:
-            raise Error("config", "is not enough for open-instruct: use from_hf_config")
+            raise Error(
+                "config",
+                "must be the name of a checkpoint to use open-instruct's own class: create the model by "
+                "from_hf_config",
+            )
         return original.from_hf_config(self._name)
 
 
@@ -221,7 +225,7 @@ def _own(config: ConfigLike) -> Cost:
     inner, words = fields.integer("intermediate_size", 4 * hidden), fields.integer("vocab_size")
     types = list(fields.get("layer_types") or [])
     if "linear_attention" in types:
-        raise Error("layer_types", "with linear attention " + only_original_counts("open-instruct"))
+        raise Error("layer_types", "linear attention " + only_original_counts("open-instruct"))
     window = fields.get("sliding_window")
     windowed = 0 if window is None else types.count("sliding_attention") if types else layers
     if windowed:

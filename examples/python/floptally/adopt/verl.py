@@ -70,8 +70,8 @@ class FlopsCounter:
                 its whole image. Images that cannot be counted are left out after one warning.
             grid_thw: [images, 3] frames, rows and columns of patches. Needed if the vision tower has windows.
             forward_only: True if the time is of a forward only. verl then divides the MFU by 3, so the result is three
-                forwards. If you do not pass it, every pass counts as a training step. With a plan that is wrong for
-                forwards, since a forward is then not a third of a step.
+                forwards. If you do not pass it, every pass counts as a training step. With a plan, this result is wrong
+                for forwards, since a forward is then not a third of a step.
             ignored: other arguments that verl passes to formulas which do not use them.
         """
         more = {} if images_seqlens is None else {"images_seqlens": images_seqlens}

@@ -48,7 +48,7 @@ def postfix(meter: Meter) -> str:
 
 
 class Duration(Protocol):
-    """A step's time that may still be on its way from a GPU."""
+    """The duration of a step, which may not have arrived from the GPU yet."""
 
     def done(self) -> bool:
         """True once the time is known."""
@@ -187,11 +187,11 @@ class MeterAdapter:
 
     def know_gpus(self, world: int, shared: int, words: str) -> None:
         """Tells the meter how many GPUs work on the batches that it counts. Error if the meter has another number,
-        which would divide its MFU twice.
+        since its MFU would be wrong by a factor.
 
         world: processes of the job, one for each GPU.
         shared: how many of them work on one batch, by tensor, context or pipeline parallelism.
-        words: what divides the work, for the note and the error.
+        words: what splits the work over the processes, for the text of the note and of the error.
         """
         sums = self._reduce is not None or self.meter.reduces
         expected = world if sums else shared
@@ -202,7 +202,7 @@ class MeterAdapter:
             raise Error(
                 "gpus",
                 f"must be {expected}, since the meter {what} GPUs ({words}), got {self.meter.gpus}: leave gpus= and "
-                "counted= out, and the callback sets the number",
+                "counted= out, so that the callback sets them",
             )
         if world > 1 or shared > 1:
             self.note(f"{words}: MFU is of {expected} GPU{'s' * (expected != 1)} of {world}" + ", summed over all ranks" * sums)
@@ -215,8 +215,8 @@ class MeterAdapter:
             self.meter.set_budget(**expected)
 
     def compare_precision(self, run: str | None) -> None:
-        """Makes the run's precision that of the meter's peak, unless the meter was given a precision or a peak. Warns if
-        the two then differ. The warning is a note of the report too.
+        """Sets the precision of the meter's peak to that of the run, unless you passed a precision or a peak to the
+        meter. Warns if the two still differ. The report shows the warning too.
 
         run: the run's precision; None if it is unknown.
         """
@@ -411,8 +411,8 @@ class MeterAdapter:
             )
 
     def pause(self) -> None:
-        """Stops the clock until the next `begin`, `add` or `end`. In an open step only the pause is left out; between
-        steps all time since the last step is."""
+        """Stops the clock until the next `begin`, `add` or `end`. In an open step only the pause is left out. Between
+        two steps all time since the last step is left out."""
         if self.meter.in_step:
             self._paused = self._clock() if self._paused is None else self._paused
         else:
@@ -424,8 +424,8 @@ class MeterAdapter:
             self._mark, self._paused = self._clock(), None
 
     def exclude(self, since: float) -> None:
-        """Leaves out the time from `since`, as the clock read it, until now. The step that is open is as much
-        shorter."""
+        """Leaves out the time from `since`, a reading of the clock, until now. The open step becomes shorter by this
+        time."""
         if self._mark is not None:
             self._mark += self._clock() - max(since, self._mark)
 
@@ -593,7 +593,7 @@ def _as_seconds(seconds: Any) -> float:
 
 
 def pause(meter: Meter) -> None:
-    """Says that the time since the last `step(meter, …)` was no training, such as an evaluation or a checkpoint."""
+    """Leaves out the time since the last `step(meter, …)`. Call it after an evaluation or a checkpoint."""
     _loop(meter).pause()
 
 

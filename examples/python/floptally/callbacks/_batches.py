@@ -31,7 +31,8 @@ class Sides:
 
     @staticmethod
     def of(cost: Cost | None, model: Any = None) -> Sides:
-        """Returns the inputs of a cost. The size of images is read from the model's configuration."""
+        """Returns which inputs the model of a cost has. The size of its images is read from the model's
+        configuration."""
         if cost is None:
             return Sides()
         entries = cost.entries
@@ -110,9 +111,8 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
 
 
 def microbatches(batch: Any, sides: Sides) -> list[Any]:
-    """Returns the microbatches in what a trainer passes as one batch: the items of a list of mappings that each have
-    tokens (several batches, or examples that no collator has joined), or of a list of rows [1, tokens] of different
-    lengths. Anything else is one microbatch."""
+    """Splits what a trainer passes as one batch into microbatches. A list of mappings with tokens, or of rows [1,
+    tokens] of different lengths, has one microbatch for each item. Anything else is one microbatch."""
     if not isinstance(batch, (list, tuple)) or len(batch) < 2:
         return [batch]
     if all(isinstance(part, Mapping) for part in batch):
@@ -355,8 +355,8 @@ def named(batch: Any) -> Mapping[str, Any]:
     if not ids and not embedded:
         raise Error(
             "batch",
-            "must be a mapping of tensors, or tensors of which the first is [batch, row] of ids or [batch, row, width] "
-            f"of embeddings, or pass arguments=, got {type(batch).__name__}"
+            "must be a mapping of tensors, or a list that begins with ids [batch, row] or embeddings [batch, row, width]; "
+            f"else pass arguments=, got {type(batch).__name__}"
             + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else ""),
         )
     by_name = {"input_ids" if ids else "inputs_embeds": parts[0]}

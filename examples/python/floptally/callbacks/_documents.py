@@ -79,7 +79,7 @@ def row_shape(batch: Mapping[str, Any]) -> Shape | None:
 
 
 def stand_in(value: Any, name: str) -> Any:
-    """Returns an array of the shape [batch, row] of a tensor of tokens, without the tokens' values. The array takes no
+    """Returns an array with the shape [batch, row] of a tensor of tokens, but not its values. The array takes no
     memory."""
     import numpy as np
 
@@ -138,11 +138,11 @@ def _boundaries_in(batch: Mapping[str, Any], name: str, rows: Shape | None) -> A
 
     values = np.asarray(batch[name])
     if values.dtype.kind not in "iu" and not (values.dtype.kind == "f" and (values == np.floor(values)).all()):
-        raise Error(name, "must have boundaries that are whole numbers")
+        raise Error(name, "must have whole numbers as boundaries: pass integers")
     used = batch.get(f"{name}_argmin")
     lines = values.reshape(-1, values.shape[-1] if values.ndim else 1)
     if len(lines) > 1 and (rows is None or rows[0] != len(lines)):
-        raise Error(name, f"must be one list of boundaries or one for each row, got shape {list(values.shape)}")
+        raise Error(name, f"must be one list of boundaries, or one list for each row, got shape {list(values.shape)}")
     whole: list[int] = [0]
     for line in lines.tolist():
         line = [int(each) for each in (line if used is None else line[: int(np.asarray(used).reshape(-1)[0])])]
@@ -172,7 +172,7 @@ def _mark_padding(batch: Mapping[str, Any], found: Arguments) -> None:
         if batch.get(name) is None or (tail := int(np.asarray(batch[name]).reshape(-1)[0])) == 0:
             continue
         if any(key in found for key in ("cu_seqlens_padded", "cu_seqlens_real", "num_real_seqs")):
-            raise Error(name, "cannot be combined with other names for padding: pass a function as arguments=")
+            raise Error(name, "cannot be used together with other keys that describe padding: pass a function as arguments=")
         bounds = found["cu_seqlens"]
         last = int(bounds[-1] - bounds[-2]) if len(bounds) > 1 else 0
         if not 0 <= tail <= last:
@@ -249,7 +249,8 @@ def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, star
 
 
 def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents by the lengths of those in each row, with the slots after a row's last document."""
+    """Returns the documents of a batch from the lengths of the documents in each row. Slots after a row's last document
+    are padding."""
     name = next((name for name in LENGTHS if batch.get(name) is not None), None)
     if name is None:
         return None
@@ -265,7 +266,7 @@ def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
         if rows is not None:
             width = rows[1] if len(real) == rows[0] else rows[0] * rows[1]
             if sum(room) > width:
-                raise Error(name, f"must add up to the {width} slots of a row at most, got {sum(room)} in row {place}")
+                raise Error(name, f"must add up to at most {width}, the slots of a row, got {sum(room)} in row {place}")
             if sum(room) < width:
                 result = Documents([*line, *([] if line else [0])], [*room, *([] if room else [0])])
                 result.slots[-1] += width - sum(room)  # the last document gets the rest
@@ -298,7 +299,7 @@ def _lists(name: str, values: Any, rows: Shape | None) -> list[list[int]]:
     found = []
     for place, line in enumerate(lines):
         if line.dtype.kind not in "iu" and line.size:
-            raise Error(name, "must be lengths of documents as whole numbers")
+            raise Error(name, "must have whole numbers as lengths of documents: pass integers")
         there = line > 0
         if (~there[:-1] & there[1:]).any():
             raise Error(name, f"must be above 0, except the zeros that fill the end of row {place}")
@@ -319,11 +320,14 @@ def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
         return None
     ids = np.atleast_2d(np.asarray(_host(batch[name])))
     if ids.ndim != 2 or ids.dtype.kind not in "iub":
-        raise Error(name, f"must be the document of each slot, [batch, row] of integers, got shape {list(ids.shape)}")
+        raise Error(
+            name,
+            f"must be integers [batch, row], the id of the document of each slot, got shape {list(ids.shape)}",
+        )
     ids = ids.astype(np.int64)
     rows = row_shape(batch)
     if rows is not None and ids.shape != rows:
-        raise Error(name, f"must be of {list(rows)} tokens, got shape {list(ids.shape)}")
+        raise Error(name, f"must have the shape {list(rows)} of the tokens, got {list(ids.shape)}")
     if (ids < -1).any() or ((ids < 0).any() and name in IDS_FROM_ONE):
         raise Error(name, f"must be at least {0 if name in IDS_FROM_ONE else -1}, got {int(ids.min())}")
     if name in IDS_FROM_ZERO or (name not in IDS_FROM_ONE and _counts_from_zero(ids)):
@@ -380,7 +384,7 @@ def _of_positions(batch: Mapping[str, Any], name: str, mask: Any | None) -> Argu
     seen = positions.shape[-2:]
     shape = seen if rows is None else rows
     if seen not in (shape, (1, *shape[1:])):
-        raise Error(name, f"must be of {list(shape)} tokens, got shape {list(positions.shape)}")
+        raise Error(name, f"must have the shape {list(shape)} of the tokens, got {list(positions.shape)}")
     real = np.ones(shape, dtype=bool) if mask is None or mask.shape != shape else mask.astype(bool)
     if several and len(positions) == 3:  # a patch may have 0 on some axes, only a first token on all
         starts = (positions == 0).all(axis=0)
@@ -420,7 +424,7 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
     if lowest < 0 or (falls & ~starts).any():
         row = int(np.argmax((falls & ~starts).any(axis=1)))
         again = f"must begin again at {max(lowest, 0)} where a document begins"
-        raise Error(name, f"{again}, but decrease to another number in row {row}")
+        raise Error(name, f"{again}, but decrease to another number in row {row}: pass a function as arguments=")
     return starts
 
 
@@ -434,7 +438,11 @@ def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
     for row, begins in enumerate(starts):
         documents = ids[row][begins]
         if len(np.unique(documents)) != len(documents):
-            raise Error(name, f"the tokens of each document must be contiguous, but are not in row {row}")
+            raise Error(
+                name,
+                f"the tokens of each document must stand together, but do not in row {row}: pass a function as "
+                "arguments=",
+            )
     first = starts & (np.cumsum(starts, axis=1) == 1)
     slots = starts & ~first
     slots[:, 0] = True

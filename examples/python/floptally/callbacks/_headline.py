@@ -20,8 +20,8 @@ _MOST_NAMES = 4
 
 
 def headline(meter: Meter) -> str:
-    """Returns FLOPs a step, convention, peak with its source and precision, GPUs, and what is trained: "1008 TFLOP a step
-    by convention exact; peak 989 TFLOP/s of each of 8 GPUs, bf16 of H100 SXM (datasheet); all weights train"."""
+    """Returns one line with the FLOPs of a step, the convention, the peak, the GPUs and what is trained: "1008 TFLOP a
+    step by convention exact; peak 989 TFLOP/s of each of 8 GPUs, bf16 of H100 SXM (datasheet); all weights train"."""
     done = meter.run
     step = f"{tflop(done.useful / done.steps)} a step" if done.steps > 0 else "no step yet, counted"
     gpus = "of 1 GPU" if meter.gpus == 1 else f"of each of {meter.gpus} GPUs"
@@ -41,7 +41,7 @@ def tflop(flops: float) -> str:
 
 
 def source_of(meter: Meter) -> str:
-    """Returns where the peak is from: "datasheet", "datasheet, from a third party"."""
+    """Returns the source of the peak: "datasheet", "datasheet, from a third party"."""
     if meter.peak_kind == "unsaid":
         return "as passed, of no stated source"
     if not meter.accelerator:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Hooks:
-    """Calls a function before each forward of a model, at most once for nested calls, and never inside compiled code.
+    """Calls a function before each forward of a model: once for nested calls, and never inside compiled code.
 
     A compiled model calls its hooks inside the graph that is traced. There the hook returns at once, so that it breaks no
     graph; the call is seen at the compiled model's wrapper (``torch.compile(model)``) or at its own call
@@ -26,7 +26,7 @@ class Hooks:
     def register(
         self, model: Any, wrapped: Any, before: Callable[[Any, dict[str, Any]], bool], redirected: Callable[[dict[str, Any]], None]
     ) -> None:
-        """Registers the hooks, after removing those that are there. A forward that is running stays known.
+        """Removes the present hooks and registers new ones. A forward that is running is not forgotten.
 
         model: the model whose forwards are seen.
         wrapped: the same model inside its wrappers, as the trainer calls it.
@@ -95,7 +95,7 @@ class Hooks:
         self._registered = None
 
     def forget(self) -> None:
-        """Forgets a forward that was running when it was interrupted."""
+        """Resets the state after a forward that was interrupted by an exception."""
         self._inside = False
         self._running.clear()
 
@@ -106,7 +106,7 @@ class Hooks:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Removes the hooks until the end of the block."""
+        """Returns a context manager that removes the hooks while its block runs."""
         registered = self._registered
         self._unregister()
         try:
@@ -117,15 +117,16 @@ class Hooks:
 
 
 class Rollouts:
-    """Watches whether a trainer generates: calls ``generate`` of an engine that is an attribute of the trainer (vLLM's, a
-    client of a server), or its ``rollout_func``. Generation by the model itself is a forward without gradients, which
-    `Hooks` sees."""
+    """Detects that a trainer generates text: it calls ``generate`` of an engine that is an attribute of the trainer
+    (vLLM's, a client of a server), or its ``rollout_func``. Generation by the model itself is a forward without
+    gradients, which `Hooks` sees."""
 
     def __init__(self) -> None:
         self._removals: list[Callable[[], None]] = []
 
     def watch(self, trainer: Any, seen: Callable[[], None]) -> None:
-        """Calls `seen` before each rollout from now on, after forgetting what was watched before."""
+        """Calls `seen` before each later rollout of this trainer. Stops watching the trainer that was watched
+        before."""
         self.remove()
         for name, engine in list(vars(trainer).items()) if trainer is not None else []:
             if name == "rollout_func" and callable(engine):

@@ -145,7 +145,7 @@ def like_packing(batch: Mapping[str, Any]) -> str | None:
 
 
 class Unread:
-    """Stands for a value in a batch that looks like packing and was not copied from a GPU."""
+    """Replaces a value of a batch that looks like boundaries of packed documents and was not copied from the GPU."""
 
 
 def _could_say(value: Any) -> bool:

@@ -30,8 +30,8 @@ def replaced(plan: Plan, **changes: Any) -> Plan:
 
 
 def plan_with_model(plan: Plan, model: Any, cost: Cost) -> ModelPlan:
-    """Returns a plan with what the model says in addition: the layers that it recomputes, its PEFT adapters and its frozen
-    weights. Error if the two contradict each other.
+    """Returns the meter's plan together with what the model says: recomputed layers, PEFT adapters and frozen weights.
+    Error if the plan and the model contradict each other.
 
     plan: the meter's plan. A field with its default value says nothing.
     cost: the meter's cost.

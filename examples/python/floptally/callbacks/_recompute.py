@@ -17,7 +17,7 @@ _IN_THE_WAY = (f".{_WRAPPED}", "._fsdp_wrapped_module", "._orig_mod")
 
 @dataclass(frozen=True)
 class Recomputed:
-    """The layers that a model recomputes in its backward (activation checkpointing), as its modules say.
+    """The layers that a model recomputes in its backward (activation checkpointing), read from its modules.
 
     stacks: for each list of layers in the model, whether each layer recomputes.
     whole: True if one flag of the model makes all layers recompute.

@@ -92,8 +92,8 @@ def _colours(theme: Theme) -> dict[str, Any]:
 
 
 def canvas(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
-    """Returns a figure of that size in inches with one pair of axes, or the caller's axes. Does not touch pyplot's
-    state."""
+    """Returns (figure, axes): a new figure of this size in inches, or the caller's axes `ax` and their figure. Does not
+    change pyplot's state."""
     if ax is not None:
         return _figure_of(ax), ax
     figure = blank(width, height)
@@ -182,7 +182,8 @@ def save(figure: Figure, path: PathLike | None) -> None:
 
 
 def unit_of(largest: int | float) -> tuple[float, str]:
-    """Returns a divisor for FLOPs that gives the largest 1 to 3 digits before the point, and the prefix of the unit."""
+    """Returns a divisor for FLOPs and the prefix of its unit, so that the largest value has 1 to 3 digits before the
+    point."""
     power = 0
     while largest >= 1000 ** (power + 1) and power + 1 < len(_PREFIXES):
         power += 1

@@ -114,7 +114,7 @@ def gap_reason(run: PublishedRun) -> str:
 def _runs_of(made: Expectation) -> list[PublishedRun]:
     runs = getattr(made, "runs", None)
     if not isinstance(runs, list) or not runs:
-        raise Error("made", "must be what floptally.expect or floptally.published_runs returns")
+        raise Error("made", "must be a result of floptally.expect or floptally.published_runs")
     return runs
 
 

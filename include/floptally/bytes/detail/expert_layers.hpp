@@ -71,10 +71,10 @@ struct expert_layers {
     void require_possible(std::uint64_t distinct, std::uint64_t tokens, std::uint64_t batches) const {
         constexpr const char* field = "distinct_experts";
         if (layers == 0) {
-            refuse(field, {"is given, but this model has no experts that tokens choose among: leave it out"});
+            refuse(field, {"is passed, but this model has no routed experts: leave it out"});
         }
         if (!are_alike || !are_all) {
-            refuse(field, {"is one number, but this model's layers have experts of several kinds: leave it out"});
+            refuse(field, {"is one number, but this model has routed experts of several kinds: leave it out"});
         }
         const std::uint64_t least = checked(tokens == 0 ? 0 : layers, field) * choice.chosen;
         const std::uint64_t most =

@@ -40,8 +40,9 @@ namespace floptally::inline v0_3::detail::specs {
         p = p->base;
     }
     if (p->classes.empty()) {
-        spec_error(read.name, read.line,
-                   {"has no class, and no base has one; add a line such as `class ForCausalLM: head out v, words`"});
+        spec_error(
+            read.name, read.line,
+            {"neither the spec nor a base has a class: add a line such as `class ForCausalLM: head out v, words`"});
     }
     return p->classes;
 }
@@ -142,7 +143,7 @@ namespace floptally::inline v0_3::detail::specs {
         }
         const std::size_t close = text.find('}', open);
         if (close == std::string_view::npos) {
-            spec_error(where.name, line, {"has a { without its }; close it"});
+            spec_error(where.name, line, {"{ has no } after it: close it"});
         }
         spec parsed;
         lexer from(where.name, text.substr(open + 1, close - open - 1), line);
@@ -180,7 +181,7 @@ class condition_checker {
     void check(const spec& where, const spec_condition& condition) {
         const value holds = in_.evaluate(where, condition.holds);
         if (!holds.is_whole() && !holds.is_none()) {
-            spec_error(where.name, condition.line, {"expected yes or no, got ", in_.shown(holds)});
+            spec_error(where.name, condition.line, {"the condition must be yes or no, got ", in_.shown(holds)});
         }
         if (condition.is_note && holds.on()) {
             notes_.push_back(filled_in(in_, where, condition.line, condition.text));

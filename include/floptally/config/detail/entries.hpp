@@ -52,16 +52,17 @@ struct entry_name {
         }
         const bool counts = config_value == nullptr && p.find("split")->type != value::kind::flag;
         if (counts != known.has_units) {
-            p.fail({"split ", name, (counts ? " takes no number" : " needs a number of units")});
+            p.fail({"split ", name,
+                    counts ? " takes no number: remove it" : " needs the number of heads or experts after it"});
         }
         const std::uint64_t units = counts ? p.number("split") : 0;
         if (counts && units == 0) {
-            p.fail({"split ", name, " must be at least 1"});
+            p.fail({"the number after split ", name, " must be at least 1, got 0"});
         }
         return {known.kind, units, known.kind == sharding_kind::experts ? p.required("inner") : 0};
     }
     if (!name.empty()) {
-        p.fail({"has an unknown split \"", name,
+        p.fail({"unknown split \"", name,
                 "\"; known: columns, rows, heads, kv_heads, experts, vocabulary, even, replicated, repeated"});
     }
     return otherwise;
@@ -110,7 +111,7 @@ inline constexpr part_argument linear_arguments[] = {{"in", "in_features number"
                   .groups = static_cast<std::uint32_t>(p.number("groups", 1)),
                   .sharding = split_of(p)};
     if (p.number("groups", 1) == 0) {
-        p.fail({"groups must be at least 1"});
+        p.fail({"groups must be at least 1, got 0"});
     }
     cost sum;
     if (p.on("units")) {

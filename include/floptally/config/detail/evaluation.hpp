@@ -28,7 +28,7 @@ class evaluation {
     [[nodiscard]] value evaluate(std::size_t index) {
         const expression& e = where_.expressions[index];
         if (in_.depth_ > 400) {
-            fail(e, {"has an expression nested more than 400 deep, names that it uses included; use fewer names"});
+            fail(e, {"an expression must be nested at most 400 deep, with the names that it uses: use fewer names"});
         }
         in_.spend(1 + e.count);
         ++in_.depth_;
@@ -125,7 +125,7 @@ class evaluation {
     [[nodiscard]] bool truth(const expression& e, std::size_t at) {
         const value item = operand(e, at);
         if (!item.is_whole() && !item.is_none()) {
-            fail(e, {"expected yes or no, got ", in_.shown(item)});
+            fail(e, {"the condition must be yes or no, got ", in_.shown(item)});
         }
         return item.on();
     }
@@ -169,8 +169,8 @@ class evaluation {
         }
         if (declared == nullptr && otherwise == no_expression) {
             const auto known = names_in(&in_.model_spec(), &spec::keys, &spec_key::key);
-            fail(e, {"reads the undeclared key \"", keys.front(), "\"", nearest_hint(keys.front(), known),
-                     "; declare a new key by `with`"});
+            fail(e, {"unknown key \"", keys.front(), "\"", nearest_hint(keys.front(), known),
+                     ": declare a new key by `with`"});
         }
         for (const std::string_view key : keys) {
             in_.model_spec().note_asked(key, false);
@@ -219,7 +219,8 @@ class evaluation {
             return list;
         }
         if (!at.is_whole() || (list.type != value::kind::list && list.type != value::kind::text)) {
-            fail(e, {"expected a list and a number, got ", in_.shown(list), "[", in_.shown(at), "]"});
+            fail(e, {"an index must be a number in brackets after a list, got ", in_.shown(list), "[", in_.shown(at),
+                     "]"});
         }
         const std::size_t size = list.size();
         const std::string field = list.node != nullptr ? in_.config().field(list.node->key) : std::string();
@@ -228,9 +229,9 @@ class evaluation {
         }
         if (at.number < 0 || static_cast<std::uint64_t>(at.number) >= size) {
             if (list.node == nullptr) {
-                fail(e, {"has no element ", at.number, " in a list of ", size, "; indices start at 0"});
+                fail(e, {"element ", at.number, " does not exist in a list of ", size, ": indices start at 0"});
             }
-            refuse(field, {"must have an element ", at.number, " (counted from 0), got ", size, " elements"});
+            refuse(field, {"must have the element ", at.number, " (counted from 0), got ", size, " elements"});
         }
         const auto which = static_cast<std::size_t>(at.number);
         if (list.type == value::kind::text) {
@@ -248,14 +249,14 @@ class evaluation {
             if (node.operation == op::key && !item.is_none()) {
                 refuse(in_.config().field(node.text), {"must be a number, got ", in_.shown(item)});
             }
-            fail(e, {"expected a number, got ", in_.shown(item)});
+            fail(e, {"the operand must be a number, got ", in_.shown(item)});
         }
         if (item.type == value::kind::real && !std::isfinite(item.real)) {
             const expression& node = where_.expressions[where_.operands[e.first + at]];
             if (node.operation == op::key) {
                 refuse(in_.config().field(node.text), {"must be a finite number, got ", in_.shown(item)});
             }
-            fail(e, {"expected a finite number, got ", in_.shown(item)});
+            fail(e, {"the operand must be a finite number, got ", in_.shown(item)});
         }
         return item;
     }
@@ -277,7 +278,7 @@ class evaluation {
             return list.text.find(wanted.text) != std::string_view::npos;
         }
         if (list.type != value::kind::list && !list.is_none()) {
-            fail(e, {"expected a list before \"has\", got ", in_.shown(list)});
+            fail(e, {"the value before \"has\" must be a list, got ", in_.shown(list)});
         }
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (same_value(in_.as_written(in_.item_of(list, i)), wanted)) {

@@ -108,13 +108,13 @@ class floptally_format {
         if (config_.contains("vocab_size")) {
             add_vocabulary();
         } else if (options_.mtp_layers != 0) {
-            refuse("mtp", {"needs vocab_size in the config"});
+            refuse("mtp", {"needs vocab_size in the config: add it, or leave mtp out"});
         } else if (options_.padded_vocab_size != 0) {
-            refuse("padded_vocab_size", {"needs vocab_size in the config"});
+            refuse("padded_vocab_size", {"needs vocab_size in the config: add it, or leave padded_vocab_size out"});
         }
         for (const std::string_view key : {"padded_vocab_size", "tie_word_embeddings"}) {
             if (config_.contains(key) && !config_.contains("vocab_size")) {
-                refuse(config_.field(key), {"needs vocab_size"});
+                refuse(config_.field(key), {"needs vocab_size: add it, or remove this key"});
             }
         }
         return {config_.text("name", "floptally"), sum_, {}, parts_.in_order(), {}};

@@ -38,7 +38,7 @@ struct function_call {
     }
     void takes(std::size_t least, std::size_t most) const {
         if (arguments.size() < least || arguments.size() > most) {
-            fail({"takes ", least, " to ", most, " arguments, got ", arguments.size()});
+            fail({"must have ", least, " to ", most, " arguments, got ", arguments.size()});
         }
     }
     [[nodiscard]] bool has(std::size_t at) const { return at < arguments.size() && !arguments[at].is_none(); }
@@ -83,7 +83,7 @@ struct function_call {
                     refuse(indexed(in.config().field(arguments[at].node->key), all.size()),
                            {"must be an integer, got ", in.shown(item)});
                 }
-                fail({"takes a list of numbers, got the element ", in.shown(item)});
+                fail({"the list must have numbers only, got the element ", in.shown(item)});
             }
             all.push_back(item.number);
         }
@@ -91,7 +91,7 @@ struct function_call {
     }
     [[nodiscard]] value whole(double real) const {
         if (!(real > -1e15 && real < 1e15)) {
-            fail({"gives a number above 10^15; use smaller arguments"});
+            fail({"the result must be below 10^15: use smaller arguments"});
         }
         return number_value(static_cast<std::int64_t>(real));
     }

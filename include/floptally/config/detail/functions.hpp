@@ -33,7 +33,7 @@ inline value ceil_of(const function_call& c) {
         return c.whole(std::ceil(c.real(0)));
     }
     if (c.number(1) < 1 || c.number(0) < 0) {
-        c.fail({"needs a dividend of at least 0 and a divisor of at least 1"});
+        c.fail({"the dividend must be at least 0 and the divisor at least 1: change the arguments"});
     }
     return number_value((c.number(0) + c.number(1) - 1) / c.number(1));
 }
@@ -50,7 +50,7 @@ inline value power_of(const function_call& c) {
     std::int64_t power = 1;
     for (std::int64_t k = 0; k < c.number(1); ++k) {
         if (__builtin_mul_overflow(power, c.number(0), &power) || power > max_number || k > 62) {
-            c.fail({"gives a number above 2^62; use smaller arguments"});
+            c.fail({"the result must be at most 2^62: use smaller arguments"});
         }
     }
     return number_value(power);
@@ -69,7 +69,7 @@ inline value root_of(const function_call& c) {
 inline value entries_of(const function_call& c) {
     const config_node* object = c.arguments[0].node;
     if (object == nullptr || object->type != config_node::kind::object) {
-        c.fail({"takes an object, got ", c.in.shown(c.arguments[0])});
+        c.fail({"the argument must be a JSON object, got ", c.in.shown(c.arguments[0])});
     }
     const vector<std::int64_t> values = c.numbers(0);
     vector<value> all;
@@ -91,7 +91,7 @@ inline value divisible_of(const function_call& c) {
     const double x = c.arguments[0].as_real();
     const std::int64_t by = c.number(1);
     if (by < 1 || !(x >= 0 && x < 1e9)) {
-        c.fail({"takes a number from 0 to 10^9 and a divisor of at least 1"});
+        c.fail({"the number must be from 0 to 10^9 and the divisor at least 1: change the arguments"});
     }
     const auto nearest = static_cast<std::int64_t>(x + static_cast<double>(by) / 2) / by * by;
     const std::int64_t multiple = nearest < c.number_or(2, by) ? c.number_or(2, by) : nearest;
@@ -105,12 +105,12 @@ inline value scaled_of(const function_call& c) {
         if (c.arguments[1].type == value::kind::real) {
             const double scaled = std::ceil(static_cast<double>(element) * c.arguments[1].as_real());
             if (!(scaled > -1e9 && scaled < 1e9)) {
-                c.fail({"gives a number above 10^9; use smaller arguments"});
+                c.fail({"the result must be below 10^9: use smaller arguments"});
             }
             product = static_cast<std::int64_t>(scaled);
         } else if (__builtin_mul_overflow(element, c.number(1), &product) || product > max_number ||
                    product < -max_number) {
-            c.fail({"gives a number above 2^62; use smaller arguments"});
+            c.fail({"the result must be at most 2^62: use smaller arguments"});
         }
         all.push_back(number_value(product));
     }
@@ -145,7 +145,7 @@ inline value fold(const function_call& c, std::int64_t from, bool (*step)(std::i
             break;
         }
         if (step(from, element) || from > max_number) {
-            c.fail({"gives a number above 2^62; use smaller arguments"});
+            c.fail({"the result must be at most 2^62: use smaller arguments"});
         }
     }
     return number_value(from);
@@ -267,7 +267,7 @@ inline value halves_of(const function_call& c) {
 /// filled(n, a, b): a list of n numbers: n − 1 times a, then b.
 inline value filled_of(const function_call& c) {
     if (c.number(0) < 1 || c.number(0) > 10'000) {
-        c.fail({"takes a length from 1 to 10000, got ", c.number(0)});
+        c.fail({"the length must be from 1 to 10000, got ", c.number(0)});
     }
     vector<value> all(static_cast<std::size_t>(c.number(0)), c.arguments[1]);
     all.back() = c.arguments[2];
@@ -290,7 +290,7 @@ inline value of_layer_of(const function_call& c) {
         const std::string field = text_of({c.in.config().field(layers->key), ".", node.key});
         const std::size_t digits = node.key.find_first_not_of("0123456789");
         if (node.key.empty() || node.key.size() > 9 || digits != std::string::npos) {
-            refuse(field, {"must be the index of a layer, such as \"12\""});
+            refuse(field, {"every key must be the index of a layer, such as \"12\""});
         }
         if (std::stoll(node.key) != c.number(1)) {
             continue;
@@ -416,7 +416,7 @@ inline value hashed_rows_of(const function_call& c) {
     constexpr std::int64_t most = 1024;  // the most layers: the search tries primes one by one
     const auto layers = c.numbers(0);
     if (layers.size() > static_cast<std::size_t>(most)) {
-        c.fail({"takes at most 1024 layers, got ", layers.size()});
+        c.fail({"the list must have at most 1024 layers, got ", layers.size()});
     }
     std::int64_t before = 0;  // number of distinct layers in the list before `layer`
     for (std::size_t at = 0; at < layers.size(); ++at) {
@@ -429,10 +429,10 @@ inline value hashed_rows_of(const function_call& c) {
     const std::int64_t heads = c.number(2);
     const std::int64_t divisor = c.number(4);
     if (heads < 1 || heads > most || (before + 1) * heads > most) {
-        c.fail({"takes at most 1024 tables for a model, got ", before + 1, " layers of ", heads, " heads"});
+        c.fail({"layers x heads must be at most 1024, got ", before + 1, " x ", heads});
     }
     if (c.number(3) < 1 || c.number(3) > 0x7FFF'FFFF || divisor < 1 || divisor > 0x7FFF'FFFF) {
-        c.fail({"rows and their divisor must be from 1 to 2147483647"});
+        c.fail({"the rows and the divisor must each be from 1 to 2147483647: change the arguments"});
     }
     std::int64_t rows = 0;
     std::int64_t prime = c.number(3) - 1;

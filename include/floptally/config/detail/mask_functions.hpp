@@ -133,7 +133,7 @@ struct mask_key {
         refuse_mask(part, text_of({"\"", text, "\" (", e.what(), ")"}));
     }
     if (named.in() != modality::text || named.is_measured()) {
-        refuse(part.field("mask"), {"must be a mask over sequences, got ", named.name()});
+        refuse(part.field("mask"), {"must be a mask over sequences, such as \"causal\", got ", named.name()});
     }
     return named;
 }
@@ -254,7 +254,7 @@ template <statistic_type Statistic>
 value listed_by(const function_call& c) {
     const vector<std::int64_t> all = c.numbers(0);
     if (all.size() != 2 && all.size() != 4) {
-        c.fail({"takes one or two pairs of numbers, got ", all.size(), " numbers"});
+        c.fail({"the list must have one or two pairs of numbers, got ", all.size(), " numbers"});
     }
     const std::size_t other = all.size() - 2;
     return mask_value_of(make_statistic<Statistic>(all[0], all[1], all[other], all[other + 1]));
@@ -266,7 +266,7 @@ inline value written_mask_of(const function_call& c) {
 /// measured("text_visits"): an amount that the caller measures and passes to `tally::add_measured` under this name.
 inline value measured_of(const function_call& c) {
     if (c.arguments[0].type != value::kind::text) {
-        c.fail({"takes a name in quotes, such as \"text_visits\""});
+        c.fail({"the argument must be a name in quotes, such as \"text_visits\""});
     }
     return mask_value_of(measured(c.arguments[0].text));
 }
@@ -284,20 +284,20 @@ inline value field_of(const function_call& c) {
     const vector<std::int64_t> dilations =
         c.has(3) ? c.numbers(3, kernels.size()) : vector<std::int64_t>(kernels.size(), 1);
     if (strides.size() != kernels.size() || paddings.size() != kernels.size() || dilations.size() != kernels.size()) {
-        c.fail({"takes lists of equal sizes: one number for each convolution"});
+        c.fail({"the lists must have equal sizes: write one number for each convolution"});
     }
     std::int64_t field = 1;
     std::int64_t stride = 1;
     for (std::size_t k = 0; k < kernels.size(); ++k) {
         for (const std::int64_t number : {kernels[k], strides[k], paddings[k], dilations[k]}) {
             if (number < 0 || number > 0xFFFF) {
-                c.fail({"numbers must be from 0 to 65535, got ", number});
+                c.fail({"each number must be from 0 to 65535, got ", number});
             }
         }
         field += ((kernels[k] - 1) * dilations[k] - 2 * paddings[k]) * stride;
         stride *= strides[k];
         if (stride > 0x7FFF'FFFF) {
-            c.fail({"has strides with a product above 2^31; use smaller ones"});
+            c.fail({"the product of the strides must be below 2^31: use smaller strides"});
         }
     }
     return number_value(field);

@@ -60,7 +60,7 @@ struct head_cost {
         refuse(call.in.config().field("id2label"), {"must be an object with at least one label, got {}"});
     }
     if (width == 0) {
-        call.fail({"needs `out` of at least 1, got 0"});
+        call.fail({"out must be at least 1, got 0"});
     }
     const bool words = call.on("words");
     const bool per_sequence = call.on("per_sequence");
@@ -140,8 +140,9 @@ class model_reader {
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
-            refuse(scope_.config().field("model_type"), {"must be a type that has a class with the head \"", suffix,
-                                                         "\", got \"", scope_.model_spec().type(), "\""});
+            refuse(scope_.config().field("model_type"),
+                   {"this type has no class with the head \"", suffix, "\": change architectures, got \"",
+                    scope_.model_spec().type(), "\""});
         }
         if (!head.entry->lines.empty() && head.entry->lines.front().part == "as") {
             const std::string_view other = trimmed(head.entry->lines.front().rest);
@@ -158,7 +159,8 @@ class model_reader {
         add_head(head);
         if (is_tower_) {
             if (options_.mtp_layers != 0) {
-                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none"});
+                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, "
+                               "or name another class"});
             }
             note_sizes();
             return finished_tower();
@@ -306,7 +308,8 @@ class model_reader {
             put("pooled", part_role::head, more);
         }
         if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
-            refuse("padded_vocab_size", {"needs a class with an lm_head, but the class in architectures has none"});
+            refuse("padded_vocab_size", {"needs a class with an lm_head, but the class in architectures has none: "
+                                         "leave it out, or name another class"});
         }
         if (over_vocabulary_ && scope_.on("always_tied") && scope_.has("tied") && !scope_.on("tied")) {
             notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
@@ -346,7 +349,8 @@ class model_reader {
                    {"is not supported for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
         }
         if (!over_vocabulary_) {
-            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none"});
+            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, or "
+                           "name another class"});
         }
         const std::uint64_t h = scope_.number("h");
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,

@@ -41,7 +41,7 @@ struct part_call {
     mla_core latent_core = mla_core::expanded;
 
     [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> what) const {
-        spec_error(where.name, line.line, {line.part, " ", text_of(what)});
+        spec_error(where.name, line.line, {line.part, ": ", text_of(what)});
     }
 
     [[nodiscard]] const value* find(std::string_view name) const {
@@ -56,7 +56,7 @@ struct part_call {
     [[nodiscard]] const value* worth(std::string_view name) const {
         for (std::size_t k = 0; k < arguments.size(); ++k) {
             if (line.arguments[k].name == name && line.arguments[k].value == no_expression) {
-                fail({name, " needs a value"});
+                fail({name, " has no value: write one after it"});
             }
         }
         return find(name);
@@ -78,7 +78,7 @@ struct part_call {
     }
     [[nodiscard]] std::uint64_t required(std::string_view name) const {
         if (worth(name) == nullptr) {
-            fail({"needs \"", name, "\""});
+            fail({"the argument \"", name, "\" is missing: add it"});
         }
         if (worth(name)->is_none()) {
             fail({name, " must be a number, got null"});
@@ -108,7 +108,7 @@ struct part_call {
         vector<std::int64_t> all;
         for (const value& element : in.items_of(*item)) {
             if (!element.is_whole()) {
-                fail({name, " must be numbers, got ", in.shown(element)});
+                fail({name, " must be a list of numbers, got the element ", in.shown(element)});
             }
             all.push_back(element.number);
         }
@@ -125,7 +125,7 @@ struct part_call {
         for (const argument& word : line.arguments) {
             if (word.name == name) {
                 if (word.text.empty()) {
-                    fail({name, " needs a name"});
+                    fail({name, " has no name: write one after it"});
                 }
                 return word.text;
             }
@@ -188,13 +188,13 @@ struct part_call {
             ++which;
         }
         if (which == produced.size() && !writes) {
-            fail({"reads \"", name, "\", which no line above writes; add it to a `to`"});
+            fail({"reads \"", name, "\", but no line above writes it: add `to ", name, "` to the line that makes it"});
         }
         if (which == produced.size()) {
             produced.push_back(name);
         }
         if (which >= 13) {
-            fail({"writes more than 13 values, the most of a block; reuse names"});
+            fail({"a block must write at most 13 values: write to a name that is read already"});
         }
         return floptally::value::local(static_cast<unsigned>(which));
     }

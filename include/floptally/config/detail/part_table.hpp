@@ -212,7 +212,7 @@ template <class Part>
 [[gnu::cold]] inline cost cost_of(moe& part, const part_call& p) {
     const mask visits = p.attends("visits", measured("routed"));
     if (!visits.is<unit_statistics::measured>()) {
-        p.fail({"visits must be measured(\"NAME\")"});
+        p.fail({"visits must be measured(\"NAME\"), the name of a measured amount"});
     }
     part.shared_expert_gate = part.shared_expert_gate && part.shared_intermediate_size != 0;
     part.routed_is_measured = part.routed_is_measured || p.on("visits");
@@ -249,7 +249,7 @@ inline constexpr part_argument convolutions_arguments[] = {
     const vector<std::int64_t> kernels = p.numbers("kernels", 0, 1);
     const std::size_t size = kernels.size();
     if (size == 0 || size > 16) {
-        p.fail({"needs from 1 to 16 kernels, got ", size});
+        p.fail({"kernels must have from 1 to 16 sizes, got ", size});
     }
     const vector<std::int64_t> out = p.numbers("out", size, 1);
     const vector<std::int64_t> strides = p.numbers("strides", size, 1);
@@ -268,7 +268,7 @@ inline constexpr part_argument convolutions_arguments[] = {
     for (std::size_t k = 0; k < size; ++k) {
         for (const std::int64_t number : {out[k], groups[k], bins[k], bin_kernels[k]}) {
             if (number < 1) {
-                p.fail({"needs sizes of at least 1, got ", number});
+                p.fail({"out, groups, bins and bin_kernels must be at least 1, got ", number});
             }
         }
         stem.convolutions.push_back(convolution{.out_channels = static_cast<std::uint64_t>(out[k]),
@@ -448,7 +448,7 @@ inline constexpr part_kind part_kinds[] = {
     // With `rows`, this many learned vectors of each sequence pass the same weights.
     if (p.find("rows") != nullptr) {
         if (p.number("rows") == 0) {
-            p.fail({"rows must be at least 1"});
+            p.fail({"rows must be at least 1, got 0: leave it out for none"});
         }
         sum += (p.number("rows") - 1) * sum.with_shared_weights();
     }

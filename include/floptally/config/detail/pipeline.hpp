@@ -68,8 +68,8 @@ class pipeline {
             model_config model = read_part(chosen[k], read);
             if (model.cost.masks().has(modality::vision)) {
                 if (!grids.empty()) {
-                    refuse("parts",
-                           {"\"", chosen[k], "\" and \"", grids, "\" read grids of different sizes; count each alone"});
+                    refuse("parts", {"\"", chosen[k], "\" and \"", grids,
+                                     "\" take grids of different sizes, so that no batch fits both: count each alone"});
                 }
                 grids = chosen[k];
             }

@@ -178,7 +178,7 @@ class scope {
         std::size_t left = 10'000;
         if (!counts_at_most(items, left)) {
             spec_error(spec_.name, spec_.line,
-                       {"makes a list of more than 10000 elements, nested ones included; make it shorter"});
+                       {"a list must have at most 10000 elements, with those of its lists: make it shorter"});
         }
         spend(items.size());
         value list;
@@ -194,7 +194,7 @@ class scope {
         }
         if (depth > 20) {
             spec_error(spec_.name, spec_.line,
-                       {"compares a list that is nested more than 20 deep; compare its elements"});
+                       {"a list that is compared must be nested at most 20 deep: compare its elements"});
         }
         vector<value> items;
         for (const value& item : items_of(worth)) {
@@ -240,7 +240,7 @@ class scope {
         steps_ += steps;
         if (steps_ > 20'000'000) {
             spec_error(spec_.name, spec_.line,
-                       {"needs more than 20000000 steps to evaluate; use fewer or simpler names"});
+                       {"the spec must be evaluated in at most 20000000 steps: use fewer or simpler names"});
         }
     }
 

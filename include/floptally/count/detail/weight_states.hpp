@@ -111,7 +111,7 @@ class weight_states {
             if ((setting.state == weight_state::lora) != (setting.rank != 0)) {
                 throw error(field(i), setting.rank == 0
                                           ? "LoRA needs a rank of at least 1"
-                                          : "only LoRA has a rank: set the rank to 0, or the state to lora");
+                                          : "only LoRA adapters have a rank: set the rank to 0, or the state to lora");
             }
             if (whole && (setting.names_layers() || setting.part.view() != "*")) {
                 throw error(field(i), needs_parts);
@@ -154,12 +154,12 @@ class weight_states {
             throw error(field(i), unknown(parts, setting));
         }
         if (!held) {
-            refuse(field(i),
-                   {"no layer of this range has \"", setting.weights.view(), "\": layers are counted from 0"});
+            refuse(field(i), {"no layer in this range has \"", setting.weights.view(),
+                              "\": correct the range, which counts layers from 0"});
         }
         if (setting.state == weight_state::lora && !adapts) {
             refuse(field(i), {"LoRA needs a weight matrix, and \"", setting.weights.view(),
-                              "\" has none that an adapter fits: name linear layers, such as \"*/q_proj\""});
+                              "\" has none that an adapter can be added to: name linear layers, such as \"*/q_proj\""});
         }
     }
 
@@ -195,8 +195,8 @@ class weight_states {
                 const bool is_table = entry.kind == term::lm_head && entry.parameters >= table.useful / 2;
                 if (is_table && (state_of(part, layer, entry).state == weight_state::trainable) != trained) {
                     throw error("plan.weights",
-                                "the lm_head is the embedding's table: train both \"embedding\" and \"lm_head\", or "
-                                "neither");
+                                "the lm_head shares its weights with the embedding: train both \"embedding\" and "
+                                "\"lm_head\", or neither");
                 }
             });
         });

@@ -63,7 +63,7 @@ struct accumulator_schema {
     explicit accumulator_schema(const mask_set& model_masks) {
         const tally empty{model_masks};
         if (empty.masks().size() > max_masks) {
-            refuse("masks", {"this model needs accumulators of ", empty.masks().size(),
+            refuse("masks", {"this model needs accumulators for ", empty.masks().size(),
                              " masks, and a device's tally has room for ", max_masks, ": count it on the host"});
         }
         mask_count = static_cast<std::uint32_t>(empty.masks().size());

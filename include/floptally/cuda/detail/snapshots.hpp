@@ -104,8 +104,8 @@ class snapshot_reader {
         const std::uint64_t last = newest < next_ + slots_.count ? next_ : newest - slots_.count;
         next_ = last + 1;
         refuse("snapshot", {lost, last == lost ? " was" : text_of({" … ", last, " were"}),
-                            " overwritten before poll() read it: the ring has ", slots_.count,
-                            " slots; poll more often, or pass more snapshots"});
+                            " overwritten before poll() read it, because only ", slots_.count,
+                            " are kept: poll more often, or pass a larger number of snapshots"});
     }
     /// Returns the number of snapshots that `next` has read or skipped as overwritten.
     [[nodiscard]] std::uint64_t passed() const { return next_ - 1; }

@@ -170,7 +170,7 @@ class device_context {
             const auto status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &result);
 #endif
             if (status != cudaSuccess || result != cudaDriverEntryPointSuccess || function == nullptr) {
-                throw error(name, "this driver lacks it: install a newer driver");
+                throw error(name, "this driver does not have this function: install a newer driver");
             }
         }
         template <class Function>

@@ -147,7 +147,7 @@ class cost_entries {
                     continue;  // this entry already counts the prefix tokens
                 }
                 if (!(attends == mask::bidirectional().in(attends.in()))) {
-                    refuse("masks", {attends.name(), " has no form with prefix tokens: use a bidirectional mask"});
+                    refuse("masks", {attends.name(), " cannot count prefix tokens: use a bidirectional mask"});
                 }
                 add(entry, accumulator::tokens, 2 * checked(n, "prefix tokens"));
                 add(entry, accumulator::count, checked(n, "prefix tokens") * n);
@@ -175,8 +175,8 @@ class cost_entries {
             const bool differs = existing.useful != entry.useful || existing.padded != entry.padded;
             if (existing.component != entry.component || existing.kind != entry.kind || differs) {
                 throw error(component.view(),
-                            "experts of two kinds cannot share one measured count of visits: give each an accumulator "
-                            "of its own");
+                            "experts of two kinds cannot share one measured number of visits: give `visits` of each "
+                            "another measured(\"NAME\")");
             }
             existing.parameters = checked(existing.parameters, component.view()) + entry.parameters;
             existing.per_rank.parameters =

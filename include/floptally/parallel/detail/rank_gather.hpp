@@ -53,10 +53,10 @@ class rank_gather {
             const std::uint64_t* integers = message.data() + slot * stride;
             if (integers[0] != ranks_[slot] + 1) {
                 refuse("sum",
-                       {"has other ranks than those of ", axes_.name(), "; pass a reducer over exactly these ranks"});
+                       {"must contain exactly the ranks of ", axes_.name(), ": pass a reducer over these ranks"});
             }
             if (integers[1] != 0) {
-                refuse("sum", {"rank ", ranks_[slot], " refused; its own error says why"});
+                refuse("sum", {"rank ", ranks_[slot], " failed: look at the error of that rank"});
             }
             integers_.emplace_back(integers + 2, integers + stride);
         }

@@ -103,7 +103,7 @@ class spec_parser {
         if (line.indented) {
             if (block_ == nullptr) {
                 from.fail(
-                    {"is an indented line without a block above it: add a line such as \"mixer:\", or remove the "
+                    {"an indented line must stand in a block: add a line such as \"mixer:\" above it, or remove the "
                      "indent"});
             }
             block_->lines.push_back(part(from, block_->is_class));
@@ -162,7 +162,7 @@ class spec_parser {
 
     void unique(bool is_there, std::string_view name, const lexer& from) const {
         if (is_there) {
-            from.fail({"has \"", name, "\" twice; remove one"});
+            from.fail({"\"", name, "\" stands twice: remove one"});
         }
     }
 
@@ -318,7 +318,7 @@ class spec_parser {
         parsed.text = from.rest();
         from.advance(parsed.text.size());
         if (parsed.text.empty()) {
-            from.fail({"expected the text of the note or of the error at the end of the line"});
+            from.fail({"the text of the note or error is missing: write it at the end of the line"});
         }
         spec_.conditions.push_back(parsed);
     }

@@ -87,7 +87,7 @@ template <class Statistic, whole_number... Numbers>
         rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     }
     if (!rest.empty()) {
-        refuse("statistic", {"\"", text, "\" has too much: remove \"", rest, "\""});
+        refuse("statistic", {"\"", text, "\" has characters after its end: remove \"", rest, "\""});
     }
     return true;
 }
