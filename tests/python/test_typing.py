@@ -269,7 +269,7 @@ def test_docstrings_of_quantities_state_their_unit() -> None:
         ("floptally.Meter()", "Meter() missing required argument: 'cost'"),
         ("floptally.Meter(5, gpus=1)", "cost: must be a floptally.Cost, got 5"),
         ("floptally.MaskedTiles(5)", "cost: must be a floptally.Cost, got 5"),
-        ("floptally.Mask.top_k('8')", "keys: must be an integer, got '8'"),
+        ("floptally.Mask.top_k('8')", "keys: must be an integer from -2147483648 to 2147483647, got '8'"),
         ("floptally.Tally().pairs(5)", "mask: must be a floptally.Mask, got 5"),
     ],
 )

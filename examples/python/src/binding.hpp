@@ -68,7 +68,8 @@ template <class T>
     if constexpr (std::is_same_v<value, bool>) {
         return "True or False";
     } else if constexpr (std::integral<value>) {
-        return "an integer";
+        using limits = std::numeric_limits<value>;
+        return "an integer from " + std::to_string(limits::min()) + " to " + std::to_string(limits::max());
     } else if constexpr (std::is_same_v<value, std::string>) {
         return "a str";
     } else if constexpr (std::is_same_v<value, py::dict>) {
@@ -79,7 +80,7 @@ template <class T>
         return "bytes";
     } else if constexpr (requires { typename value::value_type; }) {
         const std::string one = type_words<typename value::value_type>();
-        return "a list of " + (one.starts_with("a ") ? one.substr(2) : one);
+        return one.starts_with("a ") ? "a list of " + one.substr(2) : "a list with each item " + one;
     } else if constexpr (requires { typename value::first_type; }) {
         return "pairs";
     } else {
