@@ -420,7 +420,7 @@ TEST_CASE("boundaries of only the real sequences count the same as num_real_seqs
     is_added([&](auto& to) { to.add_packed(std::array{0}, cu_seqlens); }, slotted({{0, 5}, {0, 6}, {0, 3}, {0, 2}}));
 
     is_refused([&](auto& to) { to.add_packed(slots, real); },
-               "cu_seqlens_real: must have as many boundaries as cu_seqlens, 3, got 5");
+               "cu_seqlens_real: must have as many boundaries as cu_seqlens (3), got 5");
     is_refused([&](auto& to) { to.add_packed(std::vector<int>{}, slots); },
                "cu_seqlens_real: must have at least one boundary, the 0 at its beginning");
     is_refused([&](auto& to) { to.add_packed(std::array{1, 5}, slots); }, "cu_seqlens_real[0]: must be 0, got 1");
@@ -475,9 +475,9 @@ TEST_CASE("the boundaries passed to flops() may end with the last real sequence"
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = other}) ==
           "cu_seqlens_real[2]: must equal the same boundary of cu_seqlens, 11, got 10");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_padded = slots, .cu_seqlens_real = more}) ==
-          "cu_seqlens_real: must have as many boundaries as cu_seqlens, 5, got 6");
+          "cu_seqlens_real: must have as many boundaries as cu_seqlens (5), got 6");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = more}) ==
-          "cu_seqlens_real: must have as many boundaries as cu_seqlens, 5, got 6");
+          "cu_seqlens_real: must have as many boundaries as cu_seqlens (5), got 6");
     CHECK(refusal({.cu_seqlens = cu_seqlens, .cu_seqlens_real = none}) ==
           "cu_seqlens_real: must have at least one boundary, the 0 at its beginning");
 }
@@ -640,7 +640,7 @@ TEST_CASE("an invalid batch gives the same error in tallies, counters and packs 
         [](auto& to) {
             to.add_cu_seqlens(std::array{0, 5}, std::array{0, 8, 9});
         },
-        "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 2, got 3");
+        "cu_seqlens_padded: must have as many boundaries as cu_seqlens (2), got 3");
     is_refused(
         [](auto& to) {
             to.add_cu_seqlens(std::array{0, 5}, std::array{0, 4});

@@ -612,8 +612,8 @@ TEST_CASE("slot boundaries that do not match the sequences are an error") {
           "cu_seqlens_padded[2]: leaves a slot of 4 tokens for a sequence of 5: a slot must hold its sequence");
     CHECK(add({0, 4, 9}, {0, 3, 16}, all) ==
           "cu_seqlens_padded[1]: leaves a slot of 3 tokens for a sequence of 4: a slot must hold its sequence");
-    CHECK(add({0, 4, 9}, {0, 8}, all) == "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 3, got 2");
-    CHECK(add({0, 4}, {0, 8, 16}, 1) == "cu_seqlens_padded: must have as many boundaries as cu_seqlens, 2, got 3");
+    CHECK(add({0, 4, 9}, {0, 8}, all) == "cu_seqlens_padded: must have as many boundaries as cu_seqlens (3), got 2");
+    CHECK(add({0, 4}, {0, 8, 16}, 1) == "cu_seqlens_padded: must have as many boundaries as cu_seqlens (2), got 3");
     CHECK(add({0, 4, 9}, {0, 8, 16}, 3) == "num_real_seqs: must be at most the 2 sequences of cu_seqlens, got 3");
     CHECK(add({0}, {0}, 1) == "num_real_seqs: must be at most the 0 sequences of cu_seqlens, got 1");
     CHECK(add({0, 4, 3}, {0, 8, 16}, all).starts_with("cu_seqlens[2]: "));

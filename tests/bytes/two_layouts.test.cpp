@@ -324,7 +324,7 @@ TEST_CASE("every copy of a token reaches its expert, and the work and bytes of a
               tally own(floptally::cost_of(model).masks());
               own.add_lengths(std::vector<std::uint64_t>{tokens});
               return communication_of(model, own, parallel_layout({.cp = 4, .tp = 2, .ep = 8, .etp = 1}, 8, 0));
-          }).starts_with("sequence_parallel: is off while tensor parallel ranks share experts"));
+          }).starts_with("sequence_parallel: must be on where tensor-parallel ranks share experts"));
 }
 
 TEST_CASE("activation memory grows by the token copies that a rank gathers over expert tensor parallelism") {

@@ -63,7 +63,9 @@ void steps_reach_the_meter() {
     expect(error_of([&] { steps.begin_step(stream); }).rfind("begin: a step is open", 0) == 0, "a step in a step");
     steps.microbatch().add_cu_seqlens(on_device.all(), stream);
     steps.discard_step(stream);
-    expect(error_of([&] { static_cast<void>(steps.microbatch()); }).rfind("microbatch: is outside a step", 0) == 0,
+    expect(error_of([&] {
+               static_cast<void>(steps.microbatch());
+           }).rfind("microbatch: was added outside of a step", 0) == 0,
            "a microbatch outside a step");
     const std::vector<std::int32_t> wrong{0, 9, 3};
     const device_copy<std::int32_t> of_wrong(wrong);

@@ -220,8 +220,7 @@ TEST_CASE("an indexer loss for a model without an indexer or with an unknown set
         static_cast<void>(flop_counter(several, conventions::exact, sparse));
         FAIL("two choices were accepted");
     } catch (const error& e) {
-        CHECK(std::string(e.what()).starts_with(
-            "plan.indexer: the cost has indexers and attention by several choices of keys"));
+        CHECK(std::string(e.what()).starts_with("plan.indexer: the cost has indexers and several top-k masks"));
     }
 
     // It is the scores of an attention that say which keys were chosen for it, whatever else its layer has of others.

@@ -880,9 +880,9 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     const auto entry = [](const tensor_sharding& sharding) {
         return cost_entry{.useful = 60, .padded = 60, .sharding = sharding};
     };
-    CHECK(split(entry({sharding_kind::kv_heads, 2, 0}), 2).starts_with("mine: its entry does not say how many key"));
+    CHECK(split(entry({sharding_kind::kv_heads, 2, 0}), 2).starts_with("mine: the number of key"));
     CHECK(split(entry(tensor_sharding::fused_qkv(0, 2)), 2)
-              .starts_with("mine: q, k and v are one entry that does not say"));
+              .starts_with("mine: the numbers of heads in this fused q, k and v entry are unknown"));
     CHECK(split(entry(tensor_sharding::fused_qkv(1, 1)), 2) ==
           "num_attention_heads: must be a multiple of tp (2), got 1 (mine)");
     CHECK(split(entry(tensor_sharding::vocabulary()), 2) ==
@@ -892,7 +892,7 @@ TEST_CASE("a user's cost entry without a sharding or with too small a matrix is 
     CHECK(split(entry(tensor_sharding::vocabulary(7)), 2) ==
           "mine: the FLOPs of this entry must be a multiple of 2 x its vocabulary, 7, got 60");
     // Without tensor parallelism it matters where experts are split alone: what is stored and not run, and visits.
-    const std::string unsaid = "mine: tensor parallelism does not know how to split it";
+    const std::string unsaid = "mine: it is unknown how tensor parallelism splits this weight";
     cost_entry stored{.useful = 60, .padded = 60, .parameters = 30};
     CHECK(split(stored, 1, 2) == "no error");
     stored.parameters = 31;

@@ -110,7 +110,7 @@ def test_every_form_of_input_moves_the_same_bytes(mistral: floptally.Cost) -> No
     with meter.step(100.0) as step:
         step.add(**batch)
     assert meter.breakdown("run").bytes().total == moved.total
-    with pytest.raises(floptally.Error, match="^tally: was counted before, as a tally or by a meter, so the cached past"):
+    with pytest.raises(floptally.Error, match="^tally: does not know the cached tokens of each sequence"):
         mistral.bytes(tally=tally, plan=DECODE)
     kept = pickle.loads(pickle.dumps(mistral.flops(new_tokens=[(1, 77)], plan=DECODE)))
     assert kept.bytes().kinds["cache"] == 77 * 32 * 2 * 1024 * 2

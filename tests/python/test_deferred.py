@@ -337,7 +337,7 @@ def test_an_invalid_time_at_the_end_of_a_step_leaves_the_step_open(meter: Meter,
 
 
 def test_an_invalid_keyword_or_a_closed_step_is_an_error_before_any_copy(meter: Meter, gpu: Gpu) -> None:
-    with pytest.raises(floptally.Error, match="^microbatch: is outside a step"):
+    with pytest.raises(floptally.Error, match="^microbatch: was added outside of a step"):
         meter.add(lengths=Tensor([5]))
     meter.begin_step()
     with pytest.raises(TypeError, match="unexpected keyword argument 'lenghts'; did you mean 'lengths'"):
@@ -420,7 +420,7 @@ def test_nothing_is_copied_queried_or_waited_for_during_graph_capture(meter: Met
     meter.begin_step()
     gpu.captures = True
     assert meter.run.steps == 0
-    with pytest.raises(floptally.Error, match="^lengths: is on a GPU whose stream is being captured"):
+    with pytest.raises(floptally.Error, match="^lengths: must not be copied while a CUDA graph is captured"):
         meter.add(lengths=Tensor([6]))
     meter.end_step(1.0)
     with pytest.raises(floptally.Error, match="^meter: cannot wait for a copy from a GPU while a CUDA graph is captured"):

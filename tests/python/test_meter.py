@@ -27,7 +27,7 @@ def test_a_meter_of_several_gpus_must_be_told_which_ranks_sequences_are_added(mi
         Meter(mistral, gpus=2, peak_tflops=989)
     unsaid = Meter(mistral, peak_tflops=989)  # a trainer's callback knows the number
     assert unsaid.gpus == 0
-    with pytest.raises(floptally.Error, match="^gpus: must be passed, or reduce="):
+    with pytest.raises(floptally.Error, match="^gpus: is missing: pass gpus= or reduce="):
         unsaid.begin_step()
     with pytest.raises(floptally.Error, match="^reduce: must be a floptally.distributed.Reduction"):
         Meter(mistral, peak_tflops=989, reduce=len)
@@ -171,7 +171,7 @@ def test_a_step_is_a_context_manager_and_is_discarded_if_its_block_raises(mistra
         (lambda m: m.end_step(), "step: ends without a begin"),
         (lambda m: m.discard_step(), "step: ends without a begin"),
         (lambda m: (m.begin_step(), m.begin_step()), "step: begins inside another step"),
-        (lambda m: m.add(lengths=[5]), "microbatch: is outside a step"),
+        (lambda m: m.add(lengths=[5]), "microbatch: was added outside of a step"),
         (lambda m: (m.begin_step(), m.end_step(0)), "seconds: must be a finite number above 0"),
         (lambda m: (m.begin_step(), m.end_step(float("nan"))), "seconds: must be a finite number above 0"),
         (lambda m: (m.begin_step(), m.end_step("1")), "seconds: must be a number, got '1'"),
@@ -179,7 +179,7 @@ def test_a_step_is_a_context_manager_and_is_discarded_if_its_block_raises(mistra
         (lambda m: (m.begin_step(), m.add(lengths=[-1])), "lengths[0]: must be at least 0"),
         (lambda m: m.run.mfu, "steps: no step has ended yet"),
         (lambda m: m.scalars(), "steps: no step has ended yet"),
-        (lambda m: m.last_step.percentile(50), "step_seconds: has no distribution for a single step"),
+        (lambda m: m.last_step.percentile(50), "step_seconds: has no percentiles for a single step"),
     ],
 )
 def test_beginning_or_ending_a_step_at_the_wrong_time_is_an_error(mistral: floptally.Cost, act: Any, message: str) -> None:
@@ -252,7 +252,7 @@ def test_a_run_resumes_from_a_checkpoint(mistral: floptally.Cost) -> None:
     with other.step(0.3):
         other.add(lengths=[7])
     assert other.run.useful == meter.run.useful + mistral.flops(lengths=[7], convention="verl").total
-    with pytest.raises(floptally.Error, match="^span: must be .* the run was counted by several plans or conventions"):
+    with pytest.raises(floptally.Error, match="^span: must be .* the run has several plans or conventions"):
         other.breakdown("run")
     with pytest.raises(floptally.Error, match="words: is missing: pass the whole state of a meter, as `to_json` wrote it"):
         meter_of(mistral).load_state_dict({name: value for name, value in state.items() if name != "words"})
@@ -406,7 +406,7 @@ def test_a_forked_process_has_its_own_meter_and_cannot_add_to_the_step_of_its_pa
     with os.fdopen(reader) as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
-    assert said.startswith("microbatch: is added in a forked process to a step of its parent") and said.endswith("| 5")
+    assert said.startswith("microbatch: was added in a forked process") and said.endswith("| 5")
     meter.end_step(seconds=1.0)
     assert meter.run.tokens == 512
 

@@ -214,7 +214,7 @@ def test_adding_outside_an_rl_pass_is_an_error() -> None:
     with meter.timed("rollout", plan=DECODE) as rollout:
         clock.now += 1
         rollout.add(requests=REQUESTS)
-    with pytest.raises(floptally.Error, match="microbatch: was added to the meter, but its step consists of passes"):
+    with pytest.raises(floptally.Error, match="microbatch: must be added to a pass"):
         meter.end_step()
     meter.discard_step()
 

@@ -122,7 +122,7 @@ def test_tallies_of_context_parallel_ranks_add_up_to_the_pack(mistral: floptally
     assert both.tokens() == [4, 2] and both.tokens("padded") == [4, 4]
     with pytest.raises(floptally.Error, match="split: must have the 9 tokens of the pack, got 8"):
         floptally.ContextParallelPack(floptally.TokenSplit.zigzag(8, 2), cu_seqlens=[0, 9])
-    with pytest.raises(floptally.Error, match="cu_seqlens: must be passed, or attention_mask"):
+    with pytest.raises(floptally.Error, match="cu_seqlens: pass exactly one of cu_seqlens and attention_mask"):
         floptally.ContextParallelPack(floptally.TokenSplit.zigzag(8, 2))
 
 

@@ -377,7 +377,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
         (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
          "cost: must know its layers, but this cost was added up from entries: make it by floptally.cost() or from_torch()"),
-        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: is counted without the position of its tokens"),
+        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because the positions of its tokens are not kept"),
         (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is already counted"),
     ]  # fmt: skip
     for call, text in wrong:
@@ -496,7 +496,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
         assert str(raised.value).startswith(text), raised.value
     flux = floptally.ContextShards(floptally.cost({"_class_name": "FluxTransformer2DModel"}), 2, split)
     for grids in ({"grid_thw": [(1, 4, 4)]}, {"pixels": [(1, 64, 64)]}):
-        with pytest.raises(floptally.Error, match="^cp: splits the text of a batch, and this batch also has images or sound"):
+        with pytest.raises(floptally.Error, match="^cp: splits only text over ranks, and this batch also has images or sound"):
             flux.add(encoder_lengths=[7], **grids)
     with pytest.raises(floptally.Error, match="^split: must be one of zigzag, zigzag_pack, contiguous, got"):
         floptally.ContextShards(mistral, 2, "zigzac")  # type: ignore[arg-type]

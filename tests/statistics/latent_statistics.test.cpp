@@ -288,7 +288,7 @@ TEST_CASE("empty latents, oversized texts and out-of-range numbers are errors", 
           }) == "grid: 1024 x 65535 x 65535 patches: a clip must have at most 4294967295 patches; split it");
     CHECK(error_of([&] {
               batch.add_grids_with_text(std::vector<int>{1, 4, 4}, std::vector<int>{1, 2});
-          }) == "encoder_lengths: must have one number for each grid (1), got 2");
+          }) == "encoder_lengths: must have one length for each grid (1), got 2");
     CHECK(error_of([&] {
               batch.add_grids_with_text(std::vector<int>{1, 4, 4}, std::vector<int>{-1});
           }) == "encoder_lengths[0]: must be at least 0, got -1");

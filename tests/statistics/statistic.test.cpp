@@ -278,10 +278,10 @@ TEST_CASE("strides and sampling rates of a user's grid statistic must be at leas
     };
     const std::string least = "stride: stride, up, t_stride and t_up must be at least 1, got ";
     CHECK(problem(1, 1, 1, 1) == "no error");
-    CHECK(problem(0, 1, 1, 1) == least + "0 and 1; t_stride and t_up 1 and 1");
-    CHECK(problem(1, 0, 1, 1) == least + "1 and 0; t_stride and t_up 1 and 1");
-    CHECK(problem(1, 1, 0, 1) == least + "1 and 1; t_stride and t_up 0 and 1");
-    CHECK(problem(1, 1, 1, 0) == least + "1 and 1; t_stride and t_up 1 and 0");
+    CHECK(problem(0, 1, 1, 1) == least + "0 and 1, and 1 and 1");
+    CHECK(problem(1, 0, 1, 1) == least + "1 and 0, and 1 and 1");
+    CHECK(problem(1, 1, 0, 1) == least + "1 and 1, and 0 and 1");
+    CHECK(problem(1, 1, 1, 0) == least + "1 and 1, and 1 and 0");
 }
 
 TEST_CASE("targets without a group size and invalid names of measured counts are errors", "[statistic]") {

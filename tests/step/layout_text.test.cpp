@@ -165,7 +165,7 @@ TEST_CASE("a layout text that is contradictory or incomplete is an error that sa
           "tensor_parallel_size: is given twice with different values, 2 and 4: leave one of them out");
     CHECK(error_for("tensor_parallel_degree = two") ==
           "tensor_parallel_degree: must be a positive integer, got \"two\"");
-    CHECK(error_for("weight_parallel_size = 2").starts_with("weight_parallel_size: is not a known size of a layout"));
+    CHECK(error_for("weight_parallel_size = 2").starts_with("weight_parallel_size: is not the name of a layout size"));
     CHECK(
         error_for("--num-layers-per-virtual-pipeline-stage 4").starts_with("num_layers_per_virtual_pipeline_stage: "));
     CHECK(error_for("zero_stage=4") == "zero_stage: must be a ZeRO stage from 0 to 3, got \"4\"");

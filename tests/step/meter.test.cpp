@@ -686,9 +686,9 @@ TEST_CASE("a run resumes only with the same numbers_version, convention, masks a
     CHECK(problem(folded(), [](floptally::meter_state& s) { ++s.accumulators[1]; }).rfind("flops: ", 0) == 0);
     CHECK(problem(folded(), [](floptally::meter_state& s) {
               s.accumulators.pop_back();
-          }).rfind("accumulators: must be", 0) == 0);
+          }).rfind("accumulators: must have", 0) == 0);
     CHECK(problem(folded(), [](floptally::meter_state& s) { ++s.run.totals.steps; }) ==
-          "steps: the saved totals have 3 steps and 2 durations: the saved state is damaged, so load an earlier one");
+          "steps: the saved totals have 3 steps but 2 durations: the saved state is damaged, so load an earlier one");
     for (const double bad : {0.0, -1.0, std::nan("")}) {
         CHECK(problem(folded(), [&](floptally::meter_state& s) {
                   s.run.totals.seconds = bad;

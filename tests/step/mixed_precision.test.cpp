@@ -261,7 +261,7 @@ TEST_CASE("precision settings are parsed from text") {
         CHECK(problem(bad).rfind("precisions: ", 0) == 0);
     }
     CHECK(problem("mlp=fp9").rfind("precision: must be one of", 0) == 0);
-    CHECK(problem("mlp=fp8", std::nullopt).rfind("precisions: a precision by name needs an accelerator", 0) == 0);
+    CHECK(problem("mlp=fp8", std::nullopt).rfind("precisions: the name of a precision needs an accelerator", 0) == 0);
     CHECK(problem("mlp=1979", std::nullopt) == "no error");
 }
 
@@ -297,7 +297,7 @@ TEST_CASE("a meter logs the mixed-precision MFU and its denominator") {
     other.end_step(0.5);
     CHECK(error_of([&] {
               return floptally::metrics(other, other.run()).size();
-          }).rfind("flops: the precisions are of", 0) == 0);
+          }).rfind("flops: the precisions belong to", 0) == 0);
 }
 
 TEST_CASE("a report shows the mixed-precision MFU with its denominator") {

@@ -186,12 +186,12 @@ TEST_CASE("an invalid module of a step is an error that names the field") {
     using list = std::vector<step_module>;
     CHECK(with([](list& m, measurement&) { m.clear(); }) == "modules: must name at least one module");
     CHECK(with([](list& m, measurement&) { m[1].ranks.clear(); }) ==
-          "modules[1].ranks: \"language\" has no rank but " + to_string(three_modules()[1].work.total(view::executed)) +
-              " FLOPs: list the ranks that run it");
+          "modules[1].ranks: \"language\" has no ranks but " +
+              to_string(three_modules()[1].work.total(view::executed)) + " FLOPs: list the ranks that run it");
     CHECK(with([](list& m, measurement&) {
               m[1].ranks.clear();
               m[1].work = {};
-          }) == "modules[1].ranks: \"language\" has no rank: list the ranks that run it");
+          }) == "modules[1].ranks: \"language\" has no ranks: list the ranks that run it");
     CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 12; }) ==
           "modules[1].ranks: must be below the 12 ranks, got 12");
     CHECK(with([](list& m, measurement&) { m[1].ranks[3] = 2; }) ==
