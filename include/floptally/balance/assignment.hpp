@@ -28,8 +28,8 @@ struct assignment {
     std::vector<uint128> loads{};    ///< the loads of rank 0, then those of rank 1, …; in units of 2^exponent
     std::size_t loads_per_rank = 1;  ///< number of loads of each rank, such as 2 for vision and language
     int exponent = 0;                ///< `loads` are in units of 2^exponent; 0 unless costs were fractions
-    /// True where `partition` knows that no assignment of its mode has a smaller largest load: the load is at the lower
-    /// bound, or all assignments were tried. Always false with several loads.
+    /// True if `partition` has shown that the largest load cannot be made smaller: it equals a lower bound, or all
+    /// assignments were tried. Always false with several loads.
     bool is_optimum = false;
 
     [[nodiscard]] std::size_t ranks() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
@@ -83,7 +83,8 @@ namespace detail {
     return result;
 }
 
-/// Returns the rank of each sample where samples are cut in their order into `ranks` pieces, as even as possible.
+/// Returns the rank of each sample when the samples, in their order, are cut into `ranks` pieces of as equal size as
+/// possible.
 [[nodiscard]] inline std::vector<std::uint32_t> contiguous_ranks(std::size_t samples, std::uint32_t ranks) {
     std::vector<std::uint32_t> rank_of(samples);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -105,8 +106,8 @@ template <detail::cost_range Costs>
                           ranks);
 }
 
-/// Returns the assignment that cuts the samples in their order, as before balancing. Where ranks do not divide the
-/// number of samples, the numbers of samples of two ranks differ by at most one.
+/// Returns the assignment before balancing: it cuts the samples, in their order, into one piece for each rank. The
+/// numbers of samples of two ranks differ by at most one.
 template <detail::cost_range Costs>
 [[nodiscard]] assignment contiguous(const Costs& costs, std::uint64_t ranks, std::size_t loads = 1) {
     const std::size_t samples = detail::samples_of(std::span{costs}.size(), loads);

@@ -20,7 +20,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The spread of one load over ranks. Every number is finite.
+/// The spread of one load over ranks. No number is infinite or NaN.
 struct load_spread {
     uint128 largest = 0;
     uint128 smallest = 0;
@@ -67,7 +67,7 @@ struct balance_report {
     return spreads;
 }
 
-/// Returns the max ÷ mean of the load for which it is largest; 1 without loads.
+/// Returns the worst load's max ÷ mean over the ranks; 1 without loads.
 [[nodiscard]] inline double max_over_mean(std::span<const load_spread> loads) {
     double worst = 1;
     for (const load_spread& load : loads) {

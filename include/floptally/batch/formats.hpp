@@ -26,7 +26,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// A batch source: lengths of sequences that fill their slots. A length of 0 counts nothing.
+/// A batch source: lengths of sequences that fill their slots. A length of 0 adds nothing.
 template <integer T>
 class sequence_lengths {
   public:
@@ -65,7 +65,7 @@ class padded_rows {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // throws the error if a length or boundary is invalid
+        add_to(accumulators);  // summing throws the error if a length or boundary is invalid
         for (const T length : lengths_) {
             visit(sequence{.length = static_cast<std::uint32_t>(length)}, row());
         }
@@ -280,8 +280,8 @@ class packed_slots {
         : packed_slots(cu_seqlens, cu_seqlens_padded, num_real_seqs, false) {}
 
     /// Returns a pack from the boundaries of its real sequences and of all slots. There may be more slots than
-    /// sequences. Use this form if your collator keeps the boundaries that it had before it appended mock sequences.
-    /// Errors call the list of slots `cu_seqlens`.
+    /// sequences. Use this form if your collator keeps the boundaries from before it appended mock sequences. Errors
+    /// call the list of slots `cu_seqlens`.
     [[nodiscard]] static constexpr packed_slots of_real(std::span<const T> cu_seqlens_real, std::span<const S> slots) {
         return {cu_seqlens_real, slots, all_sequences, true};
     }
@@ -289,7 +289,7 @@ class packed_slots {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // throws the error if a length or boundary is invalid
+        add_to(accumulators);  // summing throws the error if a length or boundary is invalid
         const std::size_t real = real_sequences();
         for (std::size_t i = 0; i + 1 < slots_.size(); ++i) {
             visit(sequence{.length = i < real ? static_cast<std::uint32_t>(real_[i + 1] - real_[i]) : 0},
@@ -436,8 +436,8 @@ template <flag_range Flags>
 attention_mask_rows(const Flags& flags, const batch_shape& shape)
     -> attention_mask_rows<typename decltype(std::span{flags})::value_type>;
 
-/// A batch source: images and video clips, three numbers (t, h, w) each, in patches before merging. This is the format
-/// of `image_grid_thw`.
+/// A batch source: images and video clips, three numbers (t, h, w) each, counted in patches before the model merges
+/// neighbouring patches. This is the format of `image_grid_thw`.
 template <integer T>
 class listed_grids {
   public:
@@ -608,8 +608,8 @@ class adds_batches {
         self().add(packed_real(cu_seqlens_real, slots));
     }
 
-    /// Adds images and video clips by their grids of patches before merging: three numbers (t, h, w) each, in the
-    /// format of `image_grid_thw`.
+    /// Adds images and video clips by their grids of patches: three numbers (t, h, w) each, in the format of
+    /// `image_grid_thw`. Patches are counted before the model merges neighbours.
     template <integer_range Numbers = detail::braced>
     constexpr void add_grid_thw(const Numbers& grid_thw) {
         self().add(listed_grids(grid_thw));

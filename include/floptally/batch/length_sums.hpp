@@ -86,7 +86,7 @@ constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t s
     }
 }
 
-/// Throws `error` if a row is longer than a sequence may be.
+/// Throws `error` if a row is longer than the longest allowed sequence.
 constexpr void require_row_length(std::uint64_t row_length) {
     if (row_length > max_sequence_length) {
         refuse("row_length", {"must be at most ", max_sequence_length, ", got ", row_length});
@@ -162,8 +162,8 @@ struct boundary_lengths {
         return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
     }
 
-    /// Returns true if no difference of boundaries wraps. A wrapped difference lowers the boundaries by at least 2^32,
-    /// which is more than the other lengths can add.
+    /// Returns true if no difference of boundaries is negative, that is, wraps around 2^32. Such a wrap lowers the
+    /// boundaries by at least 2^32, and the other lengths cannot add as much.
     [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
         return boundaries[first] <= boundaries[first + n];
     }
@@ -236,7 +236,8 @@ struct past_sums : borrowed_sums {
     constexpr explicit past_sums(const borrowed_sums& sums) : borrowed_sums(sums) {}
 };
 
-/// The masks of a tally, and the tally's memory for the sum of each mask in each view (one integer each).
+/// The masks of a tally, and memory of the tally in which the sums for each mask and view are computed (one integer
+/// each).
 class sum_space {
   public:
     constexpr sum_space(const mask_set& masks, std::uint64_t* useful, std::uint64_t* padded)
@@ -298,7 +299,7 @@ template <class List>
     return true;
 }
 
-/// Adds n lengths in blocks. Lengths that a block cannot hold are added one by one (the plain form).
+/// Adds n lengths in blocks. Lengths that are too long for a block are added one by one (the plain form).
 template <class List>
 [[gnu::noinline]] void add_blocks(const List& list, std::size_t n, const mask_set& masks, borrowed_sums& sums) {
     length_block block;

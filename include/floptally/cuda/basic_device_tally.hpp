@@ -23,15 +23,15 @@
 #include <floptally/statistics/mask_set.hpp>
 
 /// @file
-/// `basic_device_tally`: a tally in device memory. Its kernels are launched by the CUDA runtime (device_tally.cuh) or
-/// by the driver.
+/// `basic_device_tally`: a tally in device memory. Its kernels are launched through the CUDA runtime (device_tally.cuh)
+/// or through the CUDA driver.
 
 namespace floptally::inline v0_3 {
 
 /// The sizes of a device tally.
 struct device_tally_options {
-    std::uint32_t snapshots = 64;  ///< the most snapshots that can wait for `poll`
-    std::uint32_t max_blocks = 0;  ///< the most blocks of a launch; 0: as many as the device runs at once
+    std::uint32_t snapshots = 64;  ///< largest number of snapshots that can wait for `poll`
+    std::uint32_t max_blocks = 0;  ///< largest number of blocks of a launch; 0: as many as the device runs at once
 };
 
 /// A tally in the memory of one device. It exactly sums lengths that are in device memory, without copying them to the
@@ -40,21 +40,21 @@ struct device_tally_options {
 /// The tally uses the device that is current at its construction, and accepts streams of that device at any time. A
 /// default stream of another device throws `error`. All calls except `read` queue work on a stream and return at once.
 /// Each add is one launch for any number of masks, and a graph can capture it. Arrays hold 32- or 64-bit integers in
-/// device memory. They must stay valid until the stream has passed the add. A sequence that cannot be counted is left
-/// out and recorded: `read` and `poll` then throw `left_out` with the text that a host tally would have thrown. Adds
-/// may run on several streams. Order a snapshot or a reset after these adds, by a stream or an event. Use the tally
-/// from one host thread at a time. The destructor waits for the device, as freeing memory does; the streams may be gone
-/// by then.
+/// device memory. They must stay valid until the stream has run the add. A sequence that cannot be counted is left out
+/// and recorded. `read` and `poll` then throw `left_out` with the text of the error that a host tally throws. Adds may
+/// run on several streams. Order a snapshot or a reset after these adds, by a stream or an event. Use the tally from
+/// one host thread at a time. The destructor waits for the whole device and uses no streams, so they may already be
+/// destroyed.
 ///
-/// The kernels are compiled with the structs of `Statistics`, a `statistic_list`. For a mask of another struct the
-/// constructor throws `error`, before any call to the device. `Api` makes the device calls
+/// The kernels are compiled for the statistics in `Statistics`, a `statistic_list`. For a mask that is not in this list
+/// the constructor throws `error` before any call to the device. `Api` makes the device calls
 /// (detail/device_accumulators.hpp).
 template <class Statistics, class Api>
 class basic_device_tally {
   public:
     using stream_type = typename Api::stream;
-    /// The type of the tally inside a kernel. With the library's statistics it counts only window masks. With a
-    /// caller's list of statistics it counts all of them.
+    /// The type of the tally inside a kernel. For the library's statistics it counts only window masks. For your own
+    /// list of statistics it counts all of them.
     using ref_type = basic_device_tally_ref<
         std::conditional_t<std::is_same_v<Statistics, library_statistics>, window_statistics, Statistics>>;
 
@@ -67,9 +67,9 @@ class basic_device_tally {
                         options.snapshots),
           max_blocks_(options.max_blocks) {}
 
-    /// Returns the tally for use inside a kernel, where any thread calls `add({.length = …})`. Throws `error` if the
-    /// returned type has no code for one of the masks. Then pass the kernel `ref<library_statistics>()` instead, a
-    /// `basic_device_tally_ref<library_statistics>`.
+    /// Returns the tally for use inside a kernel. There any thread may call `add({.length = …})`. Throws `error` if the
+    /// returned type has no code for one of the masks. In that case pass the kernel `ref<library_statistics>()`
+    /// instead, a `basic_device_tally_ref<library_statistics>`.
     [[nodiscard]] ref_type ref() const { return ref<typename ref_type::statistics>(); }
     template <class Listed>
     [[nodiscard]] basic_device_tally_ref<Listed> ref() const {
@@ -78,9 +78,9 @@ class basic_device_tally {
         return {accumulators_.template constants<detail::accumulator_schema>(), accumulators(), refusals()};
     }
 
-    // The adds of every tally (batch/formats.hpp), but over spans of device memory and with the stream as last
-    // argument. In the templates the integer type of a list selects the kernel. The other lists may have integers of
-    // any width.
+    // The same adds as for every tally (batch/formats.hpp), but over spans of device memory and with the stream as last
+    // argument. In the templates, the integer type of the first list selects the kernel. The other lists may have
+    // integers of any width.
 
     template <class T>
     void add_cu_seqlens(std::span<T> cu_seqlens, stream_type stream = nullptr) {
@@ -179,7 +179,8 @@ class basic_device_tally {
         const auto snapshot = accumulators_.next();
         return snapshot ? std::optional(detail::tally_of_device(masks(), *snapshot)) : std::nullopt;
     }
-    /// Returns the number of snapshots that `poll` has returned, thrown an error for, or skipped as overwritten.
+    /// Returns how many snapshots `poll` has handled: returned, reported by an error, or skipped because they were
+    /// overwritten.
     [[nodiscard]] std::uint64_t polled() const { return accumulators_.passed(); }
     /// Returns the tally that the stream has counted so far. Blocks until the stream has done all its queued work.
     [[nodiscard]] tally read(stream_type stream) const {
@@ -203,8 +204,8 @@ class basic_device_tally {
     void add_pack(const detail::length_list& pack, stream_type stream, const char* name) {
         add_lists<sizeof(T), true, detail::slots_by::boundaries, sizeof(S)>(pack, stream, name);
     }
-    /// Adds lengths whose integers have `Bytes` bytes: eight at a time if all masks are windows, otherwise one at a
-    /// time.
+    /// Adds lengths whose integers have `Bytes` bytes. If all masks are windows, it adds eight at a time, otherwise one
+    /// at a time.
     template <std::uint32_t Bytes, bool ByBoundaries, detail::slots_by Slot = detail::slots_by::sequence,
               std::uint32_t SlotBytes = 4>
     void add_lists(const detail::length_list& list, stream_type stream, std::string_view name) {
@@ -231,7 +232,8 @@ class basic_device_tally {
             detail::launch_of<Body>(list.size(), Body::shared_words(schema_), owner().multiprocessors(), max_blocks_);
         accumulators_.template launch<Body>(shape, stream, name, {list, schema_, accumulators(), next_call()});
     }
-    /// Returns the number of this add since the last reset. It stops at the largest number that a refusal can store.
+    /// Returns the number of this add since the last reset. It does not grow beyond the largest number that a record of
+    /// a refusal can store.
     std::uint32_t next_call() { return calls_ = std::min(calls_ + 1, detail::refusal_place::own_kernel - 1); }
 
     /// Returns an empty tally with these masks. Throws `error` if the kernels cannot count one of the masks.

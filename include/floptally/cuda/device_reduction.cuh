@@ -30,13 +30,13 @@ concept device_integer_reducer = requires(Reducer& reducer, std::span<std::uint6
     reducer.sum_async(device_integers, stream);
 };
 
-/// Sums the tallies of all ranks, step after step, without waiting. It is a `tally_reduction` whose message is filled,
-/// summed and stored on the stream. If the group or scope of ranks is wrong, `poll` throws on every rank the error that
-/// the host's reduction would throw.
+/// Sums the tallies of all ranks, step after step, without waiting. It works like a `tally_reduction`, but fills, sums
+/// and stores its message on the stream. If the group or scope of ranks is wrong, `poll` throws the error of
+/// `tally_reduction` on every rank.
 class device_reduction {
   public:
-    /// Makes a device reduction from a reduction on the host, which all ranks have constructed together with any
-    /// reducer. At most `snapshots` sums can wait for `poll`.
+    /// Makes a device reduction from a reduction on the host. All ranks must have constructed that one together, with
+    /// any reducer. At most `snapshots` sums can wait for `poll`.
     explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
         : reduction_(reduction),
           parts_(reduction.messages().parts()),

@@ -30,12 +30,12 @@ concept integer_of_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64
     throw overflow(field, text_of({a, operation, b, " does not fit 64 bits"}));
 }
 
-/// Returns the smaller of two integers. Replaces std::min, since <algorithm> takes a fifth of the compile time of
-/// floptally.hpp.
+/// Returns the smaller of two integers. Replaces std::min, because including <algorithm> takes a fifth of the compile
+/// time of floptally.hpp.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
     return a < b ? a : b;
 }
-/// Returns the larger of two integers. Replaces std::max. Use it instead of a bare `?:`, because g++ 12 compares narrow
+/// Returns the larger of two integers. Replaces std::max. Use it instead of `?:`, because g++ 12 compares narrow
 /// integers there in 32 bits.
 template <class N>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const N& larger(const N& a, const N& b) {
@@ -51,14 +51,14 @@ template <class N>
 /// expression this is a compile error. C++ multiplies from left to right, so one of a product's first two factors must
 /// be checked. For other operations a checked integer converts to `std::uint64_t`.
 ///
-/// Keeps a view of the field's text, not a copy. For host code only, since device code cannot throw: kernels call
-/// functions that accept every input, and set a sticky error word.
+/// Keeps a view of the field's text, not a copy. For host code only, because device code cannot throw. Kernels call
+/// functions that accept every input, and record errors in memory.
 class checked {
   public:
-    /// Takes the integer and the field that an overflow names.
+    /// Takes the integer, and the field for the error of an overflow.
     constexpr checked(std::uint64_t value, std::string_view field) noexcept : value_(value), field_(field) {}
 
-    /// Converts to the plain integer, but not to a narrower type: `large ? sum : 0` would otherwise convert to int.
+    /// Converts to the plain integer, but not to a narrower type. Otherwise `large ? sum : 0` would be an int.
     template <std::same_as<std::uint64_t> Integer>
     constexpr operator Integer() const noexcept {  // NOLINT(google-explicit-constructor): an integer
         return value_;

@@ -16,7 +16,7 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// An integer that FLOPs can be compared with: any integral type except `bool` and `char`.
+/// A type of integers that can be compared with FLOPs: any integral type except `bool` and `char`.
 template <class T>
 concept compared_integer = std::same_as<T, uint128> ||
     (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>);
@@ -27,8 +27,8 @@ concept compared_integer = std::same_as<T, uint128> ||
 ///
 /// One multiply-add is two FLOPs. Llama-3.1-405B on a batch of 16M tokens exceeds 2^64, hence 128 bits. The number
 /// compares with integers (`work.total() == 421'651'971'833'856`) and prints as an integer (`std::cout <<
-/// work.total()`). Only FLOPs can be added to FLOPs: `flops + 1` does not compile, since a count of tokens is not a
-/// count of FLOPs. Sums and products throw `overflow` above 128 bits.
+/// work.total()`). Only FLOPs can be added to FLOPs: `flops + 1` does not compile, because a number of tokens is not a
+/// number of FLOPs. Sums and products throw `overflow` above 128 bits.
 class flops {
   public:
     constexpr flops() = default;

@@ -69,8 +69,7 @@ template <class Statistic>
     return parameters;
 }
 
-/// Returns the hash of a name: FNV-1a (draft-eastlake-fnv). If two hashes are equal by chance, the names tell the
-/// statistics apart.
+/// Returns the hash of a name: FNV-1a (draft-eastlake-fnv). If two hashes are equal by chance, the names are compared.
 [[nodiscard]] constexpr std::uint32_t id_of_name(std::string_view name) {
     std::uint32_t hash = 2166136261U;
     for (const char letter : name) {
@@ -87,8 +86,8 @@ template <class Statistic>
 [[nodiscard]] constexpr const char* spelled() {
     return __PRETTY_FUNCTION__;
 }
-/// Returns the struct's name in the text of `spelled`, such as "own::window": what stands between the last "Statistic =
-/// " and the closing bracket.
+/// Extracts the struct's name, such as "own::window", from the text of `spelled`. It is the part between the last
+/// "Statistic = " and the closing bracket.
 [[nodiscard]] constexpr std::string_view struct_in(std::string_view text) {
     const std::size_t sign = text.rfind("Statistic =");
     const std::size_t first = sign == std::string_view::npos ? text.rfind("Statistic=") : sign;
@@ -102,11 +101,11 @@ template <class Statistic>
     return which == modality::text ? "sequences" : which == modality::vision ? "grids of images" : "clips of sound";
 }
 
-/// The most numbers that the text form of a statistic has.
+/// The largest number of numbers in the text form of a statistic.
 inline constexpr std::size_t most_text_parameters = 9;
 
-/// A function pointer that may be absent. A flag says so: with -fsanitize=undefined g++ cannot compare a function
-/// pointer with nullptr in a constant expression.
+/// A function pointer that may be absent. It has a flag for that, because with -fsanitize=undefined g++ cannot compare
+/// a function pointer with nullptr in a constant expression.
 template <class Signature>
 class optional_function;
 template <class Result, class... Arguments>
@@ -129,11 +128,11 @@ class optional_function<Result(Arguments...)> {
     bool exists_ = false;
 };
 
-/// The name, properties and functions of one struct, shared by all statistics made from it. If the struct lacks the
-/// member of a function, the function is absent and costs no compile time.
+/// The name, properties and functions of one struct, shared by all statistics made from it. If the struct lacks a
+/// member, the function for it is absent and takes no compile time.
 struct statistic_table {
     std::string_view name{};
-    const char* spelled = "";  ///< the compiler's text with the struct's name, for `struct_in`
+    const char* spelled = "";  ///< the compiler's text that contains the struct's name, for `struct_in`
     std::uint32_t id = 0;
     bool counts[modality_count]{};
     bool is_measured = false;
@@ -151,9 +150,10 @@ struct statistic_table {
     optional_function<pair_shape(const statistic_parameters&)> shape{};
     optional_function<bool(const statistic_parameters&)> counts_by_position{};
     optional_function<moment_form(const statistic_parameters&)> moments{};
-    /// Replaces table and parameters by those of the statistic that names the accumulator (`canonical`).
+    /// Replaces table and parameters by those of the statistic whose accumulator is used (`canonical`).
     optional_function<void(const statistic_table*&, statistic_parameters&)> canonical{};
-    /// Replaces table and parameters if these parameters make the statistic equal to another (`equal`).
+    /// If the statistic equals another one for these parameters (`equal`), replaces table and parameters by those of
+    /// the other.
     optional_function<void(const statistic_table*&, statistic_parameters&)> equal{};
     optional_function<grid_problem(const statistic_parameters&, const grid&)> problem_of_grid{};
     optional_function<void(const statistic_parameters&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
@@ -168,13 +168,13 @@ struct statistic_table {
     optional_function<bool(std::string_view, statistic_parameters&)> read{};
 };
 
-/// Returns true if two structs are the same, by the names and the compiler's texts of both (`spelled`). A struct has
-/// one such text, except across libraries that hide their symbols. There the texts are compared, unless the struct is
-/// local to one translation unit.
+/// Returns true if two structs are the same. It compares their names and the addresses of the compiler's texts
+/// (`spelled`). In libraries that hide their symbols one struct may have several texts. Then their characters are
+/// compared, unless the struct is local to one translation unit.
 [[nodiscard]] constexpr bool is_same_struct(std::string_view a_name, const char* a_spelled, std::string_view b_name,
                                             const char* b_spelled) {
     if (a_name != b_name) {
-        // Names are compared before addresses, since g++ with -fsanitize=undefined cannot compare addresses in a
+        // Names are compared before addresses, because g++ with -fsanitize=undefined cannot compare addresses in a
         // constant expression.
         return false;
     }
@@ -190,8 +190,8 @@ struct statistic_table {
     return a.id == b.id && is_same_struct(a.name, a.spelled, b.name, b.spelled);
 }
 
-/// Throws `error` at `field` if two structs have the same name: texts, saved states and kernels could not tell them
-/// apart.
+/// If two different structs have the same name, throws `error` with field `field`. Texts, saved states and kernels
+/// could not distinguish them.
 constexpr void require_own_name(const statistic_table& a, const statistic_table& b, const char* field) {
     if (a.id == b.id && a.name == b.name && !is_same_struct(a, b)) {
         refuse(field, {"\"", a.name, "\" is the name of two structs, ", struct_in(a.spelled), " and ",
@@ -209,8 +209,8 @@ constexpr void check_parameters(const statistic_table& table, const statistic_pa
     }
 }
 
-/// Returns the parameters of a statistic from the numbers of its text form. Throws `error` at a parameter's name if its
-/// number is out of range.
+/// Returns the parameters of a statistic from the numbers of its text form. If a number is out of range, throws `error`
+/// with the parameter's name as field.
 [[nodiscard]] constexpr statistic_parameters parameters_from(const statistic_table& table,
                                                              const std::int64_t* numbers) {
     statistic_parameters parameters{};
@@ -267,7 +267,7 @@ constexpr void check_parameters(const statistic_table& table, const statistic_pa
     return sequence{static_cast<std::uint32_t>(g.frame_patches())};
 }
 
-/// The parameters of a statistic without `parameters`: they have no names and may be any 32-bit integers.
+/// Used for a statistic without `parameters`: its parameters have no names and may be any 32-bit integers.
 inline constexpr statistic_parameter unnamed_parameters[4]{};
 
 /// The number of parameters in a statistic's text form. `named_parameters` has their names and ranges.
@@ -283,16 +283,17 @@ inline constexpr const statistic_parameter* named_parameters<Statistic> = Statis
 template <class Statistic>
 [[nodiscard]] constexpr statistic_table make_table();
 
-/// The one table of a struct. All statistics of the struct point to it.
+/// The table of a struct. All statistics that are made from the struct point to it.
 template <class Statistic>
 inline constexpr statistic_table table_of = make_table<Statistic>();
 
-/// A statistic with a call for a sample that is not const or does not return an unsigned integer.
+/// A struct with a call for a sample that is wrong: it is not const, or does not return an unsigned integer.
 template <class Statistic, class Sample>
 concept has_wrong_call = called_with<Statistic, Sample> && !counts<Statistic, Sample>;
 
-/// Fails to compile if an optional member has the wrong signature: without that member the statistic would count
-/// something else. `&Statistic::shape` finds a member with any signature, unless it is overloaded.
+/// Fails to compile if an optional member has the wrong signature. Otherwise the member would be ignored, and the
+/// statistic would count something else. `&Statistic::shape` finds a member with any signature, unless it is
+/// overloaded.
 template <class Statistic>
 constexpr void check_members() {
     static_assert(!has_wrong_call<Statistic, sequence> && !has_wrong_call<Statistic, grid> &&
@@ -369,7 +370,7 @@ constexpr void check_members() {
         "`reads_other_side` must be `static constexpr bool`");
 }
 
-/// Throws `overflow`: the sum of a statistic over a block of lengths needs more than 64 bits.
+/// Throws `overflow`, because the sum of a statistic over a block of lengths needs more than 64 bits.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_wide_sum(std::string_view name) {
     throw overflow(name, "the sum does not fit 64 bits");
 }
@@ -377,7 +378,7 @@ constexpr void check_members() {
 /// Returns the sum of a statistic over a block, one sequence at a time. Throws `overflow` above 64 bits.
 template <class Statistic>
 [[nodiscard]] std::uint64_t sum_one_by_one(const Statistic& own, const length_block& block) {
-    uint128 sum = 0;  // holds 512 amounts of 64 bits
+    uint128 sum = 0;  // large enough for 512 amounts of 64 bits
     std::uint64_t high = 0;
     for (std::size_t i = 0; i < block.size; ++i) {
         const uint128 amount = own(sequence{.length = block.lengths[i]});
@@ -400,7 +401,7 @@ template <class Statistic>
                       "this type is not a statistic: its name is that of a library statistic; give it another");
     }
     // Only a user's struct is checked here; tests check the library's. The check comes before the functions below,
-    // since their compile errors say less.
+    // because their compile errors are harder to understand.
     if constexpr (!is_own) {
         static_assert((check_members<Statistic>(), true));
     }

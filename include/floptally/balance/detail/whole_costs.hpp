@@ -82,7 +82,7 @@ template <balance_cost Cost>
     return whole;
 }
 
-/// Returns the number of samples where `costs` numbers are given, `loads` for each sample.
+/// Returns the number of samples for `costs` numbers with `loads` numbers for each sample.
 [[nodiscard]] inline std::size_t samples_of(std::size_t costs, std::size_t loads) {
     if (loads == 0 || costs % loads != 0) {
         refuse("costs", {"must have ", loads, " for each sample, got ", costs});

@@ -18,7 +18,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Counts, with padding, how often a batch runs an entry: its tokens, pairs, or other units of the entry's statistic.
+/// Counts the units that a batch gives an entry, with padding: tokens, pairs, or whatever the entry's statistic counts.
 /// With `ranks` it returns the share of one rank, rounded up.
 class batch_units {
   public:
