@@ -158,7 +158,7 @@ line reduction(const flop_counter& model) {
     const double seconds = seconds_of([&] {
         for (std::uint64_t rank = 0; rank < world; ++rank) {
             const parallel_layout layout = first.at(rank);
-            const detail::verified_sum made(layout, detail::scoped_accumulators(whole, scopes::microbatch));
+            const verified_sum made(layout, detail::scoped_accumulators(whole, scopes::microbatch));
             std::vector<std::uint64_t> message =
                 made.message(of_replicas[layout.coordinate(parallel_axis::dp)].accumulators());
             over.sum(message);

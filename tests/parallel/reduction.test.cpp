@@ -58,9 +58,9 @@ using floptally::statistic_scope;
 using floptally::tally;
 using floptally::tally_reduction;
 using floptally::tally_scope;
+using floptally::verified_sum;
 using floptally::view;
 using floptally::conventions::exact;
-using floptally::detail::verified_sum;
 namespace scopes = floptally::scopes;
 
 const flop_counter& mistral() {

@@ -31,7 +31,6 @@ namespace tower_parallel_test {
 namespace {
 
 using namespace floptally;
-using detail::verified_sum;
 
 nlohmann::json llava_config() {
     return nlohmann::json::parse(R"({

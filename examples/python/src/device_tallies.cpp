@@ -63,8 +63,8 @@ class device_arrays {
         return arrays_.emplace_back(given_[field], field, place_);
     }
     [[nodiscard]] integer_view numbers(const char* field) { return integers_in(array(field), field); }
-    [[nodiscard]] detail::any_list list(const char* field) {
-        return numbers(field).visit([](const auto& all) { return detail::any_list(all); });
+    [[nodiscard]] device_integers list(const char* field) {
+        return numbers(field).visit([](const auto& all) { return device_integers(all); });
     }
     /// A list of the same integer type as the first. No kernel of the package takes two widths.
     template <class T>
@@ -161,7 +161,7 @@ void add(held_device_tally& held, const arguments& args) {
         to.add_encoder_decoder(arrays->list("lengths"), arrays->list("encoder_lengths"), on);
     } else if (args.has("contextual")) {
         const auto part = [&](const char* field) {
-            return arrays->has(field) ? arrays->list(field) : detail::any_list();
+            return arrays->has(field) ? arrays->list(field) : device_integers();
         };
         to.add_hstu(arrays->list("lengths"), part("contextual"), part("targets"),
                     args.as<std::uint32_t>("target_group"), on);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/balance/detail/whole_costs.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
@@ -99,7 +100,7 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the assignment with the caller's own `rank_of`. `costs` has `loads` adjacent numbers for each sample.
-template <detail::cost_range Costs>
+template <cost_range Costs>
 [[nodiscard]] assignment assigned(const Costs& costs, const std::vector<std::uint32_t>& rank_of, std::uint64_t ranks,
                                   std::size_t loads = 1) {
     return detail::assign(detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs)), loads, rank_of,
@@ -108,7 +109,7 @@ template <detail::cost_range Costs>
 
 /// Returns the assignment before balancing: it cuts the samples, in their order, into one piece for each rank. The
 /// numbers of samples of two ranks differ by at most one.
-template <detail::cost_range Costs>
+template <cost_range Costs>
 [[nodiscard]] assignment contiguous(const Costs& costs, std::uint64_t ranks, std::size_t loads = 1) {
     const std::size_t samples = detail::samples_of(std::span{costs}.size(), loads);
     return assigned(costs, detail::contiguous_ranks(samples, detail::checked_ranks(ranks)), ranks, loads);

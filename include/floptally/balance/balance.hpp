@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/balance/detail/sample_items.hpp>
 #include <floptally/balance/detail/search.hpp>
 #include <floptally/balance/detail/whole_costs.hpp>
@@ -139,7 +140,7 @@ template <class Load>
 /// Returns an assignment of samples to ranks that makes the largest load small. `costs` are integers, `flops` or finite
 /// doubles, with `loads` numbers for each sample. The result depends only on costs as integers and on the order of
 /// samples: equal costs give equal assignments on every machine.
-template <detail::cost_range Costs>
+template <cost_range Costs>
 [[nodiscard]] assignment partition(const Costs& costs, std::uint64_t ranks, const balance_options& options = {}) {
     const std::uint32_t count = detail::checked_ranks(ranks);
     detail::whole_costs whole = detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs));

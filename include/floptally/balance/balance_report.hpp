@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/balance/detail/whole_costs.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
@@ -100,7 +101,7 @@ struct balance_report {
 }
 
 /// Returns the comparison of an assignment with `contiguous`, which cuts the samples in their order.
-template <detail::cost_range Costs>
+template <cost_range Costs>
 [[nodiscard]] balance_report balance_report_of(const Costs& costs, const assignment& after) {
     return balance_report_of(contiguous(costs, after.ranks(), after.loads_per_rank), after);
 }

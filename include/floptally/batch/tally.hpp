@@ -65,8 +65,8 @@ class tally : public adds_batches<tally> {
     }
 
   public:
-    static constexpr std::size_t fixed_accumulators =
-        detail::tally_accumulators::fixed;  ///< number of fixed accumulators of one modality
+    /// Number of fixed accumulators of one modality: all kinds of `accumulator` except `pairs`.
+    static constexpr std::size_t fixed_accumulators = accumulator_count - 1;
 
     constexpr tally() : tally(mask_set{}) {}
 

@@ -28,6 +28,11 @@
 
 namespace floptally::inline v0_3 {
 
+class device_reduction;
+
+/// A list of integers in device memory: a span of 32- or 64-bit integers converts to it.
+using device_integers = detail::any_list;
+
 /// The sizes of a device tally.
 struct device_tally_options {
     std::uint32_t snapshots = 64;  ///< largest number of snapshots that can wait for `poll`
@@ -116,17 +121,17 @@ class basic_device_tally {
                              : launch<detail::add_rows<Statistics, flag>>(list, stream, "add_attention_mask");
     }
     void add_shape(const batch_shape& shape, stream_type stream = nullptr) { add(full_rows(shape), stream); }
-    void add_encoder_decoder(detail::any_list lengths, detail::any_list encoder_lengths, stream_type stream = nullptr) {
+    void add_encoder_decoder(device_integers lengths, device_integers encoder_lengths, stream_type stream = nullptr) {
         add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::encoder_lengths,
                                       encoder_lengths),
                     stream, "add_encoder_decoder");
     }
-    void add_new_tokens(detail::any_list lengths, detail::any_list past, stream_type stream = nullptr) {
+    void add_new_tokens(device_integers lengths, device_integers past, stream_type stream = nullptr) {
         add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::past, past),
                     stream, "add_new_tokens");
     }
     /// An empty list of `contextual` or `targets` means zeros.
-    void add_hstu(detail::any_list lengths, detail::any_list contextual, detail::any_list targets,
+    void add_hstu(device_integers lengths, device_integers contextual, device_integers targets,
                   std::uint32_t target_group = 1, stream_type stream = nullptr) {
         add_samples(detail::hstu_samples(lengths, contextual, targets, target_group), stream, "add_hstu");
     }
@@ -135,7 +140,7 @@ class basic_device_tally {
         static_cast<void>(listed_grids(grid_thw));  // throws unless the list has three numbers for each grid
         add_samples(detail::sample_list<grid>(grid_thw), stream, "add_grid_thw");
     }
-    void add_audio_frames(detail::any_list audio_frames, stream_type stream = nullptr) {
+    void add_audio_frames(device_integers audio_frames, stream_type stream = nullptr) {
         add_samples(detail::sample_list<audio_clip>(audio_frames), stream, "add_audio_frames");
     }
 
@@ -196,10 +201,13 @@ class basic_device_tally {
     [[nodiscard]] std::size_t block_bytes() const { return schema_.size() * sizeof(std::uint64_t); }
     /// Returns the accumulators of both views in device memory, in the order of `tally::accumulators`.
     [[nodiscard]] std::uint64_t* accumulators() const { return accumulators_.accumulators(); }
+
+  private:
+    friend class device_reduction;
+
     /// Returns the record of refusals in device memory.
     [[nodiscard]] detail::refusal_record* refusals() const { return detail::record_after(schema_, accumulators()); }
 
-  private:
     template <class T, class S>
     void add_pack(const detail::length_list& pack, stream_type stream, const char* name) {
         add_lists<sizeof(T), true, detail::slots_by::boundaries, sizeof(S)>(pack, stream, name);

@@ -61,7 +61,7 @@ class device_reduction {
         accumulators_.launch<detail::fill_message>(
             detail::fill_message::shape, stream, "sum_async",
             {tally_of_rank.accumulators(), tally_of_rank.refusals(), reduction_.messages().header(false),
-             reduction_.messages().header(true), accumulators_.constants<detail::message_part>(),
+             reduction_.messages().header(true), accumulators_.constants<message_part>(),
              static_cast<std::uint32_t>(parts_.size()), refusal.has_value(), accumulators_.accumulators()});
         {
             const detail::owned_device::scope scope(accumulators_.api(), stream);
@@ -81,7 +81,7 @@ class device_reduction {
 
   private:
     tally_reduction reduction_;
-    std::vector<detail::message_part> parts_;
+    std::vector<message_part> parts_;
     detail::device_accumulators<detail::cuda_api> accumulators_;  // the message and its parts
 };
 

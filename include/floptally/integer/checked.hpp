@@ -19,10 +19,11 @@ namespace floptally::inline v0_3 {
 /// An unsigned integer of 128 bits. It wraps on overflow.
 __extension__ typedef unsigned __int128 uint128;
 
-namespace detail {
-
+/// An integer of at most 64 bits, which can be added to or multiplied by a `checked` integer.
 template <class T>
-concept integer_of_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t);
+concept integer_up_to_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t);
+
+namespace detail {
 
 /// Throws `overflow` for a result that does not fit. Not inlined, so that results that fit stay fast.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_overflow(std::uint64_t a, const char* operation,
@@ -67,19 +68,19 @@ class checked {
     [[nodiscard]] friend constexpr checked operator+(const checked& a, const checked& b) {
         return {sum_of(a.value_, b.value_, a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator+(const checked& a, detail::integer_of_64_bits auto b) {
+    [[nodiscard]] friend constexpr checked operator+(const checked& a, integer_up_to_64_bits auto b) {
         return {sum_of(a.value_, static_cast<std::uint64_t>(b), a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator+(detail::integer_of_64_bits auto a, const checked& b) {
+    [[nodiscard]] friend constexpr checked operator+(integer_up_to_64_bits auto a, const checked& b) {
         return {sum_of(static_cast<std::uint64_t>(a), b.value_, b.field_), b.field_};
     }
     [[nodiscard]] friend constexpr checked operator*(const checked& a, const checked& b) {
         return {product_of(a.value_, b.value_, a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator*(const checked& a, detail::integer_of_64_bits auto b) {
+    [[nodiscard]] friend constexpr checked operator*(const checked& a, integer_up_to_64_bits auto b) {
         return {product_of(a.value_, static_cast<std::uint64_t>(b), a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator*(detail::integer_of_64_bits auto a, const checked& b) {
+    [[nodiscard]] friend constexpr checked operator*(integer_up_to_64_bits auto a, const checked& b) {
         return {product_of(static_cast<std::uint64_t>(a), b.value_, b.field_), b.field_};
     }
     constexpr checked& operator+=(std::uint64_t more) {

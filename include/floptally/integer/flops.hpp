@@ -14,14 +14,10 @@
 
 namespace floptally::inline v0_3 {
 
-namespace detail {
-
 /// A type of integers that can be compared with FLOPs: any integral type except `bool` and `char`.
 template <class T>
-concept compared_integer = std::same_as<T, uint128> ||
+concept comparable_integer = std::same_as<T, uint128> ||
     (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>);
-
-}  // namespace detail
 
 /// An exact number of floating-point operations.
 ///
@@ -63,11 +59,11 @@ class flops {
 
     [[nodiscard]] friend constexpr bool operator==(flops, flops) = default;
     [[nodiscard]] friend constexpr auto operator<=>(flops, flops) = default;
-    [[nodiscard]] friend constexpr bool operator==(flops work, detail::compared_integer auto integer) {
+    [[nodiscard]] friend constexpr bool operator==(flops work, comparable_integer auto integer) {
         return (work <=> integer) == 0;
     }
     /// A negative integer is less than every number of FLOPs.
-    [[nodiscard]] friend constexpr std::strong_ordering operator<=>(flops work, detail::compared_integer auto integer) {
+    [[nodiscard]] friend constexpr std::strong_ordering operator<=>(flops work, comparable_integer auto integer) {
         if constexpr (std::signed_integral<decltype(integer)>) {
             if (integer < 0) {
                 return std::strong_ordering::greater;

@@ -299,7 +299,7 @@ class tally_reduction {
     }
 
     /// The messages that ranks send, for callers that add them up themselves (`device_reduction`).
-    [[nodiscard]] const detail::verified_sum& messages() const { return sum_; }
+    [[nodiscard]] const verified_sum& messages() const { return sum_; }
     /// Returns the tally of all ranks from the sum of their messages. Throws the same error on every rank.
     [[nodiscard]] tally global(std::span<const std::uint64_t> sums) const {
         tally all = with_needed(tally::from_accumulators(empty_.masks(), sum_.globals(sums)));
@@ -400,7 +400,7 @@ class tally_reduction {
     }
 
     tally empty_;
-    detail::verified_sum sum_;
+    verified_sum sum_;
     std::vector<statistic> needed_{};  ///< the measured statistics that the model counts
 };
 
@@ -424,8 +424,8 @@ template <integer_reducer Reducer>
 template <integer_reducer Reducer>
 [[nodiscard]] ratio reduce(const ratio& mine, const ratio_scope& scope, const parallel_layout& layout,
                            Reducer& reducer) {
-    const detail::verified_sum sum(
-        layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
+    const verified_sum sum(layout,
+                           {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
     detail::agree(detail::reduction_schema(sum, {}, std::nullopt), reducer);
     const std::uint64_t integers[] = {mine.numerator(), mine.denominator()};
     const std::vector<std::uint64_t> sums = detail::summed(
@@ -441,7 +441,7 @@ template <integer_reducer Reducer>
 template <integer_reducer Reducer>
 [[nodiscard]] extremes reduce(const extremes& mine, const statistic_scope& scope, const parallel_layout& layout,
                               Reducer& reducer) {
-    const detail::verified_sum sum(layout, {{"extremes.count", scope}});
+    const verified_sum sum(layout, {{"extremes.count", scope}});
     detail::agree(detail::reduction_schema(sum, {}, std::nullopt), reducer);
     const std::uint64_t count = mine.count();
     const std::vector<std::uint64_t> sums = detail::summed(sum, reducer, [&] {

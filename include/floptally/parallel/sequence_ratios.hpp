@@ -200,7 +200,7 @@ template <ratio_number Numerator, ratio_number Denominator, integer_reducer Redu
 [[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
                                                           const ratio_scope& scope, const parallel_layout& layout,
                                                           Reducer& reducer) {
-    const detail::verified_sum integers = detail::agree_on_ratios(scope, layout, reducer);
+    const verified_sum integers = detail::agree_on_ratios(scope, layout, reducer);
     const axis_set axes = detail::axes_seen(scope, every_axis);
     const std::vector<std::uint64_t> sides{std::bit_cast<std::uint64_t>(mine.numerator),
                                            std::bit_cast<std::uint64_t>(mine.denominator)};

@@ -48,6 +48,10 @@ namespace floptally::inline v0_3::detail {
     return sum;
 }
 
+}  // namespace floptally::inline v0_3
+
+namespace floptally::inline v0_3 {
+
 /// How to compute one integer of a message from one value of a rank. Host and device use the same list of these.
 struct message_part {
     std::uint32_t value;  ///< index of the value among the rank's values
@@ -88,7 +92,7 @@ class verified_sum {
             }
         }
         for (const parallel_axis axis : dense_axes) {
-            weights_[static_cast<std::size_t>(axis)] = weights(axis, layout_.size(axis));
+            weights_[static_cast<std::size_t>(axis)] = detail::weights(axis, layout_.size(axis));
         }
     }
 
@@ -105,7 +109,7 @@ class verified_sum {
             all.push_back({i, 32, low_half, 1, absent});
             for (const parallel_axis axis : dense_axes) {
                 if (is_verified(accumulators_[i], axis)) {
-                    all.push_back({i, 0, ~std::uint64_t{0}, weight(axis, layout_.coordinate(axis)), absent});
+                    all.push_back({i, 0, ~std::uint64_t{0}, detail::weight(axis, layout_.coordinate(axis)), absent});
                 }
             }
         }
@@ -219,8 +223,8 @@ class verified_sum {
     [[nodiscard]] std::uint64_t product_of_weights(axis_set axes) const {
         std::uint64_t product = 1;
         for (const parallel_axis axis : dense_axes) {
-            product *=
-                axes.contains(axis) ? weights_[static_cast<std::size_t>(axis)] : weight(axis, layout_.coordinate(axis));
+            product *= axes.contains(axis) ? weights_[static_cast<std::size_t>(axis)]
+                                           : detail::weight(axis, layout_.coordinate(axis));
         }
         return product;
     }
@@ -239,4 +243,4 @@ class verified_sum {
     std::uint64_t weights_[dense_axis_count]{};
 };
 
-}  // namespace floptally::detail
+}  // namespace floptally::inline v0_3

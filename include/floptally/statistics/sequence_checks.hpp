@@ -32,7 +32,7 @@ namespace floptally::inline v0_3::detail {
 
 /// Returns the error's text for a grid that a statistic with these parameters cannot count.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_problem(const grid& g, grid_problem problem,
-                                                                           const statistic_parameters& parameters) {
+                                                                           const parameter_values& parameters) {
     const std::int32_t side = parameters.values[0];
     const std::int32_t other = parameters.values[2];
     switch (problem) {

@@ -85,7 +85,7 @@ class statistic {
     /// Makes a statistic from a table and parameters, for functions that read texts and for `make_statistic`. Throws
     /// `error` for a parameter out of its range. If another statistic counts the same for these parameters, the result
     /// is that statistic: `prefix_lm(0)` becomes `causal`.
-    constexpr statistic(const detail::statistic_table& table, const detail::statistic_parameters& parameters)
+    constexpr statistic(const detail::statistic_table& table, const parameter_values& parameters)
         : table_(&table), parameters_(parameters), id_(table.id) {
         detail::check_parameters(table, parameters);
         if (table.equal) {
@@ -264,9 +264,7 @@ class statistic {
     /// Returns the hash of its struct's name (`detail::id_of`). A kernel identifies the struct by this hash.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint32_t id() const { return id_; }
     /// Returns the parameters of its struct as 32-bit integers.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const detail::statistic_parameters& parameters() const {
-        return parameters_;
-    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const parameter_values& parameters() const { return parameters_; }
 
     [[nodiscard]] friend constexpr bool operator==(const statistic& a, const statistic& b) {
         return a.id_ == b.id_ && a.in_ == b.in_ && a.parameters_ == b.parameters_ &&
@@ -282,7 +280,7 @@ class statistic {
     }
 
     const detail::statistic_table* table_;
-    detail::statistic_parameters parameters_{};
+    parameter_values parameters_{};
     std::uint32_t id_;
     modality in_ = modality::text;
 };
@@ -294,7 +292,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& t
 }
 
 namespace detail {
-inline constexpr statistic_parameters causal_parameters = parameters_of(mask_statistics::band{});
+inline constexpr parameter_values causal_parameters = parameters_of(mask_statistics::band{});
 }  // namespace detail
 
 // Sets the members directly and does not use `band`, to save compile time: a constant with sixteen statistics

@@ -11,25 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
 
 namespace floptally::inline v0_3::detail {
-
-/// A type of costs: an integer number of FLOPs, tokens or patches, or seconds as a `double`.
-template <class T>
-concept balance_cost = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, uint128> ||
-                       std::same_as<T, flops> || std::same_as<T, float> || std::same_as<T, double>;
-
-template <class Range>
-using cost_of_range = std::remove_cv_t<typename decltype(std::span{std::declval<const Range&>()})::element_type>;
-
-template <class Range>
-concept cost_range = requires(const Range& range) {
-    std::span{range};
-}
-&&balance_cost<cost_of_range<Range>>;
 
 /// Costs as integers. One integer step is 2^exponent of the caller's unit.
 struct whole_costs {
