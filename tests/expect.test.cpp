@@ -145,7 +145,7 @@ TEST_CASE("at least 300 published runs of 20 sources have an exact MFU") {
 }
 
 TEST_CASE(
-    "a published figure follows from tokens/s by its named convention; runs without a convention match no tried "
+    "published figures follow from tokens/s under their named convention, and those without a name match no "
     "convention") {
     std::size_t named = 0;
     std::size_t none = 0;

@@ -1051,7 +1051,7 @@ TEST_CASE("padded rows given by an attention mask or by one length show the caus
     CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
 }
 
-TEST_CASE("the Muon option counts once a step for the weights that train") {
+TEST_CASE("the Muon option counts the FLOPs of Muon once a step for the weights that train") {
     const std::string count = "flops --config small.json --lengths 100 ";
     const auto iteration = [](std::uint64_t m, std::uint64_t n) { return 4 * m * m * n + 2 * m * m * m; };  // m <= n
     const std::uint64_t attention = 2 * iteration(64, 64) + 2 * iteration(32, 64);
@@ -1080,7 +1080,7 @@ TEST_CASE("the Muon option counts once a step for the weights that train") {
     CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
 }
 
-TEST_CASE("the option for measured expert visits counts experts by them") {
+TEST_CASE("the option for measured expert visits counts the FLOPs of experts for each visit") {
     const std::string count = "flops --config experts.json --spec experts.spec --lengths 5 ";
     const json report = run_json(count + "--routed 7:9 --phase forward");
     const auto expert = [](std::uint64_t visits) { return std::to_string(visits * 2 * 3 * 8 * 6); };
@@ -1228,7 +1228,7 @@ TEST_CASE("mfu names the kind of peak and marks a source that is not the vendor"
     CHECK(near(mixed["mixed_precision"]["peak_tflops"], 132 * 4096 * 1980e-6 * 1978.9 / 989));
 }
 
-TEST_CASE("the option --peak-tflops wins over --accelerator") {
+TEST_CASE("the option --peak-tflops takes precedence over --accelerator") {
     const json given = run_json(step + "--peak-tflops 1000")["mfu"];
     CHECK(given["peak_tflops"] == 1000.0);
     CHECK(given["accelerator"].is_null());
@@ -1248,7 +1248,7 @@ TEST_CASE("mfu notes a step with more FLOPs than the peak allows") {
     CHECK(notes == json::array({"more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right"}));
 }
 
-TEST_CASE("mfu takes padding, recompute, conventions and phases as flops does") {
+TEST_CASE("the command mfu accepts padding, recompute, conventions and phases like the command flops") {
     const std::string batch =
         "--config llama.json --cu-seqlens 0,100 --cu-seqlens-padded 0,128 --recompute full "
         "--convention megatron --phase train";
@@ -1608,7 +1608,7 @@ TEST_CASE("fit shows the memory and the sent bytes of one rank of each pipeline 
     CHECK(table.find("does not fit: ") != std::string::npos);
 }
 
-TEST_CASE("fit takes a layout as AReaL writes it, and sizes by name, alike") {
+TEST_CASE("fit reads a layout in AReaL's format like the same sizes passed by name") {
     const std::string common = "fit --config moe.json --lengths 64 --sequence-parallel true ";
     const json by_text = run_json(common + "--layout 'attn:d1p1t2c4|ffn:d1p1t1e8'");
     CHECK(by_text == run_json(common + "--tp 2 --cp 4 --ep 8 --etp 1"));
@@ -1624,7 +1624,7 @@ TEST_CASE("fit takes a layout as AReaL writes it, and sizes by name, alike") {
     }
 }
 
-TEST_CASE("fit says which split the layers took, and takes Megatron's layout text") {
+TEST_CASE("fit shows how layers are split over pipeline ranks, and accepts Megatron's layout text") {
     const json automatic = run_json("fit --config llama.json --lengths 64 --pp 5 --microbatches 5");
     CHECK(automatic["split"] == "torchtitan's split: 6 x 1, 7 x 3, 5 x 1");
     const json text = run_json(
@@ -1635,7 +1635,7 @@ TEST_CASE("fit says which split the layers took, and takes Megatron's layout tex
           std::string::npos);
 }
 
-TEST_CASE("fit takes a recipe's formats, recompute and offload, and a reserve") {
+TEST_CASE("fit accepts number formats, recompute, offload and a memory reserve") {
     const auto held = [](const std::string& options, const char* kind) {
         return number(run_json("fit --config llama.json --lengths 64 " + options)["stages"][0]["held"][kind]);
     };
@@ -1840,7 +1840,7 @@ TEST_CASE("whatif --best lists the pipelines that fit, fastest first, with the v
           "floptally: error: best: searches equal stages and microbatches only: leave --batches out\n");
 }
 
-TEST_CASE("waterfall has a line per named time and counts the bytes of weights once a microbatch") {
+TEST_CASE("waterfall has a line for each named time, and counts weight bytes once a microbatch") {
     const std::string options =
         "waterfall --config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
     const json made = run_json(options + "--apart data_wait=0.02,Optimizer=0.01,launches=0.005,mine=0.001");

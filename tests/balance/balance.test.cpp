@@ -513,7 +513,7 @@ TEST_CASE("neither the number type of costs nor a common factor changes the assi
     CHECK(partition(std::vector<double>{5e-324, 0}, 2).exponent == -1126);
 }
 
-TEST_CASE("the costliest rank of up to 16 samples is within 1.04 of the optimum") {
+TEST_CASE("assignments of up to 16 samples have a largest load of at most 1.04 times the optimum") {
     generator draw(31);
     double worst = 1;
     std::size_t exact = 0;
@@ -563,7 +563,8 @@ TEST_CASE("a few samples are assigned optimally where pairwise swaps do not reac
     CHECK(peak_of_two({10, 8, 7, 6, 5, 5, 4, 3, 3, 3, 1}, 5) == 11);
 }
 
-TEST_CASE("the costliest rank of lognormal lengths is within 1.01 of the lower bound on 4 to 256 ranks") {
+TEST_CASE(
+    "lognormal lengths are balanced over 4 to 256 ranks with a largest load of at most 1.01 times the lower bound") {
     for (const std::size_t ranks : {4U, 8U, 16U, 32U, 64U, 128U, 256U}) {
         for (std::uint64_t seed = 0; seed < 3; ++seed) {
             for (const std::uint32_t sigma : {30U, 50U, 70U, 100U, 150U}) {
@@ -578,7 +579,7 @@ TEST_CASE("the costliest rank of lognormal lengths is within 1.01 of the lower b
     }
 }
 
-TEST_CASE("the equal-count lower bound adds the cheapest samples that can fill the costliest sample's rank") {
+TEST_CASE("the lower bound for equal counts includes the cheapest samples that fill up the costliest sample's rank") {
     // The mean and the largest alone, 10, is not attainable: whoever has the 10 has another one.
     const std::vector<int> costs{10, 1, 1, 1};
     const assignment balanced = partition(costs, 2);
@@ -685,7 +686,7 @@ TEST_CASE("the lower bound adds the samples that must share a rank with the cost
     CHECK(free_of_cost.lower_bound() == 0);
 }
 
-TEST_CASE("a leftover sample goes to the rank with a free place whose largest load stays smallest") {
+TEST_CASE("a sample goes to the rank with room whose largest load is smallest afterwards") {
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},
@@ -735,7 +736,7 @@ TEST_CASE("the initial assignments of the balancer are those of LPT and of Karma
     CHECK(peak({9, 1, 1, 1}, 2, balance_seed::differencing, balance_mode::equal_count) == 10);
 }
 
-TEST_CASE("16384 samples on 512 ranks and 512 samples on 64 ranks are balanced within 1.01 of the lower bound") {
+TEST_CASE("16384 samples on 512 ranks and 512 on 64 ranks have a largest load of at most 1.01 times the lower bound") {
     const std::vector<flops> large = llama_costs(workloads::lognormal_lengths(16384, 1000, 100, 32768, 1));
     const std::vector<flops> small = llama_costs(workloads::lognormal_lengths(512, 1000, 50, 32768, 1));
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -782,7 +783,7 @@ TEST_CASE("every mode assigns every sample once, keeps groups on one rank and st
     }
 }
 
-TEST_CASE("two loads per sample are balanced within 1.03 of the mean on up to 16 ranks") {
+TEST_CASE("two loads per sample are balanced over up to 16 ranks with a maximum of at most 1.03 times the mean") {
     for (const std::size_t ranks : {2U, 4U, 8U, 16U}) {
         for (const std::size_t each : {16U, 32U}) {
             for (std::uint64_t seed = 0; seed < 2; ++seed) {
@@ -868,7 +869,7 @@ TEST_CASE("costs near 2^90 are balanced like costs near 2^20 when samples have t
     CHECK(partition(large, 3, {.loads = 2}).rank_of == partition(small, 3, {.loads = 2}).rank_of);
 }
 
-TEST_CASE("a second load of zero in every sample does not change the balance by the first") {
+TEST_CASE("a second load that is zero for every sample does not change the assignment") {
     const std::vector<int> costs{9, 7, 6, 5, 4, 3, 2, 0};
     std::vector<int> both;
     for (const int cost : costs) {

@@ -70,7 +70,8 @@ TEST_CASE("the estimated time of pipeline communication is that of the slowest r
     CHECK(error_of([] { static_cast<void>(one_for_all(0)); }).starts_with("bandwidth_tp: must be a finite number"));
 }
 
-TEST_CASE("links between nodes bound an estimate where they are slower than those within", "[bytes]") {
+TEST_CASE("estimated communication takes the time of links between nodes if they are slower than links within a node",
+          "[bytes]") {
     const small_step step;
     // A ring of four over two nodes of two: two of its four edges leave a node, so that half of each rank's bytes do.
     const double bytes = 2 * 3 * 2.0 * 8'030'261'248 / 4;

@@ -155,7 +155,7 @@ TEST_CASE("a user's convention is compared like the library's conventions", "[co
     CHECK(terms_of(lines[0]) == "causal_pairs " + std::to_string(square) + ", router " + std::to_string(router));
 }
 
-TEST_CASE("a comparison also counts the masks that only the full training step needs", "[comparison]") {
+TEST_CASE("a comparison needs masks that count only if a fused attention kernel is not counted", "[comparison]") {
     // Neither the convention, whose backward is of 2.5 times the forward, nor exact counts the window of 2.
     static constexpr convention ours{
         .name = "ours",

@@ -534,7 +534,7 @@ TEST_CASE("every convention counts the longest sliding window of flash-attention
     }
 }
 
-TEST_CASE("cross attention next to sliding-window layers is not taken for alternating full and windowed layers",
+TEST_CASE("a model with cross attention and sliding windows does not count as alternating full and windowed layers",
           "[convention]") {
     // convention.hpp: half_box is "L·min(L, W)/2 where layers with and without a window alternate, else ignored".
     cost model;

@@ -1044,7 +1044,7 @@ TEST_CASE("random plans that freeze or adapt weights count the products that aut
     }
 }
 
-TEST_CASE("exact attention counts three QK and PV products as useful, and a fused kernel executes 4 QK and 3 PV",
+TEST_CASE("exact attention counts 3 QK and 3 PV products as useful, and a fused kernel executes 4 QK and 3 PV",
           "[training_plan]") {
     constexpr std::uint64_t heads = 3;
     constexpr std::uint64_t qk = 5;
@@ -1384,7 +1384,7 @@ TEST_CASE("LoRA on weights that are fused into one matrix uses one adapter", "[t
           evaluate(gqa{4, 2, 3}.cost(where), batch).total());
 }
 
-TEST_CASE("microbatches are summed as tallies, and policy, reference and reward passes as breakdowns",
+TEST_CASE("tallies of microbatches add up, and so do breakdowns of policy, reference and reward models",
           "[training_plan]") {
     const test_model policy = llama();
     const test_model reward = latent();

@@ -542,7 +542,7 @@ TEST_CASE("every statistic gives the same number on device and host", "[cuda]") 
     CHECK(none == 5);
 }
 
-TEST_CASE("a device_reference used by many GPU threads, directly or by block sums, adds like a host tally") {
+TEST_CASE("a device_tally_ref that many GPU threads use, directly or through block sums, adds like a host tally") {
     const mask_set masks = every_tower();
     emulated_tally device{masks};
     tally host{masks};

@@ -439,7 +439,7 @@ TEST_CASE("experts with measured visits count their visits however many layers t
     CHECK(flop_counter(model).total_flops(batch) == evaluate(model, batch).total());
 }
 
-TEST_CASE("work that runs once per pass for any batch adds up over layers and terms", "[cost][routed]") {
+TEST_CASE("work that runs once in each pass whatever the batch adds up over layers and terms", "[cost][routed]") {
     const statistic once = measured(passes_accumulator);
     cost one_layer;
     one_layer.add_entry(

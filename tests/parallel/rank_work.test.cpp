@@ -357,8 +357,7 @@ TEST_CASE("useful FLOPs of all ranks add up to the model in every phase and conv
     check_sum(sparse, {.pp = 4}, {}, conventions::hf_6nd, {});
 }
 
-TEST_CASE(
-    "the input gradient that a trained weight on an earlier pipeline rank needs passes through all ranks between") {
+TEST_CASE("the gradient for a trained weight on an earlier pipeline rank passes through all ranks in between") {
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const std::vector<model_part> sparse = with_mtp(sparse_model());
     const auto frozen = [](const char* weights, std::uint64_t first, std::uint64_t last) {
@@ -686,7 +685,7 @@ TEST_CASE("a size that tensor parallelism cannot divide is an error that names t
           }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
 }
 
-TEST_CASE("matrices and adapters whose sizes tp does not divide are sharded product by product") {
+TEST_CASE("matrices and adapters whose sizes are not multiples of tp are sharded by whole products") {
     for (const tensor_sharding& sharding : {tensor_sharding::replicated(), tensor_sharding::experts(2, 3)}) {
         cost whole;
         whole.add("mlp",

@@ -751,7 +751,7 @@ TEST_CASE("loss tokens and prompt tokens are named statistics with their own sco
     CHECK(sparse.total_flops(visited) == sparse.evaluate(visited).total());
 }
 
-TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, and a missing one is an error") {
+TEST_CASE("a measured amount of 0 is kept by sums, scaling and new accumulators, and a missing amount is an error") {
     using floptally::measured;
     floptally::cost model = floptally::presets::mistral_7b.cost();
     model.add("head", floptally::linear{.in_features = 3, .out_features = 7}, measured("logits"));
@@ -819,7 +819,7 @@ TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, a
     CHECK_NOTHROW(floptally::padding_of(counter, {mine, tally{counter.masks()}}));
 }
 
-TEST_CASE("each of more than 64 measured statistics is marked alone") {
+TEST_CASE("adding one of 70 measured statistics marks no other statistic as measured") {
     using floptally::measured;
     floptally::mask_set masks;
     std::vector<std::string> names;

@@ -155,7 +155,7 @@ def test_uncountable_megatron_arguments_are_errors_with_the_field(changes: dict[
     assert field in caught.value.field
 
 
-def test_sums_that_no_sequence_lengths_add_up_to_are_an_error_in_megatron() -> None:
+def test_impossible_sums_of_lengths_are_an_error_in_the_megatron_drop_in() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     for squares, text in (
         (99, "must be a sum of squares of lengths that add up to 100"),

@@ -160,7 +160,7 @@ def test_automodel_fallback_formula_counts_two_mlp_matrices(model_type: str) -> 
 # ---- arguments of any shape ----
 
 
-def test_verl_drop_in_counts_any_images_seqlens_without_an_exception() -> None:
+def test_verl_drop_in_counts_any_value_of_images_seqlens_without_an_exception() -> None:
     """What verl passes to every type: without a tower, with windows in one, with patches that are no whole cells."""
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     windows = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
@@ -182,7 +182,7 @@ def vision_model() -> types.SimpleNamespace:
     return container(named("megatron_bridge", "gpt/configured"), vision_config=tower)
 
 
-def test_verl_drop_in_counts_any_num_vision_patches_without_an_exception() -> None:
+def test_verl_drop_in_counts_any_value_of_num_vision_patches_without_an_exception() -> None:
     cfg = vision_model()
     assert megatron_bridge.num_floating_point_operations(cfg, 2) == 1_409_286_144
     assert megatron_bridge.num_floating_point_operations(cfg, 2, num_vision_patches=128) == 1_439_956_992

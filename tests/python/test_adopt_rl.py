@@ -153,7 +153,7 @@ def test_veomni_drop_in_counts_images_like_the_original_source_file() -> None:
         equal([(frozen, wanted, counter.estimate_flops([50, 9], 2.0, images_seqlens=[16, 64], freeze_vit=frozen)[0])])
 
 
-def test_exact_veomni_count_with_lora_equals_the_count_by_a_plan() -> None:
+def test_exact_veomni_count_with_lora_equals_the_count_under_a_lora_plan() -> None:
     config = config_of("qwen2")
     counter = veomni.VeomniFlopsCounter(config, convention="exact", accelerator=H100)
     lora = types.SimpleNamespace(r=8, target_modules=["q_proj", "down_proj"], target_parameters=None)
@@ -344,7 +344,7 @@ def test_olmo_core_drop_in_counts_like_the_olmo_core_package() -> None:
     equal(rows)
 
 
-def test_exact_olmo_core_drop_in_counts_what_the_config_of_its_model_counts() -> None:
+def test_exact_olmo_core_drop_in_counts_the_same_as_the_config_of_its_model() -> None:
     for model in olmo_models():
         block = model.blocks["0"]
         config = {

@@ -383,7 +383,7 @@ def test_checkpoint_copy_and_finish_of_a_meter_wait_for_deferred_steps(meter: Me
         fresh.leave_out(3)
 
 
-def test_a_meter_that_reduces_over_ranks_waits_for_copies_and_takes_part_after_errors(
+def test_a_meter_that_reduces_waits_for_copies_and_takes_part_in_the_reduction_after_errors(
     mistral: floptally.Cost, gpu: Gpu
 ) -> None:
     sums = []
@@ -536,7 +536,7 @@ def test_an_invalid_deferred_batch_reports_its_error_and_its_step_is_left_out(me
     assert str(late[1].problem).startswith("lengths[0]: must be")
 
 
-def test_trainer_callbacks_with_their_own_reduction_take_part_after_errors(meter: Meter, gpu: Gpu) -> None:
+def test_trainer_callbacks_with_their_own_reduction_take_part_in_it_after_errors(meter: Meter, gpu: Gpu) -> None:
     sums = []
 
     def reduce(mine: floptally.Tally) -> floptally.Tally:

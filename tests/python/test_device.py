@@ -304,7 +304,7 @@ def test_a_device_tally_that_fails_to_construct_frees_its_gpu_memory(mistral: fl
         library.floptally_host_require_device(-1)
 
 
-def test_kernel_binaries_need_the_cuda_version_that_the_error_names() -> None:
+def test_the_error_about_an_old_cuda_version_names_the_version_that_kernels_need() -> None:
     """A driver loads what its own CUDA or an older one has assembled; nvcc 13 has raised the ABI of machine code."""
     image = _device._kernels()
     codes = [at.start() for at in re.finditer(b"\x7fELF\x02\x01", image)]

@@ -329,7 +329,7 @@ def test_lengths_at_which_a_mask_was_not_checked_are_noted():
 # What a step says of itself, and what it needs not refuse.
 
 
-def test_a_kernel_imported_inside_the_forward_is_counted():
+def test_an_attention_kernel_that_is_imported_inside_the_forward_is_counted():
     import subprocess
     import sys
 

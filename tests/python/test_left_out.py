@@ -134,7 +134,7 @@ class Sum:
         return mine + mine
 
 
-def test_reducing_ranks_are_told_about_an_uncountable_batch() -> None:
+def test_a_rank_with_an_uncountable_batch_takes_part_in_the_reduction_with_a_refusal() -> None:
     both = Sum()
     adapter = callbacks.MeterAdapter(floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, reduce=both), clock=Clock())
     ran(adapter, ROWS)

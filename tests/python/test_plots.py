@@ -523,7 +523,7 @@ def test_published_runs_are_drawn_at_their_exact_mfu_with_a_median_for_each_row(
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dense", "MoE", "hybrid", "hybrid MoE"]
 
 
-def test_gaps_of_published_runs_are_labelled_with_the_convention_or_reason_and_with_another_peak() -> None:
+def test_the_gap_between_published_and_exact_mfu_is_labelled_with_its_cause() -> None:
     runs = floptally.published_runs()
     figure = plots.published_gaps(runs)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]

@@ -393,7 +393,7 @@ def test_a_second_train_after_an_interruption_counts_each_batch_once(tmp_path: P
     assert not trainer.model._forward_pre_hooks and not trainer.model._forward_hooks and not callback.meter.in_step
 
 
-def test_interruption_inside_of_a_forward_does_not_hide_the_next_one(tmp_path: Path) -> None:
+def test_training_after_an_interrupted_forward_counts_every_step(tmp_path: Path) -> None:
     meter = new_meter()
     model = transformers_llama()
     trainer = trainer_of(tmp_path, model)
@@ -414,7 +414,7 @@ def test_interruption_inside_of_a_forward_does_not_hide_the_next_one(tmp_path: P
     assert meter.run.useful == 4 * STEP and meter.run.steps == 4
 
 
-def test_hooks_leave_a_model_that_another_one_replaces(tmp_path: Path) -> None:
+def test_hooks_are_removed_from_a_model_that_another_model_replaces(tmp_path: Path) -> None:
     """A run that was interrupted leaves its hooks on the model; the next run, of another model, removes them."""
     first, second = transformers_llama(), transformers_llama()
     trainer = trainer_of(tmp_path, first)
@@ -458,7 +458,7 @@ def test_a_callback_that_is_attached_twice_counts_once(tmp_path: Path) -> None:
     assert meter.run.useful == 3 * STEP and meter.run.steps == 3
 
 
-def test_two_meters_of_a_trainer_keep_two_states(tmp_path: Path) -> None:
+def test_two_meters_of_one_trainer_save_separate_states(tmp_path: Path) -> None:
     def run(steps: int, resume: Any) -> list[floptally.Meter]:
         meters = [new_meter(), new_meter(convention="megatron"), new_meter(convention="palm")]
         trainer = trainer_of(tmp_path, max_steps=steps, save_strategy="steps", save_steps=2)
@@ -647,7 +647,7 @@ class Engine:
 
 
 @pytest.mark.parametrize("how", ["engine", "rollout_func", "model", "other thread", "none"])
-def test_time_is_of_updates_if_a_trainer_generates_within_a_step(tmp_path: Path, how: str) -> None:
+def test_step_time_is_that_of_updates_if_a_trainer_generates_within_a_step(tmp_path: Path, how: str) -> None:
     clock, meter = Clock(), new_meter()
     trainer = trainer_of(tmp_path)
     compute = trainer.compute_loss
@@ -697,7 +697,7 @@ def test_releases_older_than_those_that_are_tested_are_an_error() -> None:
             require_release(package, name)
 
 
-def test_a_forward_that_runs_another_method_of_the_model_is_counted_by_the_backbone(tmp_path: Path) -> None:
+def test_a_forward_that_is_replaced_for_one_call_is_counted_by_the_backbone(tmp_path: Path) -> None:
     """As TRL's distillation does: the model's forward is replaced for one call, and the method calls the backbone."""
     model = transformers_llama()
     trainer = trainer_of(tmp_path, model, max_steps=2)
@@ -817,7 +817,7 @@ def test_lightning_validation_inside_an_accumulation_is_not_step_time(tmp_path: 
     assert meter.run.useful == 6 * STEP and meter.run.seconds < 100
 
 
-def test_two_lightning_meters_have_states_of_their_own(tmp_path: Path) -> None:
+def test_two_lightning_meters_save_separate_states(tmp_path: Path) -> None:
     meters = [new_meter(), new_meter(convention="megatron")]
     both = [callbacks.LightningMeter(meters[0]), callbacks.LightningMeter(meters[1], prefix="megatron/")]
     assert both[0].state_key == "LightningMeter" != both[1].state_key

@@ -73,7 +73,7 @@ def test_the_package_is_marked_as_typed() -> None:
     assert (folder / "py.typed").exists() and (folder / "_core.pyi").exists()
 
 
-def test_every_export_is_documented() -> None:
+def test_every_exported_name_is_documented() -> None:
     for name in floptally.__all__:
         if not name.startswith("__"):
             assert getattr(floptally, name).__doc__, name

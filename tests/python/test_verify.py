@@ -116,7 +116,7 @@ def test_verification_counts_images_of_the_size_in_the_config() -> None:
     assert made.equal and made.pytorch == made.counted and made.source == "config"
 
 
-def test_verification_names_a_scan_kernel_with_other_products() -> None:
+def test_verification_names_a_scan_kernel_that_runs_different_products() -> None:
     config = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "state_size": 4}
     with torch.device("meta"):
         model = transformers.MambaForCausalLM(transformers.MambaConfig(**config)).train()
@@ -159,7 +159,7 @@ def test_verification_names_frozen_weights() -> None:
     assert read.equal and "frozen_weights" not in others(read)
 
 
-def test_verification_counts_adapters_as_they_train() -> None:
+def test_verification_of_a_lora_model_counts_the_products_of_its_training() -> None:
     peft = pytest.importorskip("peft")
     base = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     model = peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=["q_proj", "v_proj", "down_proj"]))
@@ -204,7 +204,7 @@ def test_verification_names_and_leaves_out_a_product_without_data_or_weights() -
     assert any("multiplies neither data nor weights" in note for note in cost.notes)
 
 
-def test_verification_counts_a_module_without_a_spec_as_it_runs() -> None:
+def test_verification_counts_a_module_without_a_spec_from_its_run() -> None:
     made = floptally.verify(Convolution(), torch.zeros(2, 9, 16))
     assert made.source == "from_torch" and made.equal
     # The weight gradient over all 16 channels in place of 4, three taps, 2 x 9 tokens.
@@ -359,7 +359,7 @@ def test_verification_gives_the_number_of_pytorch_for_each_implementation_of_exp
     check_sums(made)
 
 
-def test_a_verified_diffusers_model_with_an_adapter_counts_as_it_trains() -> None:
+def test_verification_of_a_diffusers_model_with_lora_counts_its_training() -> None:
     diffusers, peft = pytest.importorskip("diffusers"), pytest.importorskip("peft")
     with torch.device("meta"):
         model = diffusers.FluxTransformer2DModel(

@@ -29,7 +29,7 @@ def run(meter: floptally.Meter, steps: int = 1, seconds: float = 2.0) -> None:
 # ---- what is left ----
 
 
-def test_scalars_have_the_totals_of_the_run_and_what_is_left_of_it() -> None:
+def test_scalars_show_the_totals_of_the_run_and_how_much_is_left() -> None:
     meter = floptally.Meter(COST, gpus=1, peak_tflops=1e-3)
     now = time.time() - 1000.0
     meter.begin_run(clock=lambda: now)
@@ -74,7 +74,7 @@ def test_a_callback_takes_the_steps_of_its_trainer_unless_a_budget_is_set() -> N
 # ---- a peak that nobody knows ----
 
 
-def test_unknown_accelerator_ends_no_run() -> None:
+def test_an_unknown_accelerator_does_not_end_a_run() -> None:
     with pytest.warns(RuntimeWarning, match="^accelerator: .*Z900.* no MFU: pass peak_tflops=.*floptally.measure_peak") as said:
         meter = floptally.Meter(COST, gpus=1, accelerator="NVIDIA Z900")
     assert len(said) == 1
@@ -114,7 +114,7 @@ def test_unknown_accelerator_ends_no_run() -> None:
         assert floptally.Meter(COST, gpus=1, accelerator="NVIDIA Z900", peak_tflops=3.0).peak_tflops == 3.0
 
 
-def test_measured_peak_is_the_peak_of_a_meter_and_named_as_measured() -> None:
+def test_a_meter_uses_a_measured_peak_and_names_it_as_measured() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     torch.set_num_threads(1)
     peak = floptally.measure_peak("fp32", seconds=0.3, device="cpu")
@@ -128,7 +128,7 @@ def test_measured_peak_is_the_peak_of_a_meter_and_named_as_measured() -> None:
             floptally.measure_peak(**arguments)  # type: ignore[arg-type]
 
 
-def test_precision_of_the_trainer_is_that_of_the_peak() -> None:
+def test_the_peak_is_that_of_the_trainers_precision() -> None:
     def adapter(**options: Any) -> callbacks.MeterAdapter:
         return callbacks.MeterAdapter(floptally.Meter(COST, gpus=1, accelerator="H100 SXM", **options))
 
@@ -154,7 +154,7 @@ def test_precision_of_the_trainer_is_that_of_the_peak() -> None:
 # ---- passes ----
 
 
-def test_pass_with_a_peak_of_its_own_leaves_no_time_without_a_pass() -> None:
+def test_passes_with_different_peaks_have_shares_of_time_that_add_up() -> None:
     meter = floptally.Meter(COST, gpus=8, counted="all_gpus", peak_tflops=989)
     with meter.step(10.0):
         with meter.timed("rollout", plan=Plan(phase="forward"), learner=False, seconds=8.0, peak_tflops=1979) as rollout:
@@ -190,7 +190,7 @@ def test_passes_on_an_unknown_accelerator_have_flops_and_no_mfu() -> None:
 # ---- amounts of 0 ----
 
 
-def test_measured_amount_of_zero_survives_pickles_sums_and_a_saved_run(tmp_path: Path) -> None:
+def test_a_measured_amount_of_zero_is_kept_by_pickles_sums_and_saved_runs(tmp_path: Path) -> None:
     plan = Plan(logits="measured")
     meter = floptally.Meter(COST, gpus=1, peak_tflops=1e-3, plan=plan)
     with meter.step(1.0):

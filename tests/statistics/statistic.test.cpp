@@ -599,7 +599,7 @@ TEST_CASE("a statistic's parameter above 2^63 - 1 is an error that shows it unch
           "max_attn_len: must be from 0 to 2147483647" + got);
 }
 
-TEST_CASE("a user's statistic may sum a block of lengths in a function of its own", "[statistic]") {
+TEST_CASE("a user's statistic may define a faster sum over a block of lengths", "[statistic]") {
     tally batch{mask_set{statistic(doubled_squares{})}};
     std::vector<std::uint32_t> many(700, 3);
     many[5] = 0;

@@ -603,7 +603,7 @@ TEST_CASE("step time percentiles without the first ten steps are within 1/128 of
     }
 }
 
-TEST_CASE("one call gives and one log line prints the step time percentiles, once enough steps have ended") {
+TEST_CASE("step time percentiles are returned and logged once enough steps have ended") {
     meter m(folded(), two_gpus);
     for (int step = 0; step < 10; ++step) {
         run_step(m, {}, 9);
@@ -859,7 +859,7 @@ std::map<std::string, double> scalars_of(const meter& m, const floptally::step_s
 
 }  // namespace
 
-TEST_CASE("a budget says what is left of the run and when it ends") {
+TEST_CASE("a meter with a budget logs how much of the run is left and when it ends") {
     meter m(folded(), two_gpus);
     double day = 1'800'000'000;
     m.goodput() = floptally::goodput_clock([&] { return day; });
@@ -908,7 +908,7 @@ TEST_CASE("a budget says what is left of the run and when it ends") {
     CHECK(next.budget() == floptally::run_budget{.steps = 25});
 }
 
-TEST_CASE("a meter that reduces says which rank is the slowest and how far the ranks are apart") {
+TEST_CASE("a meter that reduces over ranks logs the slowest rank and the spread of step times") {
     const double seconds_of[3][3] = {{1.0, 1.5, 1.25}, {1.0, 1.75, 1.5}, {2.0, 1.0, 1.75}};  // step by step
     thread_world world;
     const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
@@ -1078,7 +1078,7 @@ TEST_CASE("a meter can be made from a model, a plan and an accelerator") {
     CHECK(of_ranks.hardware().gpus == 3);
 }
 
-TEST_CASE("a meter says in a sentence why its rates are implausible") {
+TEST_CASE("a meter explains in a sentence why its rates are implausible") {
     meter m(floptally::presets::llama_3_8b, {}, floptally::accelerator_named("H100 SXM"));
     const auto doubt = [&m](double seconds) {
         m.begin_step();

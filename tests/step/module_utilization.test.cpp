@@ -133,7 +133,7 @@ TEST_CASE("a single module on all ranks has the same MFU as a step without modul
     CHECK(step.doubt == plain.doubt);
 }
 
-TEST_CASE("a step of several modules says in a sentence why its rates are implausible") {
+TEST_CASE("a step of several modules explains in a sentence why its rates are implausible") {
     const auto doubt = [](std::uint64_t width, counted_passes counted, double seconds) {
         const std::vector<step_module> one{{.name = "language",
                                             .ranks = ranks_from(0, 12),

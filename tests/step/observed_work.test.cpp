@@ -179,7 +179,7 @@ TEST_CASE("a dashboard's number rescaled to exact FLOPs keeps its unit and numbe
     CHECK(half("0.50000000000000000 PFLOP") == "0.250000000000000 PFLOP");
 }
 
-TEST_CASE("a log by verl's convention is recognised as verl's, also if it is a table", "[comparison]") {
+TEST_CASE("a log with FLOPs of verl's convention is recognised, also if the log is a table", "[comparison]") {
     const convention_comparison all(presets::llama_3_8b);
     tally batch{all.masks()};
     batch.add({.length = 8192});
@@ -232,7 +232,7 @@ TEST_CASE("FLOPs logged for a whole run are scaled to the batch by the number of
     }
 }
 
-TEST_CASE("the plan's parts reveal a tool that ignores frozen weights, adapters or recompute", "[comparison]") {
+TEST_CASE("a tool that ignores frozen weights, adapters or recompute is recognised by its FLOPs", "[comparison]") {
     // Qwen2.5-7B with LoRA of rank 16 on the queries and values.
     const training_plan lora{.weights = {{.weights = "*", .state = weight_state::frozen},
                                          {.weights = "*/q_proj", .state = weight_state::lora, .rank = 16},
@@ -295,7 +295,7 @@ TEST_CASE("the plan's parts reveal a tool that ignores frozen weights, adapters 
           std::string::npos);
 }
 
-TEST_CASE("a number that is off by a constant factor is found with the cause of the factor", "[comparison]") {
+TEST_CASE("a number that is wrong by a constant factor is explained with the cause of the factor", "[comparison]") {
     const convention_comparison model(presets::llama_3_8b);
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::int64_t>(8, 8192));

@@ -84,7 +84,7 @@ TEST_CASE("a pipeline search tries every schedule that divides layers and microb
               .impossible == 1 + 7);
 }
 
-TEST_CASE("a pipeline search takes as memory the model states and activations of the fullest rank") {
+TEST_CASE("a pipeline search compares the memory limit with the model states and activations of the fullest rank") {
     const std::vector<model_part> model = small_model(4);
     const auto memory = [&](pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t gpus,
                             double activation) {

@@ -61,7 +61,7 @@ TEST_CASE("each RL pass is divided by its own GPU time, and the total by the wal
     CHECK(points == Approx(made.whole.mfu));
 }
 
-TEST_CASE("a pass with a peak of its own leaves no time without a pass, and shares of time add up") {
+TEST_CASE("RL passes with different peaks have shares of time that add up to the whole step") {
     // A rollout in fp8 fills 8 of 10 seconds, and the update in bf16 the rest.
     const std::vector<step_pass> passes{pass("rollout", work_of(4000, false), {8, 8, 1979}, false),
                                         pass("update", work_of(2000, true), {2, 8, 989})};

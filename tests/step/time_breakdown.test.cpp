@@ -44,7 +44,7 @@ TEST_CASE("the words in the name of a measured time decide its kind, in any case
     CHECK(kind_of({.name = "data"}) == apart_kind::data_wait);
 }
 
-TEST_CASE("a time breakdown sums work at its own peaks and named times") {
+TEST_CASE("a time breakdown adds up work at different peaks and named times") {
     time_breakdown timed{.step = {.seconds = 1, .gpus = 8, .peak_tflops = 100},
                          .work = {work(300, 100), work(50, 200)}};
     CHECK(detail::executed_seconds(timed) == 3.25);
