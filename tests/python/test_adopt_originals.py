@@ -73,7 +73,7 @@ def test_a_forward_only_pass_with_lora_is_reported_times_three_by_the_exact_verl
     assert round(counter.estimate_flops([100, 30], 1.0, forward_only=False)[0] * 1e12) == step < 3 * forward
 
 
-def test_exact_verl_drop_in_warns_once_about_a_plan_without_forward_only() -> None:
+def test_exact_verl_drop_in_warns_once_if_the_plan_is_not_forward_only() -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **TINY}
     counter = verl.FlopsCounter(config, convention="exact", plan=lora(), accelerator=H100)
     with pytest.warns(RuntimeWarning, match="forward-only passes by 3.*pass forward_only="):

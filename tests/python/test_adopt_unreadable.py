@@ -225,7 +225,7 @@ def modules(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
         monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", lambda *given, **more: Named())
 
 
-def test_every_adopted_trainer_has_an_unreadable_model_in_this_test() -> None:
+def test_every_adopted_trainer_is_tested_with_a_model_that_cannot_be_read() -> None:
     assert set(CASES) == set(adopt.__all__)
 
 

@@ -697,7 +697,7 @@ def test_releases_older_than_those_that_are_tested_are_an_error() -> None:
             require_release(package, name)
 
 
-def test_a_forward_that_is_replaced_for_one_call_is_counted_by_the_backbone(tmp_path: Path) -> None:
+def test_a_model_whose_forward_is_replaced_for_one_call_is_counted(tmp_path: Path) -> None:
     """As TRL's distillation does: the model's forward is replaced for one call, and the method calls the backbone."""
     model = transformers_llama()
     trainer = trainer_of(tmp_path, model, max_steps=2)

@@ -92,7 +92,7 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
     }
 }
 
-/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. It is higher where the
+/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. It is higher if the
 /// search compares pairs of bundles of samples: a rank of m samples has m² pairs with each other rank.
 [[nodiscard]] inline std::uint64_t budget_of(const balance_options& options, std::size_t samples) {
     const bool pairs = options.loads > 1 || options.mode == balance_mode::capacity || !options.groups.empty();

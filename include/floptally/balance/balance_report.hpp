@@ -25,9 +25,9 @@ namespace floptally::inline v0_3 {
 struct load_spread {
     uint128 largest = 0;
     uint128 smallest = 0;
-    imbalance max_over_mean{};             ///< max ÷ mean, exact; 1 where all ranks have 0
-    std::optional<double> max_over_min{};  ///< max ÷ min; absent where only some ranks have 0; 1 where all ranks have 0
-    double range_over_max = 0;             ///< (max − min) ÷ max; 0 where all ranks have 0
+    imbalance max_over_mean{};             ///< max ÷ mean, exact; 1 if all ranks have 0
+    std::optional<double> max_over_min{};  ///< max ÷ min; absent if only some ranks have 0; 1 if all ranks have 0
+    double range_over_max = 0;             ///< (max − min) ÷ max; 0 if all ranks have 0
 };
 
 /// A comparison of two assignments of the same samples.

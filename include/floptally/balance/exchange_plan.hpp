@@ -318,7 +318,7 @@ class exchange_schema {
 
 }  // namespace detail
 
-/// Throws on every rank where ranks have different plans. Their exchange would hang or deliver wrong bytes. It takes
+/// Throws on every rank if ranks have different plans. Their exchange would hang or deliver wrong bytes. It takes
 /// one MAX all-reduce of twelve integers over the ranks of the plan.
 template <integer_reducer Reducer>
 void require_same_plan(const exchange_plan& plan, Reducer& everyone) {

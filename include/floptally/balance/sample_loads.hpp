@@ -68,7 +68,7 @@ template <integer_range Lengths>
 }
 
 /// Returns the weighted FLOPs of each sample for each load: `loads_of(by_component)` adjacent numbers for each sample.
-/// Throws where no pattern matches a component.
+/// Throws if no pattern matches a component.
 [[nodiscard]] inline std::vector<flops> sample_loads(const flop_counter& model, std::span<const tally> samples,
                                                      std::span<const component_load> by_component,
                                                      view seen = view::useful) {

@@ -279,8 +279,8 @@ inline void require_read_to_end(const json_source& text, std::string_view field)
 
 }  // namespace detail
 
-/// Reads JSON of any depth. Throws an `error` of `field` for a duplicate key, invalid UTF-8, a number beyond the range
-/// of a double, or any other invalid text. The error says the line and the key.
+/// Reads JSON of any depth. Throws an `error` with field `field` for a duplicate key, invalid UTF-8, a number beyond
+/// the range of a double, or any other invalid text. The error says the line and the key.
 [[nodiscard]] inline nlohmann::json read_json(std::istream& text, std::string_view field,
                                               json_numbers numbers = json_numbers::finite) {
     detail::json_source source(text, numbers);

@@ -406,7 +406,7 @@ class tally_reduction {
 
 /// Returns the tally of all ranks, with two collectives. In a training loop keep a `tally_reduction` instead, which
 /// needs only one collective in each step. `counted_as` is the convention in which the sum will be evaluated. Pass
-/// `std::nullopt` where the sum will not be evaluated.
+/// `std::nullopt` if the sum will not be evaluated.
 template <integer_reducer Reducer>
 [[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                            const microbatch_visits& visits, const std::optional<convention>& counted_as) {

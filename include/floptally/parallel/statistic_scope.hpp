@@ -17,7 +17,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// How the ranks along one axis have a value.
+/// The ways in which a value can be distributed over the ranks along one axis.
 enum class placement : std::uint8_t {
     replicated,  ///< all ranks have the same value; a sum over them checks this
     trusted,     ///< the caller states that all ranks have the same value; a sum may leave out ranks

@@ -358,7 +358,7 @@ class balance_search {
     balance_search(const balance_items<Load>& items, const search_plan& plan)
         : items_(items), plan_(plan), bound_(items.lower_bound()) {}
 
-    /// Returns the best assignment found. It is `start` where `start` fits the capacity and no other is better.
+    /// Returns the best assignment found. It is `start` if `start` fits the capacity and no other is better.
     [[nodiscard]] rank_list run(const rank_list& start) {
         if (start && items_.fits(*start)) {
             add(start);

@@ -14,7 +14,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The rank of each item; nothing where a search found no rank with room for an item.
+/// The rank of each item; nothing if a search found no rank with room for an item.
 using rank_list = std::optional<std::vector<std::uint32_t>>;
 
 /// Returns the rank for an item. Among the ranks with room it is the one whose largest load is smallest after the item

@@ -24,7 +24,7 @@ struct whole_costs {
     int exponent = 0;
 };
 
-/// Returns the exponent e of the unit 2^e in which costs become integers. It is 0 where they are integers already.
+/// Returns the exponent e of the unit 2^e in which costs become integers. It is 0 if they are integers already.
 /// Otherwise the largest cost has the 53 bits of a `double`, and fractions of a unit are cut off.
 template <std::floating_point Float>
 [[nodiscard]] int unit_exponent(std::span<const Float> costs) {
