@@ -119,9 +119,9 @@ template <integer T>
 /// A list of lengths in memory. Every list of lengths has
 /// - `checked(i)`: length i; throws `error` if it is invalid;
 /// - `unchecked(i)`: length i modulo the width of T, for a vectorized loop;
-/// - `unwrapped(first, n)`: true where n unchecked lengths with a sum below 2^31 are the true lengths;
-/// - `total(first, n, added)`: the sum of n lengths. A list that does not know the sum returns `added`, the sum of the
-///   unchecked lengths.
+/// - `unwrapped(first, n)`: true if n unchecked lengths with a sum below 2^31 are the true lengths;
+/// - `total(first, n, unchecked_sum)`: the sum of n lengths, from boundaries if the list has them. Otherwise it is
+///   `unchecked_sum`, the sum of the unchecked lengths.
 template <integer T>
 struct plain_lengths {
     const T* lengths;
@@ -140,7 +140,9 @@ struct plain_lengths {
 
     [[nodiscard]] bool unwrapped(std::size_t, std::size_t) const { return true; }
 
-    [[nodiscard]] std::uint64_t total(std::size_t, std::size_t, std::uint32_t added) const { return added; }
+    [[nodiscard]] std::uint64_t total(std::size_t, std::size_t, std::uint32_t unchecked_sum) const {
+        return unchecked_sum;
+    }
 };
 
 /// A list of lengths that are the differences of boundaries. The first boundary is 0.
@@ -168,7 +170,7 @@ struct boundary_lengths {
         return boundaries[first] <= boundaries[first + n];
     }
 
-    [[nodiscard]] std::uint64_t total(std::size_t first, std::size_t n, std::uint32_t /*added*/) const {
+    [[nodiscard]] std::uint64_t total(std::size_t first, std::size_t n, std::uint32_t /*unchecked_sum*/) const {
         return static_cast<std::uint64_t>(boundaries[first + n] - boundaries[first]);
     }
 };

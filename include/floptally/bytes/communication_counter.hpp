@@ -125,7 +125,7 @@ class part_exchanges {
                 continue;
             }
             if (is_table && entry.sharding.by == sharding_kind::vocabulary && entry.sharding.units != 0) {
-                end_shard(entry, entry.padded / 2 / entry.sharding.units * units_.of(entries(), entry),
+                end_shard(entry, entry.padded / 2 / entry.sharding.units * units_.count(entries(), entry),
                           moment::backward_weights);
             } else if (moved_elements::is_matrix(entry) && tensor_flow::is_split(entry)) {
                 const elements in = moved.read(entry);
@@ -211,7 +211,7 @@ class part_exchanges {
                  .when = moment::backward,
                  .bits = 32,
                  .between = between_nodes(parallel_axis::tp, collective::all_reduce)},
-                3 * checked(units_.of(entries(), head), "loss"));
+                3 * checked(units_.count(entries(), head), "loss"));
     }
 
     /// Adds the copies of tokens that go to the ranks of their experts and come back. It counts all copies of a rank's
@@ -334,7 +334,7 @@ class part_exchanges {
     [[nodiscard]] elements keys_of(const moved_elements& moved, const moved_elements::core& core,
                                    const cost_entry& entry) const {
         if (core.q != 0 && (core.k & core.q) == core.q) {
-            return checked(moved.cached_per_key(entry), "bytes") * units_.of(entries(), cost_entry{.in = entry.in});
+            return checked(moved.cached_per_key(entry), "bytes") * units_.count(entries(), cost_entry{.in = entry.in});
         }
         return moved.core_keys(core);
     }
@@ -360,8 +360,7 @@ struct communication_options {
     std::uint64_t microbatches = 1;  ///< microbatches that the rank runs in a step
     /// Number of ranks that share the tally's tokens: cp if the tally has whole sequences, else 1.
     std::uint64_t token_ranks = 1;
-    /// Bits of an element as it is sent, for activations, for gradients in their sum over ranks, and for gathered
-    /// weights.
+    /// Bits of a sent element: of activations, of gradients when they are summed over ranks, and of gathered weights.
     element_bits bits{};
     /// Consecutive ranks on one node, such as 8 or 72, to split the bytes into those within and between nodes. 0:
     /// unknown.
@@ -550,7 +549,7 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
             std::uint64_t width = 0;
             reader = reader_of_stream(all[i].cost, width);
             if (reader != nullptr) {
-                const std::uint64_t states = checked(width, "bytes") * units.of(all[i].cost, *reader);
+                const std::uint64_t states = checked(width, "bytes") * units.count(all[i].cost, *reader);
                 const rank_group stages = layout.group(parallel_axis::pp);
                 const std::uint64_t stage = layout.coordinate(parallel_axis::pp);
                 const std::uint64_t pp = stages.size();

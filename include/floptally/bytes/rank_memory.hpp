@@ -97,16 +97,16 @@ class layer_modules {
   public:
     constexpr layer_modules() = default;
     constexpr layer_modules(std::initializer_list<layer_module> modules) {
-        for (const layer_module one : modules) {
-            add(one);
+        for (const layer_module which : modules) {
+            add(which);
         }
     }
-    constexpr void add(layer_module one) { bits_ |= bit(one); }
-    [[nodiscard]] constexpr bool contains(layer_module one) const { return (bits_ & bit(one)) != 0; }
+    constexpr void add(layer_module which) { bits_ |= bit(which); }
+    [[nodiscard]] constexpr bool contains(layer_module which) const { return (bits_ & bit(which)) != 0; }
     [[nodiscard]] friend constexpr bool operator==(const layer_modules&, const layer_modules&) = default;
 
   private:
-    [[nodiscard]] static constexpr std::uint32_t bit(layer_module one) { return 1U << static_cast<unsigned>(one); }
+    [[nodiscard]] static constexpr std::uint32_t bit(layer_module which) { return 1U << static_cast<unsigned>(which); }
 
     std::uint32_t bits_ = 0;
 };
@@ -216,9 +216,9 @@ class kept_activations {
                 reason == kept_for::weight ? amount : 0);
     }
     /// Returns true if a module keeps no activations on the device, because they are computed again or lie on the host.
-    [[nodiscard]] bool is_dropped(layer_module one) const {
+    [[nodiscard]] bool is_dropped(layer_module which) const {
         return part_->role != part_role::head &&
-               (kernels_.recomputed.contains(one) || kernels_.offloaded.contains(one));
+               (kernels_.recomputed.contains(which) || kernels_.offloaded.contains(which));
     }
     /// Returns the name of an entry's component, without the prefix of an encoder.
     [[nodiscard]] std::string_view component_of(const cost_entry& entry) const {
@@ -293,7 +293,7 @@ class kept_activations {
             // Keeps the result of an adapter's matrix A for the gradient of its matrix B.
             if (trains(entry) && entry.per_rank.in != 0 && !of_experts) {
                 to_.put(index_, entries(), entry, {kept_for::weight, bits_, true}, 0,
-                        units_.of(entries(), entry) / token_ranks_);
+                        units_.count(entries(), entry) / token_ranks_);
             }
             const bool inside = is_inside_dropped(entry);
             if (is_read_by_matrix(entry) && out && !inside) {
@@ -387,7 +387,7 @@ class kept_activations {
             const bool is_one_matrix = core.q != 0 && (core.k & core.q) == core.q;
             const std::uint64_t keys = is_one_matrix
                                            ? std::uint64_t{checked(moved.cached_per_key(entry), "activations") *
-                                                           units_.of(entries(), cost_entry{.in = entry.in})}
+                                                           units_.count(entries(), cost_entry{.in = entry.in})}
                                            : moved.core_keys(core).value_or(0);
             const bool moves_core = is_dropped(layer_module::core_attn);
             const bool is_latent = is_made_of_latents(core) && is_dropped(layer_module::mla_up_proj);
@@ -402,12 +402,12 @@ class kept_activations {
                 if (moves_core) {
                     continue;
                 }
-                const std::uint64_t queries = units_.of(entries(), cost_entry{.in = entry.in});
+                const std::uint64_t queries = units_.count(entries(), cost_entry{.in = entry.in});
                 keep(kernel, kept_for::inside_core, std::uint64_t{checked(heads, "memory") * queries} / share, 32);
                 continue;
             }
             const std::uint64_t squares =
-                units_.of(entries(), cost_entry{.what = accumulator::squares, .in = entry.in});
+                units_.count(entries(), cost_entry{.what = accumulator::squares, .in = entry.in});
             const std::uint64_t pairs = std::uint64_t{checked(heads, "memory") * squares} / share;
             keep(kernel, kept_for::inside_core, pairs);
             if (kernels_.attention_dropout) {
@@ -620,8 +620,8 @@ namespace detail {
     const weight_states states(plan);
     const batch_units units(microbatch, options.token_ranks);
     element_entries<kept_value> entries(parts);
-    kept_activations kept(options.kernels, sizes.tp, sizes.expert_tp(), options.ranks.tensor.sequence_parallel,
-                          options.bits.activations, states, units, entries);
+    kept_activations stored(options.kernels, sizes.tp, sizes.expert_tp(), options.ranks.tensor.sequence_parallel,
+                            options.bits.activations, states, units, entries);
     bool has_norms = false;
     for (const model_part& part : parts) {
         for (const cost_entry& entry : part.cost.entries()) {
@@ -635,7 +635,7 @@ namespace detail {
             continue;
         }
         const bool reads = kept_activations::reader_of_stream(parts[i].cost) != nullptr;
-        kept.put(parts[i], i, has_norms, opens && reads && parts[i].first_layer != no_layer);
+        stored.put(parts[i], i, has_norms, opens && reads && parts[i].first_layer != no_layer);
         opens = opens && !reads;
     }
     uint128 bits = 0;
@@ -651,7 +651,7 @@ namespace detail {
                                                                     : whole;
         bits += is_kept ? kind.format.bits_of(amount, kind.bits) : uint128{0};
     });
-    for (const std::string& name : kept.unsaid) {
+    for (const std::string& name : stored.unsaid) {
         if (std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) {
             unsaid.push_back(name);
         }
@@ -681,9 +681,10 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
             into.trainable = checked(into.trainable, "parameters") + amount;
             bits[1] += uint128{share(zero_stage::gradients)} * options.bits.gradients;
             bits[2] += options.optimizer.bits_of(stepped, is_matrix);
-            const uint128 added = uint128{options.microbatches - 1} * options.bits.gradients;
+            const uint128 accumulated_bits = uint128{options.microbatches - 1} * options.bits.gradients;
             bits[4] += uint128{amount} * options.microbatches * options.bits.gradients +
-                       added * (options.sharded >= zero_stage::gradients ? 2 * share(zero_stage::gradients) : amount);
+                       accumulated_bits *
+                           (options.sharded >= zero_stage::gradients ? 2 * share(zero_stage::gradients) : amount);
             bits[3] += options.optimizer.moved_bits(stepped, is_matrix, options.bits.weights, options.bits.gradients);
         }
     };
@@ -816,7 +817,8 @@ namespace detail {
                     break;
                 }
                 if (entry.kind == term::lm_head && entry.per_rank.padded_out != 0) {
-                    const checked all = checked(entry.per_rank.padded_out / 2, "logits") * units.of(part.cost, entry);
+                    const checked all =
+                        checked(entry.per_rank.padded_out / 2, "logits") * units.count(part.cost, entry);
                     logits = checked(logits, "logits") + std::uint64_t{all} / sizes.tp * part.repeat;
                 }
                 if (entry.kind == term::scores && entry.what == accumulator::pairs && entry.in == modality::text) {

@@ -95,7 +95,7 @@ class mixed_precision {
         flops sum;
         for (std::size_t i = 0; i < groups_.size(); ++i) {
             const layer_group& group = groups_[i];
-            const breakdown work = group.work.evaluate(visits_.of(batch, i));
+            const breakdown work = group.work.evaluate(visits_.share_of(batch, i));
             for (const component_flops& component : work.components()) {
                 breakdown alone;
                 alone.append(component.name) = component;

@@ -137,7 +137,7 @@ class pipeline_times {
     void append(std::vector<passes>& times, const tally& batch) const {
         for (std::size_t i = 0; i < chunks_.size(); ++i) {
             passes sum{};
-            for (const work_at_peak& piece : chunks_[i].by_peak(visits_.of(batch, i))) {
+            for (const work_at_peak& piece : chunks_[i].by_peak(visits_.share_of(batch, i))) {
                 const auto add = [&](std::size_t pass, phase during) {
                     sum[pass] += at_stated(piece.work.get(view::executed, during), piece.peak_tflops);
                 };

@@ -26,7 +26,7 @@ class batch_units {
         require_positive(ranks, "token_ranks");
     }
 
-    [[nodiscard]] std::uint64_t of(const cost& part, const cost_entry& entry) const {
+    [[nodiscard]] std::uint64_t count(const cost& part, const cost_entry& entry) const {
         const statistic* const over = has_statistic(entry.what) ? &part.masks()[entry.mask] : nullptr;
         for (const known& unit : known_) {
             if (unit.what == entry.what && unit.in == entry.in && (over == nullptr || unit.over == *over)) {

@@ -31,11 +31,11 @@ enum class exchange_moment : std::uint8_t {
     backward           ///< one exchange if the product has a gradient of its input, its weight or both
 };
 
-/// A fraction: the part of a rank's sent bytes that goes to other nodes. `of` is the denominator; it is 0 if it is
+/// A fraction: the part of a rank's sent bytes that goes to other nodes. `whole` is the denominator. It is 0 if it is
 /// unknown which ranks share a node.
 struct node_share {
     std::uint64_t amount = 0;
-    std::uint64_t of = 0;
+    std::uint64_t whole = 0;
 
     [[nodiscard]] friend bool operator==(const node_share&, const node_share&) = default;
 };
@@ -169,10 +169,10 @@ class exchange_entries {
             leaving = sent * (kind.ranks - 1) / kind.ranks;
             entry->uniform = entry->uniform.value_or(0) + bytes_of(leaving);
         }
-        if (kind.between.of != 0) {
+        if (kind.between.whole != 0) {
             // Rounded up, but not above the sent bytes.
             const uint128 across = sent * kind.between.amount;
-            const uint128 rounded = across / kind.between.of + (across % kind.between.of != 0 ? 1 : 0);
+            const uint128 rounded = across / kind.between.whole + (across % kind.between.whole != 0 ? 1 : 0);
             entry->between_nodes = entry->between_nodes.value_or(0) + bytes_of(rounded < leaving ? rounded : leaving);
         }
     }

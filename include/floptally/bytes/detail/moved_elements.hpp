@@ -184,7 +184,7 @@ class moved_elements {
     }
 
     [[nodiscard]] elements times(std::uint64_t width, const cost_entry& entry) const {
-        return checked(width, "bytes") * units_.of(part_, entry);
+        return checked(width, "bytes") * units_.count(part_, entry);
     }
 
     /// Returns `width` times the number of tokens, or other units, to which a matrix is applied. Prefix tokens have an
@@ -196,7 +196,7 @@ class moved_elements {
             if (entry.component == matrix.component && entry.weight == matrix.weight && entry.kind == matrix.kind &&
                 entry.flow == matrix.flow) {
                 const std::uint64_t times = matrix.per_rank.out == 0 ? 1 : entry.per_rank.out / matrix.per_rank.out;
-                units += checked(times, "bytes") * units_.of(part_, entry);
+                units += checked(times, "bytes") * units_.count(part_, entry);
             }
         }
         return width * units;

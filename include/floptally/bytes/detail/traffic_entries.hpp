@@ -63,7 +63,7 @@ class traffic_entries {
                      std::vector<std::string>& at_most) const {
         for (const cost_entry& entry : part.entries()) {
             const term_operands operands = meaning_of(entry.kind).operands;
-            const std::uint64_t visits = has_weight(entry.kind) ? units_.of(part, entry) : 0;
+            const std::uint64_t visits = has_weight(entry.kind) ? units_.count(part, entry) : 0;
             if (visits == 0) {
                 continue;
             }
@@ -101,7 +101,7 @@ class traffic_entries {
                 continue;
             }
             const std::uint64_t applied = entry.per_rank.in / 2 * entry.per_rank.padded_out / entry.padded;
-            const std::uint64_t inner = checked(applied, "bytes") * units_.of(part, entry);
+            const std::uint64_t inner = checked(applied, "bytes") * units_.count(part, entry);
             put(part, entry, entry.kind, 0, of_rank, {.in = inner, .padded_out = inner});
             put(part, entry, entry.kind, 0, of_any,
                 {.in = moved.read(entry).value_or(0), .padded_out = moved.written(entry).value_or(0)});
@@ -149,7 +149,7 @@ class traffic_entries {
             } else if (meaning_of(entry.kind).operands == term_operands::table &&
                        entry.sharding.by == sharding_kind::vocabulary && entry.sharding.units != 0) {
                 put_or_say(entry.kind, entry,
-                           checked(entry.padded / 2 / entry.sharding.units, "bytes") * units_.of(part, entry));
+                           checked(entry.padded / 2 / entry.sharding.units, "bytes") * units_.count(part, entry));
             }
         }
     }

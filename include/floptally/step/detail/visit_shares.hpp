@@ -47,7 +47,7 @@ class visit_shares {
     }
 
     /// Returns the batch with each number of visits reduced to the group's share.
-    [[nodiscard]] tally of(const tally& batch, std::size_t group) const {
+    [[nodiscard]] tally share_of(const tally& batch, std::size_t group) const {
         if (layers_.empty()) {
             return batch;
         }
