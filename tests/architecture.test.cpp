@@ -228,7 +228,7 @@ TEST_CASE("floptally.hpp needs only the standard library and each adapter header
         }
         // A header that only nvcc compiles is said to be one by its name.
         const bool has_kernels = std::any_of(
-            seen.begin(), seen.end(), [&found](const std::string& of) { return found.at(of).extension() == ".cuh"; });
+            seen.begin(), seen.end(), [&found](const std::string& key) { return found.at(key).extension() == ".cuh"; });
         CHECK(has_kernels == (found.at(name).extension() == ".cuh"));
     }
 }

@@ -77,28 +77,29 @@ double lower_bound_of(const std::vector<Cost>& costs, std::size_t ranks, balance
 
 /// The bound on an assignment's ratio to the best one: its peak over the lower bound of any.
 template <class Cost>
-double over_bound(const assignment& of, const std::vector<Cost>& costs, balance_mode mode) {
-    return static_cast<double>(peak_of(of)) / lower_bound_of(costs, of.ranks(), mode);
+double over_bound(const assignment& subject, const std::vector<Cost>& costs, balance_mode mode) {
+    return static_cast<double>(peak_of(subject)) / lower_bound_of(costs, subject.ranks(), mode);
 }
 
 /// Every sample stands in exactly one place, and the three lists of an assignment say the same.
 template <class Cost>
-bool is_whole(const assignment& of, const std::vector<Cost>& costs, std::size_t ranks, std::size_t loads = 1) {
-    std::vector<int> seen(of.rank_of.size());
-    bool whole = of.ranks() == ranks && of.rank_of.size() * loads == costs.size() && of.samples.size() == seen.size();
+bool is_whole(const assignment& source, const std::vector<Cost>& costs, std::size_t ranks, std::size_t loads = 1) {
+    std::vector<int> seen(source.rank_of.size());
+    bool whole = source.ranks() == ranks && source.rank_of.size() * loads == costs.size() &&
+                 source.samples.size() == seen.size();
     for (std::size_t rank = 0; whole && rank < ranks; ++rank) {
         std::vector<uint128> sums(loads);
         std::int64_t last = -1;
-        for (const std::uint32_t sample : of.samples_of(rank)) {
-            whole = whole && of.rank_of[sample] == rank && std::int64_t{sample} > last;
+        for (const std::uint32_t sample : source.samples_of(rank)) {
+            whole = whole && source.rank_of[sample] == rank && std::int64_t{sample} > last;
             last = sample;
             ++seen[sample];
             for (std::size_t load = 0; load < loads; ++load) {
                 sums[load] += static_cast<uint128>(costs[sample * loads + load]);
             }
         }
-        whole =
-            whole && std::equal(sums.begin(), sums.end(), of.loads.begin() + static_cast<std::ptrdiff_t>(rank * loads));
+        whole = whole &&
+                std::equal(sums.begin(), sums.end(), source.loads.begin() + static_cast<std::ptrdiff_t>(rank * loads));
     }
     return whole && std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; });
 }
@@ -279,9 +280,9 @@ TEST_CASE("capacity mode keeps sizes within the capacity and reports an error if
     CHECK(fits.rank_of[3] == fits.rank_of[4]);
     CHECK(fits.rank_of[0] != fits.rank_of[3]);
     for (const balance_seed seed : {balance_seed::longest_first, balance_seed::differencing}) {
-        const balance_options one{
+        const balance_options options{
             .mode = balance_mode::capacity, .seed = seed, .sizes = tight, .capacity = 6, .budget = 0};
-        CHECK(partition(falling, 2, one).rank_of[3] == partition(falling, 2, one).rank_of[4]);
+        CHECK(partition(falling, 2, options).rank_of[3] == partition(falling, 2, options).rank_of[4]);
     }
     // Ranks are all but full: 24 samples of which no two are alike, within 0.2 % of the mean.
     const std::vector<std::uint32_t> lengths = workloads::lognormal_lengths(24, 1000, 100, 8192, 11);
@@ -655,14 +656,14 @@ TEST_CASE("the balancer is never worse than a public balancer on the same input"
         }
         INFO(i << ": " << count << " samples on " << ranks << " ranks, kind " << kind);
         const balance_mode mode = equal ? balance_mode::equal_count : balance_mode::free;
-        const uint128 ours = peak_of(partition(costs, ranks, {.mode = mode}));
+        const uint128 largest_load = peak_of(partition(costs, ranks, {.mode = mode}));
         const ranks_of_samples differenced = karmarkar_karp(costs, ranks, equal);
-        REQUIRE(ours <= peak_of(assigned(costs, differenced, ranks)));
-        REQUIRE(ours <= peak_of(assigned(costs, greedy(costs, ranks, equal), ranks)));
+        REQUIRE(largest_load <= peak_of(assigned(costs, differenced, ranks)));
+        REQUIRE(largest_load <= peak_of(assigned(costs, greedy(costs, ranks, equal), ranks)));
         if (equal) {
-            REQUIRE(ours <= peak_of(assigned(costs, equal_count_longest_first(costs, ranks), ranks)));
+            REQUIRE(largest_load <= peak_of(assigned(costs, equal_count_longest_first(costs, ranks), ranks)));
         }
-        better += ours < peak_of(assigned(costs, differenced, ranks)) ? 1U : 0U;
+        better += largest_load < peak_of(assigned(costs, differenced, ranks)) ? 1U : 0U;
         // Theirs is one of our seeds, tie for tie, so that this is so for every input and not for these alone.
         REQUIRE(partition(costs, ranks, {.mode = mode, .seed = balance_seed::differencing, .budget = 0}).rank_of ==
                 differenced);
@@ -704,17 +705,17 @@ TEST_CASE("the balancer is never worse than its initial assignments or than cont
         const std::size_t ranks = 2 + draw.below(12);
         const std::vector<std::uint64_t> costs = some_costs(draw, ranks * (1 + draw.below(12)), i % 6);
         const balance_mode mode = i % 2 == 0 ? balance_mode::equal_count : balance_mode::free;
-        const uint128 ours = peak_of(partition(costs, ranks, {.mode = mode}));
-        CHECK(ours <= peak_of(contiguous(costs, ranks)));
+        const uint128 own_peak = peak_of(partition(costs, ranks, {.mode = mode}));
+        CHECK(own_peak <= peak_of(contiguous(costs, ranks)));
         for (const balance_seed seed : {balance_seed::longest_first, balance_seed::differencing}) {
             const assignment as_found = partition(costs, ranks, {.mode = mode, .seed = seed, .budget = 0});
             const assignment refined = partition(costs, ranks, {.mode = mode, .seed = seed});
             CHECK(is_whole(as_found, costs, ranks));
             CHECK(is_whole(refined, costs, ranks));
             CHECK(peak_of(refined) <= peak_of(as_found));
-            CHECK(ours <= peak_of(as_found));
+            CHECK(own_peak <= peak_of(as_found));
         }
-        CHECK(ours <= peak_of(partition(costs, ranks, {.mode = mode, .budget = 0})));
+        CHECK(own_peak <= peak_of(partition(costs, ranks, {.mode = mode, .budget = 0})));
     }
 }
 
@@ -764,10 +765,12 @@ TEST_CASE("every mode assigns every sample once, keeps groups on one rank and st
         const assignment limited = partition(
             costs, ranks, {.mode = balance_mode::capacity, .loads = loads, .sizes = sizes, .capacity = capacity});
         const assignment tied = partition(costs, ranks, {.mode = balance_mode::free, .loads = loads, .groups = groups});
-        for (const assignment* of : {&counted, &limited, &tied}) {
-            CHECK(is_whole(*of, costs, ranks, loads));
+        for (const assignment* placement : {&counted, &limited, &tied}) {
+            CHECK(is_whole(*placement, costs, ranks, loads));
         }
-        const auto worst = [](const assignment& of) { return max_over_mean(spreads_of(of)); };
+        const auto worst = [](const assignment& assigned_samples) {
+            return max_over_mean(spreads_of(assigned_samples));
+        };
         CHECK(worst(counted) <= worst(contiguous(costs, ranks, loads)) * (1 + 1e-9));
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             CHECK(counted.samples_of(rank).size() == count / ranks);
@@ -933,12 +936,12 @@ TEST_CASE("MegatronMIMO's balancer gives its published ratios 1.27 and 1.07 on c
     CHECK(theirs.moved == 22);
     // Ours is never worse.
     const assignment balanced = partition(patches, 4);
-    const balance_report ours = balance_report_of(patches, balanced);
-    CHECK(ours.before[0].max_over_min == theirs.before[0].max_over_min);
-    CHECK(*ours.after[0].max_over_min <= *theirs.after[0].max_over_min);
-    CHECK(hundredths(ours.after[0].max_over_min) == 102);
-    CHECK(ours.moved >= 18);
-    CHECK(ours.moved <= 24);
+    const balance_report own_report = balance_report_of(patches, balanced);
+    CHECK(own_report.before[0].max_over_min == theirs.before[0].max_over_min);
+    CHECK(*own_report.after[0].max_over_min <= *theirs.after[0].max_over_min);
+    CHECK(hundredths(own_report.after[0].max_over_min) == 102);
+    CHECK(own_report.moved >= 18);
+    CHECK(own_report.moved <= 24);
 }
 
 TEST_CASE("MegatronMIMO's weights cost_linear_vit and cost_linear_lm scale the costs of patches and tokens") {
@@ -1020,8 +1023,8 @@ TEST_CASE("every number of a balance report is finite, and a ratio with denomina
     CHECK(nothing.before[0].max_over_min == 1);
     CHECK(nothing.before[0].range_over_max == 0);
     CHECK(nothing.predicted_speedup == 1);
-    const std::vector<int> one{5, 0};
-    const balance_report idle = balance_report_of(one, partition(one, 2));
+    const std::vector<int> item{5, 0};
+    const balance_report idle = balance_report_of(item, partition(item, 2));
     CHECK(idle.after[0].max_over_min == std::nullopt);
     CHECK(idle.after[0].range_over_max == 1);
     CHECK(idle.after[0].max_over_mean == floptally::imbalance{2, 1});

@@ -389,9 +389,9 @@ TEST_CASE("an elementwise gate counts forward and backward FLOPs, and a residual
 }
 
 TEST_CASE("a convention may count up to four statistics for one cost entry", "[convention][errors]") {
-    const auto pairs = [](count_pairs_function of) {
+    const auto pairs = [](count_pairs_function function) {
         convention how = conventions::exact;
-        how.pairs = of;
+        how.pairs = function;
         return to_string(flop_counter(cost{}.add("core", attention_core{1, 1, 1}, mask::causal()), how,
                                       {.counted = counted_passes::forward})
                              .total_flops(sequence{.length = 3}));

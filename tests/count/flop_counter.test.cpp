@@ -103,17 +103,17 @@ TEST_CASE("an invalid sequence is an error before anything is counted", "[flop_c
 TEST_CASE("the FLOPs of microbatches add up to the FLOPs of the step", "[flop_counter]") {
     const flop_counter folded(mixed_model, conventions::exact, {.recomputed = recompute::full});
     tally step{folded.masks()};
-    flops added[3];
+    flops single_work[3];
     for (const slot& s : samples()) {
         tally micro{folded.masks()};
         micro.add(s.real, s.padded);
         step += micro;
         for (const view seen : every_view) {
-            added[static_cast<std::size_t>(seen)] += folded.evaluate(micro).total(seen);
+            single_work[static_cast<std::size_t>(seen)] += folded.evaluate(micro).total(seen);
         }
     }
     for (const view seen : every_view) {
-        CHECK(folded.evaluate(step).total(seen) == added[static_cast<std::size_t>(seen)]);
+        CHECK(folded.evaluate(step).total(seen) == single_work[static_cast<std::size_t>(seen)]);
     }
 }
 

@@ -86,9 +86,9 @@ class emulated_tally_of {
 
   private:
     template <class Body>
-    void launch(const launch_shape& shape, std::size_t shared_words, const typename Body::arguments& given) {
+    void launch(const launch_shape& shape, std::size_t shared_words, const typename Body::arguments& args) {
         emulated::grid_of_blocks(shape.blocks, Body::threads, shared_words, shape.running).run([&](const auto& block) {
-            Body::run(block, given);
+            Body::run(block, args);
         });
     }
     template <std::uint32_t Bytes>

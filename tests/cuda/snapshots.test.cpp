@@ -137,11 +137,11 @@ TEST_CASE("a device writes the message of a reduction and reports the same error
         const verified_sum& sum = reduction.messages();
         const std::vector<message_part> parts = sum.parts();
         const tally batch = some_batch(masks, static_cast<std::uint32_t>(rank));
-        const auto filled = [&](const tally& of, const detail::refusal_record& record, bool refuses) {
+        const auto filled = [&](const tally& sums, const detail::refusal_record& record, bool refuses) {
             std::vector<std::uint64_t> accumulators(sum.message_size(), 77);
             emulated::grid_of_blocks(1, 64, 1).run([&](const emulated::block& block) {
                 detail::fill_message::run(
-                    block, {of.accumulators().data(), &record, sum.header(false), sum.header(true), parts.data(),
+                    block, {sums.accumulators().data(), &record, sum.header(false), sum.header(true), parts.data(),
                             static_cast<std::uint32_t>(parts.size()), refuses, accumulators.data()});
             });
             return accumulators;

@@ -204,11 +204,11 @@ def module(monkeypatch: pytest.MonkeyPatch, name: str, source: str, folder: Any)
         monkeypatch.setitem(sys.modules, ".".join(parts[:i]), types.ModuleType(".".join(parts[:i])))
     path = folder / f"{parts[-1]}.py"
     path.write_text(source)
-    made = types.ModuleType(name)
-    made.__file__ = str(path)
-    exec(compile(source, str(path), "exec"), vars(made))
-    monkeypatch.setitem(sys.modules, name, made)
-    return made
+    result = types.ModuleType(name)
+    result.__file__ = str(path)
+    exec(compile(source, str(path), "exec"), vars(result))
+    monkeypatch.setitem(sys.modules, name, result)
+    return result
 
 
 TRAINING = """
@@ -252,10 +252,10 @@ def test_uncountable_arguments_return_the_trainers_own_count_with_one_warning(tr
 
 def test_trainers_own_function_is_found_after_floptally_has_replaced_it(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
-    ours = functools.partial(megatron.num_floating_point_operations, convention="exact")
-    trainer.num_floating_point_operations = ours  # type: ignore[attr-defined]
+    own = functools.partial(megatron.num_floating_point_operations, convention="exact")
+    trainer.num_floating_point_operations = own  # type: ignore[attr-defined]
     with pytest.warns(RuntimeWarning):
-        assert ours(args, 3) == 21.0
+        assert own(args, 3) == 21.0
 
 
 def test_option_compare_logs_both_counts_once_per_new_input(trainer: types.ModuleType, caplog: pytest.LogCaptureFixture) -> None:

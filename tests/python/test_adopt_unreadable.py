@@ -216,9 +216,9 @@ def modules(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
         for size in range(1, len(parts)):
             monkeypatch.setitem(sys.modules, ".".join(parts[:size]), types.ModuleType(".".join(parts[:size])))
     for module, contents in CASES[request.param][0].items():
-        made = types.ModuleType(module)
-        vars(made).update(contents)
-        monkeypatch.setitem(sys.modules, module, made)
+        result = types.ModuleType(module)
+        vars(result).update(contents)
+        monkeypatch.setitem(sys.modules, module, result)
     monkeypatch.delitem(sys.modules, "floptally.adopt._deepspeed", raising=False)
     if request.param == "open_instruct":
         transformers = pytest.importorskip("transformers")

@@ -243,11 +243,11 @@ def test_every_argument_may_be_a_gpu_tensor_and_counts_with_its_value_at_the_cal
 ) -> None:
     for on_gpu in batch:
         beside = {name: np.array(value, np.int64) if name != "row_length" else value for name, value in batch.items()}
-        given = {**beside, on_gpu: Tensor(batch[on_gpu])}
+        arguments = {**beside, on_gpu: Tensor(batch[on_gpu])}
         if on_gpu == "row_length":
             continue
         with meter.step(seconds=1.0):
-            meter.add(**given)
+            meter.add(**arguments)
             for name, value in beside.items():
                 if isinstance(value, np.ndarray):
                     value[...] = 1  # the loader's next batch

@@ -153,10 +153,10 @@ def test_an_error_on_another_rank_leaves_out_the_step_on_this_rank() -> None:
                 raise floptally.Error("sum", "rank 1 refused; its own error says why")
             return super().__call__(mine)
 
-    for given in (True, False):
+    for arguments in (True, False):
         refused = Refused()
-        meter = floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, **({"reduce": refused} if given else {"gpus": 1}))
-        adapter = callbacks.MeterAdapter(meter, clock=Clock(), reduce=None if given else refused)
+        meter = floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, **({"reduce": refused} if arguments else {"gpus": 1}))
+        adapter = callbacks.MeterAdapter(meter, clock=Clock(), reduce=None if arguments else refused)
         ran(adapter, ROWS)
         with pytest.warns(RuntimeWarning, match="^sum: rank 1 refused"):
             ran(adapter, ROWS)

@@ -358,13 +358,13 @@ def test_a_run_continues_under_another_plan_in_a_new_interval() -> None:
 def trainer_of(folder: Path, model: Any = None, *, rows: int = 16, kind: Any = None, callback_list: Any = None, **options: Any) -> Any:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
-    given = {
+    arguments = {
         "output_dir": str(folder), "per_device_train_batch_size": 2, "max_steps": 3, "logging_steps": 1, "report_to": [],
         "use_cpu": True, "disable_tqdm": True, "save_strategy": "no",
     }  # fmt: skip
     data = [{"input_ids": torch.ones(WIDTH, dtype=torch.long), "labels": torch.ones(WIDTH, dtype=torch.long)}] * rows
     return (kind or transformers.Trainer)(
-        model=transformers_llama() if model is None else model, args=transformers.TrainingArguments(**{**given, **options}),
+        model=transformers_llama() if model is None else model, args=transformers.TrainingArguments(**{**arguments, **options}),
         train_dataset=data, eval_dataset=data[:2], callbacks=callback_list,
     )  # fmt: skip
 
@@ -420,13 +420,13 @@ def test_hooks_are_removed_from_a_model_that_another_model_replaces(tmp_path: Pa
     trainer = trainer_of(tmp_path, first)
     meter = new_meter()
     callback = callbacks.TrainerMeter(meter).attach(trainer)
-    given = trainer.args, trainer.state, trainer.control
-    callback.on_train_begin(*given, model=first)
-    callback.on_step_begin(*given)
+    arguments = trainer.args, trainer.state, trainer.control
+    callback.on_train_begin(*arguments, model=first)
+    callback.on_step_begin(*arguments)
     assert first._forward_pre_hooks
-    callback.on_train_begin(*given, model=second)
+    callback.on_train_begin(*arguments, model=second)
     assert not first._forward_pre_hooks and not first._forward_hooks and len(second._forward_pre_hooks) == 1
-    callback.on_train_end(*given)
+    callback.on_train_end(*arguments)
     assert not second._forward_pre_hooks and not second._forward_hooks
 
 
@@ -554,15 +554,15 @@ def test_a_compiled_model_is_counted_without_a_break_of_its_graph(tmp_path: Path
     else:
         trainer.model_wrapped = torch.compile(model, fullgraph=True, backend=backend)
     run = model if how == "model.compile" else trainer.model_wrapped
-    given = trainer.args, trainer.state, trainer.control
-    trainer.callback_handler.on_train_begin(*given)  # what a Trainer calls, without the loop that would move the model
+    arguments = trainer.args, trainer.state, trainer.control
+    trainer.callback_handler.on_train_begin(*arguments)  # what a Trainer calls, without the loop that would move the model
     callback._hooks.register(model, trainer.model_wrapped, callback._before_forward, callback._redirected)
     inputs = {"input_ids": torch.ones(2, WIDTH, dtype=torch.long), "labels": torch.ones(2, WIDTH, dtype=torch.long)}
     for _ in range(2):
-        callback.on_step_begin(*given)
+        callback.on_step_begin(*arguments)
         run(**inputs).loss.backward()
-        callback.on_step_end(*given)
-    callback.on_train_end(*given)
+        callback.on_step_end(*arguments)
+    callback.on_train_end(*arguments)
     assert meter.run.useful == 2 * STEP and graphs  # fullgraph=True raises at a break
     run(**inputs)
     assert meter.run.useful == 2 * STEP
@@ -587,7 +587,7 @@ def test_no_call_of_a_callback_synchronises_the_device(tmp_path: Path, monkeypat
     from floptally.callbacks import _gpu_time
 
     class Event:
-        made: list[Any] = []
+        result: list[Any] = []
 
         def __init__(self, enable_timing: bool = False) -> None:
             self.made.append(self)

@@ -27,9 +27,9 @@ def tokenizer() -> Any:
     vocabulary = {word: place for place, word in enumerate(["<pad>", "<eos>", "<unk>", *WORDS, " "])}
     by_letter = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
     by_letter.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
-    made = transformers.PreTrainedTokenizerFast(tokenizer_object=by_letter, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
-    made.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
-    return made
+    result = transformers.PreTrainedTokenizerFast(tokenizer_object=by_letter, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
+    result.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+    return result
 
 
 def model_of(layers: int) -> Any:

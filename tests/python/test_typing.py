@@ -223,8 +223,8 @@ def test_every_public_name_has_a_docstring() -> None:
     every = dict(public_names())
     assert len(every) > 350
     missing = [name for name, one in every.items() if not (inspect.getdoc(one) or "").strip()]
-    made = [name for name, one in every.items() if (one.__doc__ or "").startswith(name.rpartition(".")[2] + "(")]
-    assert missing == [] and made == []
+    result = [name for name, one in every.items() if (one.__doc__ or "").startswith(name.rpartition(".")[2] + "(")]
+    assert missing == [] and result == []
 
 
 #: What a name says of its unit, and the words of which its docstring must have one.

@@ -140,10 +140,10 @@ def test_the_peak_is_that_of_the_trainers_precision() -> None:
             one.compare_precision(precision)
         assert (one.meter.precision, one.meter.peak_tflops) == (precision, peaks[precision])  # type: ignore[index]
         assert (precision == "bf16") == (f"the peak is that of {precision}, in which the trainer computes" not in one.notes)
-    given = adapter(precision="bf16")
+    arguments = adapter(precision="bf16")
     with pytest.warns(RuntimeWarning, match="^the run computes in fp16, and MFU is relative to the peak of bf16"):
-        given.compare_precision("fp16")
-    assert given.meter.precision == "bf16"
+        arguments.compare_precision("fp16")
+    assert arguments.meter.precision == "bf16"
     by_number = callbacks.MeterAdapter(floptally.Meter(COST, gpus=1, peak_tflops=3.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -161,16 +161,16 @@ def test_passes_with_different_peaks_have_shares_of_time_that_add_up() -> None:
             rollout.add(lengths=[9000])
         with meter.timed("update", seconds=2.0) as update:
             update.add(lengths=[9000])
-    made = meter.passes()
-    assert made.no_pass == 0
-    assert sum(one.points for one in made.values()) == pytest.approx(made.whole.mfu)
-    assert sum(one.points + one.lost for one in made.values()) == pytest.approx(1)
+    result = meter.passes()
+    assert result.no_pass == 0
+    assert sum(one.points for one in result.values()) == pytest.approx(result.whole.mfu)
+    assert sum(one.points + one.lost for one in result.values()) == pytest.approx(1)
     # The learner's rates over its own time, and over the wall clock.
-    assert made.learner is not None and made.learner.tokens == 9000
-    assert made.learner.mfu == pytest.approx(made.learner.useful / (2.0 * 8 * 989e12))
-    assert made.learner.wall_mfu == pytest.approx(made.learner.useful / (10.0 * 8 * 989e12))
-    assert (made.learner.tokens_per_second, made.learner.wall_tokens_per_second) == (4500, 900)
-    scalars = made.scalars()
+    assert result.learner is not None and result.learner.tokens == 9000
+    assert result.learner.mfu == pytest.approx(result.learner.useful / (2.0 * 8 * 989e12))
+    assert result.learner.wall_mfu == pytest.approx(result.learner.useful / (10.0 * 8 * 989e12))
+    assert (result.learner.tokens_per_second, result.learner.wall_tokens_per_second) == (4500, 900)
+    scalars = result.scalars()
     assert scalars["perf/learner/mfu_wall_pct"] == pytest.approx(scalars["perf/learner/mfu_pct"] / 5)
     assert scalars["perf/learner/tokens_per_second_wall"] == 900 and "perf/whole/mfu_wall_pct" not in scalars
 
@@ -181,10 +181,10 @@ def test_passes_on_an_unknown_accelerator_have_flops_and_no_mfu() -> None:
     for seconds in (2.0, 3.0):
         with meter.step(10.0), meter.timed("update", seconds=seconds) as update:
             update.add(lengths=[9])
-    made = meter.passes("run")
-    assert made["update"].useful == 2 * COST.total_flops(lengths=[9]) and made["update"].mfu is None
-    assert made.no_pass == pytest.approx(0.75) and not [name for name in made.scalars() if "mfu" in name]
-    assert "the peak is unknown" in str(made) and "no MFU" in repr(made)
+    result = meter.passes("run")
+    assert result["update"].useful == 2 * COST.total_flops(lengths=[9]) and result["update"].mfu is None
+    assert result.no_pass == pytest.approx(0.75) and not [name for name in result.scalars() if "mfu" in name]
+    assert "the peak is unknown" in str(result) and "no MFU" in repr(result)
 
 
 # ---- amounts of 0 ----

@@ -414,8 +414,8 @@ TEST_CASE("the fast reference function of these tests gives the number of keys b
     for (const definition& d : every_definition(12)) {
         for (std::uint32_t end = 0; end <= 12; ++end) {
             for (std::uint32_t i = 0; i < end; ++i) {
-                const sequence one{1, i, (5 * end + i) % 13};
-                const sequence rest{end - i, i, one.keys};
+                const sequence sample{1, i, (5 * end + i) % 13};
+                const sequence rest{end - i, i, sample.keys};
                 std::uint64_t attended = 0;
                 for (std::int64_t j = 0; j < d.keys(rest); ++j) {
                     attended += d.attends(i, j) ? d.weight(i, j, rest) : 0U;

@@ -96,10 +96,10 @@ std::vector<slotted> joined(std::vector<slotted> a, const std::vector<slotted>& 
     return a;
 }
 
-void run_step(meter& of, const std::vector<slotted>& batch, double seconds) {
-    of.begin_step();
-    add(of.microbatch(), batch);
-    of.end_step(seconds);
+void run_step(meter& counter_of_steps, const std::vector<slotted>& batch, double seconds) {
+    counter_of_steps.begin_step();
+    add(counter_of_steps.microbatch(), batch);
+    counter_of_steps.end_step(seconds);
 }
 
 void check_totals(const step_totals& done, const std::vector<slotted>& batch, std::uint64_t steps, double seconds) {
@@ -362,8 +362,8 @@ TEST_CASE("microbatches added by worker threads give the same integers as one th
         for (std::thread& entry : running) {
             entry.join();
         }
-        for (const tally& one : counted) {
-            m.microbatch() += one;
+        for (const tally& sums : counted) {
+            m.microbatch() += sums;
         }
         m.end_step(0.5);
         for (std::size_t thread = 0; thread < threads; ++thread) {
@@ -511,9 +511,9 @@ TEST_CASE("a meter of several GPUs without a reduction is an error unless its se
         }
         return m.counted();
     };
-    meter one(folded(), {.gpus = 1, .peak_tflops = 989});
+    meter other_meter(folded(), {.gpus = 1, .peak_tflops = 989});
     meter declared(folded(), two_gpus);
-    CHECK(counted(one) == "of 1 GPU");
+    CHECK(counted(other_meter) == "of 1 GPU");
     CHECK(counted(declared) == "of all 2 GPUs, as declared");
 }
 
@@ -575,29 +575,29 @@ TEST_CASE("step time percentiles without the first ten steps are within 1/128 of
     std::mt19937_64 random(24);
     for (const std::size_t steps : {11U, 12U, 13U, 40U, 110U, 1010U}) {
         meter m(folded(), two_gpus);
-        std::vector<double> kept;
+        std::vector<double> values;
         for (std::size_t step = 0; step < steps; ++step) {
             // Steps that compile are a hundred times longer; the others are spread, some with a long tail.
             const double spread = std::exp(0.3 * std::normal_distribution<double>()(random));
             const double seconds = step < 10 ? 41 : (random() % 50 == 0 ? 3.5 : 0.41) * spread;
             run_step(m, {}, seconds);
             if (step >= 10) {
-                kept.push_back(seconds);
+                values.push_back(seconds);
             }
         }
-        std::sort(kept.begin(), kept.end());
+        std::sort(values.begin(), values.end());
         const floptally::duration_percentiles found = m.step_percentiles();
         CHECK(found.left_out == 10);
-        CHECK(found.steps == kept.size());
+        CHECK(found.steps == values.size());
         const std::pair<std::size_t, double> all[] = {{10, found.p10}, {25, found.p25}, {50, found.p50},
                                                       {75, found.p75}, {90, found.p90}, {99, found.p99}};
         for (const auto& [percent, seconds] : all) {
-            const std::size_t place = (percent * kept.size() + 99) / 100;  // ⌈p·n/100⌉, from 1
-            const double exactly = kept[place - 1];
+            const std::size_t place = (percent * values.size() + 99) / 100;  // ⌈p·n/100⌉, from 1
+            const double exactly = values[place - 1];
             INFO(steps << " steps, p" << percent << ": " << seconds << ", exactly " << exactly);
             CHECK(std::abs(seconds - exactly) <= exactly / 128);
             CHECK((place != 1 || seconds == exactly));
-            CHECK((place != kept.size() || seconds == exactly));
+            CHECK((place != values.size() || seconds == exactly));
         }
         CHECK(m.run().step_seconds.max() == 41);  // the run's own histogram has all steps
     }

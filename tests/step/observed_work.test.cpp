@@ -189,17 +189,17 @@ TEST_CASE("a log with FLOPs of verl's convention is recognised, also if the log 
         "completed step: 1, seconds: 0.500, TFLOP/s/device: 447.467, loss: 3\n"
         "completed step: 2, seconds: 0.500, TFLOP/s/device: 600.000, loss: 3\n";
     std::istringstream lines(text);
-    const comparison_report made =
+    const comparison_report report =
         comparison_of("llama", all, batch, "verl", observed_log_of(lines, batch, {.seconds = {}, .gpus = 2}));
-    REQUIRE(made.observed->matches.size() == 2);
-    CHECK(made.observed->matches[0].explained == 2);
-    const std::string table = to_table(made);
+    REQUIRE(report.observed->matches.size() == 2);
+    CHECK(report.observed->matches[0].explained == 2);
+    const std::string table = to_table(report);
     CAPTURE(table);
     CHECK(table.find("log of MaxText") != std::string::npos);
     CHECK(table.find("verl, useful: 447 466 872 766 464, 2 of 3 lines") != std::string::npos);
     CHECK(table.find("exactly") != std::string::npos);
     CHECK(table.find("316.2 TFLOP/s of one GPU, 421 651 971 833 856 FLOPs") != std::string::npos);
-    CHECK(made.conventions.size() == 1);
+    CHECK(report.conventions.size() == 1);
     // One line of two is as good as another; one of three is not enough, it may be so by chance.
     std::istringstream two(
         "completed step: 0, seconds: 1.000, TFLOP/s/device: 223.733, loss: 3\n"

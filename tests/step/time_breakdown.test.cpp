@@ -91,10 +91,10 @@ TEST_CASE("the time breakdown of a single GPU has no waiting, communication or r
     timed.apart = {{.name = "nccl", .seconds = 0.5}};
     timed.repeated = {work(400, 100)};
     timed.ranks = rank_times{.largest = 3, .sum = 3, .makespan = 4};
-    const time_breakdown kept = with_one_gpu_defaults(timed);
-    CHECK(kept.apart.size() == 1);
-    CHECK(detail::executed_seconds(kept) == 4);
-    CHECK(kept.ranks->makespan == 4);
+    const time_breakdown breakdown = with_one_gpu_defaults(timed);
+    CHECK(breakdown.apart.size() == 1);
+    CHECK(detail::executed_seconds(breakdown) == 4);
+    CHECK(breakdown.ranks->makespan == 4);
     // Of several nothing is known.
     timed = {.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}, .work = {work(300, 100)}};
     const time_breakdown several = with_one_gpu_defaults(timed);
