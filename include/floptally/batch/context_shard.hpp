@@ -6,8 +6,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// What a tally remembers of its origin: the context-parallel shard that it counts, and the axes over which it was
-/// already summed.
+/// Marks that a tally carries: the context-parallel shard that it counts, and the axes over which it was already
+/// summed.
 
 namespace floptally::inline v0_3 {
 

@@ -112,7 +112,7 @@ class counted_statistics {
     std::size_t size_ = 0;
 };
 
-/// What a convention may take into account about the model, in addition to the mask.
+/// Facts about the model that a convention may take into account, in addition to the mask.
 struct attention_context {
     bool has_layer_without_window = false;  ///< true if some text layer attends without a window
     bool of_indexer = false;                ///< true if the pairs are those of an indexer's scores or of its loss

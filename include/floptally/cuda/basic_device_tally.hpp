@@ -83,8 +83,8 @@ class basic_device_tally {
         return {accumulators_.template constants<detail::accumulator_schema>(), accumulators(), refusals()};
     }
 
-    // The same adds as for every tally (batch/formats.hpp), but over spans of device memory and with the stream as last
-    // argument. In the templates, the integer type of the first list selects the kernel. The other lists may have
+    // These adds are those of every tally (batch/formats.hpp), but they take spans of device memory, and the stream as
+    // last argument. In the templates, the integer type of the first list selects the kernel. The other lists may have
     // integers of any width.
 
     template <class T>

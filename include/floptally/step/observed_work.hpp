@@ -32,7 +32,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// What must be known about a step to convert an observed rate or MFU to FLOPs. Empty members are unknown.
+/// Facts about a step that are needed to convert an observed rate or MFU to FLOPs. Empty members are unknown.
 struct observed_step {
     std::optional<double> seconds{};      ///< time of the step
     std::optional<std::uint64_t> gpus{};  ///< number of GPUs of the step

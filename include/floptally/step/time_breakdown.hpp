@@ -87,7 +87,7 @@ struct time_breakdown {
     /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once; count it under a plan without
     /// `repeated`.
     std::vector<work_at_peak> work{};
-    /// The same FLOPs, but repeated work counts for each rank; count it under a plan with `repeated`.
+    /// FLOPs as in `work`, except that repeated work counts for each rank; count it under a plan with `repeated`.
     std::optional<std::vector<work_at_peak>> repeated{};
     /// Additional FLOPs of attention kernels on masked keys, because kernels compute whole tiles.
     std::optional<std::vector<work_at_peak>> masked_tiles{};

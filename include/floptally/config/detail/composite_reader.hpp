@@ -97,7 +97,7 @@ class composite_reader {
     }
 
   private:
-    /// What the spec declares about one class of the whole model.
+    /// Statements of the spec about one class of the whole model, such as the class of its text model.
     struct outer_class {
         std::string_view text{};       ///< class of the text model; empty: the class has no text model
         std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder
