@@ -134,9 +134,9 @@ using owned = std::unique_ptr<std::remove_pointer_t<T>, cublasStatus_t (*)(T)>;
 template <class T, class... Arguments>
 owned<T> make(std::string_view call, cublasStatus_t (*destroy)(T), cublasStatus_t (*create)(T*, Arguments...),
               std::type_identity_t<Arguments>... arguments) {
-    T made = nullptr;
-    require_cublas(create(&made, arguments...), call);
-    return {made, destroy};
+    T handle = nullptr;
+    require_cublas(create(&handle, arguments...), call);
+    return {handle, destroy};
 }
 
 /// D = Aᵀ B of n x n matrices, column by column: each element is a product of two columns in memory.
@@ -171,11 +171,11 @@ class square_matmul {
     }
 
     void enqueue(cudaStream_t stream) const {
-        const float one = 1;
+        const float alpha = 1;
         const float zero = 0;
         cublasLtMatrixLayout_t layout = layout_.get();
         require_cublas(
-            cublasLtMatmul(handle_.get(), matmul_.get(), &one, a_.get(), layout, b_.get(), layout, &zero, d_.get(),
+            cublasLtMatmul(handle_.get(), matmul_.get(), &alpha, a_.get(), layout, b_.get(), layout, &zero, d_.get(),
                            layout, d_.get(), layout, &heuristic_.algo, workspace_.get(), workspace_bytes, stream),
             "cublasLtMatmul");
     }

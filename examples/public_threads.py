@@ -62,7 +62,7 @@ def megatron_bridge() -> Case:
         for batch in microbatches:  # once each, whatever the number of virtual stages
             meter.add(lengths=batch, grid_thw=[(1, side, side) for side in sides])
     work = meter.breakdown("step")
-    vision = sum(one.total for name, one in work.useful.components.items() if name.startswith("vision."))
+    vision = sum(component.total for name, component in work.useful.components.items() if name.startswith("vision."))
     text = work.total - vision
     configured = model.flops(lengths=[4096] * len(lengths)).total
     # Σn² as mean(n)²: the sums have it, and the formula did not read it.
@@ -206,10 +206,10 @@ def megatron_mimo() -> Case:
     before = [i // 8 for i in range(32)]
     theirs = equal_count_longest_first(RECEIPTS, 4)
     found = floptally.balance(RECEIPTS, 4)
-    ours = found.rank_of.tolist()
-    plan = floptally.ExchangePlan(before, ours, RECEIPTS, 4, bytes_per_element=3 * 2 * 14 * 14 * 2)
-    moved = sum(int(plan.sizes[i]) for i in range(32) if before[i] != ours[i])
-    rows = floptally.pack_by_assignment([patches // 4 for patches in RECEIPTS], ours, 4, alignment=8)
+    balanced = found.rank_of.tolist()
+    plan = floptally.ExchangePlan(before, balanced, RECEIPTS, 4, bytes_per_element=3 * 2 * 14 * 14 * 2)
+    moved = sum(int(plan.sizes[i]) for i in range(32) if before[i] != balanced[i])
+    rows = floptally.pack_by_assignment([patches // 4 for patches in RECEIPTS], balanced, 4, alignment=8)
     text = floptally.cost(VISION_LANGUAGE)
     tokens = [patches // 4 for patches in RECEIPTS]
     grids = [(1, 2, patches // 2) for patches in RECEIPTS]  # as many patches, in a row of merged cells
@@ -243,7 +243,7 @@ def hstu() -> Case:
     model = floptally.cost(HSTU)
     batch = model.flops(sequences=[(3, 4096, 0)] * 32, convention="recsys_examples")
     exact = model.flops(sequences=[(3, 4096, 0)] * 32)
-    of = {name: one.total for name, one in batch.useful.components.items()}
+    of = {name: component.total for name, component in batch.useful.components.items()}
     attention = of["hstu.qk"] + of["hstu.pv"]
     rows: list[Row] = [
         ("UVQK", "26.41", tera(of["hstu.uvqk"]), "the same"),

@@ -59,17 +59,17 @@ class MeteredGRPO(GRPOTrainer):
 
     @contextmanager
     def timed(self, name: str, **options: Any) -> Iterator[floptally.TimedPass]:
-        with self.meter.timed(name, **options) as one, FlopCounterMode(display=False, custom_mapping={torch.ops.aten.addmm_: product_in_place}) as counter:
-            yield one
+        with self.meter.timed(name, **options) as timed_pass, FlopCounterMode(display=False, custom_mapping={torch.ops.aten.addmm_: product_in_place}) as counter:
+            yield timed_pass
         self.ran[name] = self.ran.get(name, 0) + counter.get_total_flops()
 
     def _generate(self, prompts: list[Any]) -> Any:
         with self.timed("rollout", plan=ROLLOUT, learner=False) as rollout:
-            made = super()._generate(prompts)
-            lengths = [(len(prompt), len(completion)) for prompt, completion in zip(made[0], made[1])]
+            generated = super()._generate(prompts)
+            lengths = [(len(prompt), len(completion)) for prompt, completion in zip(generated[0], generated[1])]
             longest = [max(side) for side in zip(*lengths)]  # prompts are padded, and all are decoded to the last end
             rollout.add(requests=lengths, slots={"requests": [tuple(longest)] * len(lengths)})
-        return made
+        return generated
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *others: Any, **more: Any

@@ -31,14 +31,14 @@ def body_of(header: str, seen: set[str], standard: set[str]) -> str:
     before = "".join(body_of(name, seen, standard) for name in OWN.findall(text))
     text = OWN.sub("", text).replace("#pragma once\n", "")
     # An include inside of a condition stays where it is.
-    depth, kept = 0, []
+    depth, lines_of_body = 0, []
     for line in text.splitlines(keepends=True):
         depth += line.startswith("#if") - line.startswith("#endif")
         if depth == 0 and STANDARD.fullmatch(line):
             standard.add(line)
         elif not line.startswith("// SPDX-"):
-            kept.append(line)
-    return before + f"// ---- {header} ----\n" + re.sub(r"\n{3,}", "\n\n", "".join(kept)).lstrip("\n") + "\n"
+            lines_of_body.append(line)
+    return before + f"// ---- {header} ----\n" + re.sub(r"\n{3,}", "\n\n", "".join(lines_of_body)).lstrip("\n") + "\n"
 
 
 def main(headers: list[str]) -> None:

@@ -30,7 +30,7 @@ namespace {
 class step_meter : public torch::CustomClassHolder {
   public:
     /// An owner belongs to the device that is current when it is constructed, so that the guard comes before it.
-    static c10::intrusive_ptr<step_meter> of(std::int64_t device, double peak_tflops) {
+    static c10::intrusive_ptr<step_meter> create(std::int64_t device, double peak_tflops) {
         const c10::cuda::CUDAGuard on(static_cast<c10::DeviceIndex>(device));
         return c10::make_intrusive<step_meter>(device, peak_tflops);
     }
@@ -98,7 +98,7 @@ class step_meter : public torch::CustomClassHolder {
 
 TORCH_LIBRARY(trainer, library) {
     library.class_<step_meter>("StepMeter")
-        .def(torch::init(&step_meter::of))
+        .def(torch::init(&step_meter::create))
         .def("begin_step", &step_meter::begin_step)
         .def("add", &step_meter::add)
         .def("end_step", &step_meter::end_step)

@@ -228,7 +228,7 @@ TEST_CASE("floptally.hpp needs only the standard library and each adapter header
         }
         // A header that only nvcc compiles is said to be one by its name.
         const bool has_kernels = std::any_of(
-            seen.begin(), seen.end(), [&found](const std::string& of) { return found.at(of).extension() == ".cuh"; });
+            seen.begin(), seen.end(), [&found](const std::string& key) { return found.at(key).extension() == ".cuh"; });
         CHECK(has_kernels == (found.at(name).extension() == ".cuh"));
     }
 }
@@ -316,7 +316,7 @@ TEST_CASE("docs/contributing.md says for every fuzz target which property it che
     CHECK(targets >= 4);
 }
 
-TEST_CASE("headers say stage only for pipeline stages, ZeRO stages and stages of a schedule") {
+TEST_CASE("headers use the word stage only for pipeline stages, ZeRO stages and stages of a schedule") {
     const std::set<std::string> of_stages{"step/memory",
                                           "step/pipeline_search",
                                           "step/pipelines",

@@ -109,7 +109,7 @@ class tape {
         return product(component, flops, a, b);
     }
 
-    void loss(tensor of) { has_gradient_.insert(of.id); }
+    void loss(tensor source) { has_gradient_.insert(source.id); }
 
     struct sums {
         std::array<std::uint64_t, 4> phase{};  ///< forward, to data, to weights, recompute
@@ -136,23 +136,23 @@ class tape {
             }
         }
         for (std::size_t i = products_.size(); i-- > 0;) {
-            record& one = products_[i];
-            one.run = 0;
-            if (gradients.count(one.out) == 0) {
+            record& item = products_[i];
+            item.run = 0;
+            if (gradients.count(item.out) == 0) {
                 continue;
             }
-            regions.insert(one.region);
-            components.emplace(one.region, one.component);
-            cores[one.core] += 1;
+            regions.insert(item.region);
+            components.emplace(item.region, item.component);
+            cores[item.core] += 1;
             for (std::size_t operand = 0; operand < 2; ++operand) {
-                const std::size_t id = one.operands[operand];
-                if (!values_[id] || (operand == 1 && one.component.empty())) {
+                const std::size_t id = item.operands[operand];
+                if (!values_[id] || (operand == 1 && item.component.empty())) {
                     continue;
                 }
                 gradients.insert(id);
-                one.run += 1;
+                item.run += 1;
                 if (how.backward) {
-                    total[one.component].phase[parameters_.count(id) != 0 ? 2 : 1] += one.flops;
+                    total[item.component].phase[parameters_.count(id) != 0 ? 2 : 1] += item.flops;
                 }
             }
         }
@@ -196,9 +196,9 @@ class tape {
         return {values_.size() - 1};
     }
     tensor parameter(bool trains) {
-        const tensor one = add(trains);
-        parameters_.insert(one.id);
-        return one;
+        const tensor value = add(trains);
+        parameters_.insert(value.id);
+        return value;
     }
     tensor product(const std::string& component, std::uint64_t flops, tensor a, tensor b, std::size_t core = 0,
                    bool scores = false) {

@@ -145,8 +145,7 @@ TEST_CASE("at least 300 published runs of 20 sources have an exact MFU") {
 }
 
 TEST_CASE(
-    "a published figure follows from tokens/s by its named convention; runs without a convention match no tried "
-    "convention") {
+    "published figures follow from tokens/s under the convention that they name, and figures without one match none") {
     std::size_t named = 0;
     std::size_t none = 0;
     for (const json& run : table()["runs"]) {

@@ -50,7 +50,7 @@ class failing_calls {
 
   private:
     template <class Call>
-    bool call(Call made) {
+    bool call(Call result) {
         const bool is_it = calls_++ == last_;
         if (is_it && how_ == end::fails) {
             errno = ENOSPC;
@@ -59,7 +59,7 @@ class failing_calls {
         if (is_it && how_ == end::killed_before) {
             ::raise(SIGKILL);
         }
-        const bool done = made();
+        const bool done = result();
         if (is_it) {
             ::raise(SIGKILL);
         }

@@ -509,7 +509,7 @@ TEST_CASE("a config with only a model type has the class defaults") {
         sparse["mlp_layer_types"].push_back("sparse");
     }
     const std::string sparse_but_first = sparse.dump();
-    const std::vector<built> given{
+    const std::vector<built> input{
         {"AutoencoderKLHunyuanImage", "Model", 405575491,
          R"({"in_channels": 3, "out_channels": 3, "latent_channels": 64, "layers_per_block": 2, "spatial_compression_ratio": 32,
              "block_out_channels": [128, 256, 512, 512, 1024, 1024]})"},
@@ -538,7 +538,7 @@ TEST_CASE("a config with only a model type has the class defaults") {
         {"voxtral_realtime_text", "VoxtralRealtimeTextModel", 7119048704},
     };
     std::set<std::string_view> pinned;
-    for (const built& entry : given) {
+    for (const built& entry : input) {
         INFO(entry.type);
         pinned.insert(entry.type);
         json config = json::parse(entry.given);
@@ -648,7 +648,7 @@ TEST_CASE("layerdrop is noted for each encoder or decoder that runs") {
 
 TEST_CASE("the library's models equal their published configs") {
     const json models = golden("models.json");
-    const auto of = [&](const char* name) { return floptally::read_config(models[name]).cost; };
+    const auto value_for = [&](const char* name) { return floptally::read_config(models[name]).cost; };
     const auto same_products = [](const floptally::cost& a, const floptally::cost& b) {
         tally batch{a.masks()};
         batch.add_lengths(std::vector<int>{1, 129, 600, 5000});
@@ -656,14 +656,14 @@ TEST_CASE("the library's models equal their published configs") {
                evaluate(a, batch).total(view::useful) == evaluate(b, batch).total(view::useful) &&
                evaluate(a, batch).total(view::executed) == evaluate(b, batch).total(view::executed);
     };
-    CHECK(same_products(floptally::presets::llama_2_7b.cost(), of("llama-2-7b")));
-    CHECK(same_products(floptally::presets::llama_3_8b.cost(), of("llama-3-8b")));
-    CHECK(same_products(floptally::presets::llama_3_1_405b.cost(), of("llama-3.1-405b")));
-    CHECK(same_products(floptally::presets::mistral_7b.cost(), of("mistral-7b-v0.1")));
-    CHECK(same_products(floptally::presets::mixtral_8x7b.cost(), of("mixtral-8x7b")));
-    CHECK(same_products(floptally::presets::qwen3_30b_a3b.cost(), of("qwen3-30b-a3b")));
-    CHECK(same_products(floptally::presets::gpt_oss_20b.cost(), of("gpt-oss-20b")));
-    CHECK(same_products(floptally::presets::gemma_3_1b.cost(), of("gemma-3-1b")));
+    CHECK(same_products(floptally::presets::llama_2_7b.cost(), value_for("llama-2-7b")));
+    CHECK(same_products(floptally::presets::llama_3_8b.cost(), value_for("llama-3-8b")));
+    CHECK(same_products(floptally::presets::llama_3_1_405b.cost(), value_for("llama-3.1-405b")));
+    CHECK(same_products(floptally::presets::mistral_7b.cost(), value_for("mistral-7b-v0.1")));
+    CHECK(same_products(floptally::presets::mixtral_8x7b.cost(), value_for("mixtral-8x7b")));
+    CHECK(same_products(floptally::presets::qwen3_30b_a3b.cost(), value_for("qwen3-30b-a3b")));
+    CHECK(same_products(floptally::presets::gpt_oss_20b.cost(), value_for("gpt-oss-20b")));
+    CHECK(same_products(floptally::presets::gemma_3_1b.cost(), value_for("gemma-3-1b")));
     CHECK(same_products(floptally::presets::gpt2.cost(), cost_of("{'model_type': 'gpt2'}")));
 }
 
@@ -1110,9 +1110,9 @@ TEST_CASE("the JSON of a report lists every component and mask of the model") {
         for (std::uint64_t row = 1; row <= 60; ++row) {
             pairs += std::min(row, i % 40 + 1);
         }
-        const auto& one = shown["flops"]["useful"]["components"][i];
-        REQUIRE(one["name"] == std::string("part.").append(std::to_string(i)));
-        REQUIRE(one["forward"] == std::to_string(2 * (i + 1) * 60 + 2 * (i + 2) * pairs));
+        const auto& item = shown["flops"]["useful"]["components"][i];
+        REQUIRE(item["name"] == std::string("part.").append(std::to_string(i)));
+        REQUIRE(item["forward"] == std::to_string(2 * (i + 1) * 60 + 2 * (i + 2) * pairs));
         REQUIRE(shown["statistics"]["pairs"][i % 40]["value"]["useful"] == std::to_string(pairs));
     }
 }

@@ -156,10 +156,10 @@ class step {
 
     /// One query row of one head against the `halves` / 2 keys that it attends.
     void core_row(std::string_view component, std::uint64_t halves, std::uint64_t qk_dim, std::uint64_t v_dim) {
-        const std::uint64_t of = halves % 2 == 0 ? 1 : 2;
-        const std::uint64_t keys = of == 1 ? halves / 2 : halves;
+        const std::uint64_t amount = halves % 2 == 0 ? 1 : 2;
+        const std::uint64_t keys = amount == 1 ? halves / 2 : halves;
         const auto product = [&](pass during, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
-            run({component, during, place::core, m, n, k, of});
+            run({component, during, place::core, m, n, k, amount});
         };
         product(pass::forward, 1, keys, qk_dim);         // S = Q·Kᵀ
         product(pass::forward, 1, v_dim, keys);          // O = P·V

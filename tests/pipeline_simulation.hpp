@@ -51,8 +51,8 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
         return has(kind::forward, pass.chunk, pass.microbatch) &&
                (pass.chunk + 1 == chunks || has(kind::backward_data, pass.chunk + 1, pass.microbatch));
     };
-    result made{0, std::vector<double>(ranks.size(), 0), std::vector<std::uint64_t>(ranks.size(), 0),
-                std::vector<double>(ranks.size(), 0)};
+    result simulated{0, std::vector<double>(ranks.size(), 0), std::vector<std::uint64_t>(ranks.size(), 0),
+                     std::vector<double>(ranks.size(), 0)};
     std::vector<double> began(ranks.size(), 0);
     std::vector<std::size_t> next(ranks.size(), 0);
     std::vector<bool> runs(ranks.size(), false);
@@ -65,8 +65,8 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
                 const pipeline_pass& pass = ranks[rank][next[rank]];
                 const double takes = length(pass);
                 held[rank] += pass.type == kind::forward ? 1U : 0U;
-                made.held[rank] = std::max(made.held[rank], held[rank]);
-                made.busy[rank] += takes;
+                simulated.held[rank] = std::max(simulated.held[rank], held[rank]);
+                simulated.busy[rank] += takes;
                 began[rank] = next[rank] == 0 ? now : began[rank];
                 runs[rank] = true;
                 ends.push({now + takes, rank});
@@ -82,16 +82,16 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
         ended.insert({pass.type, pass.chunk, pass.microbatch});
         held[rank] -= pass.type == (split ? kind::backward_weights : kind::backward_data) ? 1U : 0U;
         runs[rank] = false;
-        made.span[rank] = now - began[rank];
+        simulated.span[rank] = now - began[rank];
     }
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         if (next[rank] != ranks[rank].size()) {
-            made.makespan = -1;  // a rank waits for ever
-            return made;
+            simulated.makespan = -1;  // a rank waits for ever
+            return simulated;
         }
     }
-    made.makespan = now;
-    return made;
+    simulated.makespan = now;
+    return simulated;
 }
 
 }  // namespace pipeline_simulation

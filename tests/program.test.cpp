@@ -1064,7 +1064,7 @@ TEST_CASE("padded rows given by an attention mask or by one length show the caus
     CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
 }
 
-TEST_CASE("the Muon option counts once a step for the weights that train") {
+TEST_CASE("the Muon option counts the FLOPs of Muon once a step for the weights that train") {
     const std::string count = "flops --config small.json --lengths 100 ";
     const auto iteration = [](std::uint64_t m, std::uint64_t n) { return 4 * m * m * n + 2 * m * m * m; };  // m <= n
     const std::uint64_t attention = 2 * iteration(64, 64) + 2 * iteration(32, 64);
@@ -1093,7 +1093,7 @@ TEST_CASE("the Muon option counts once a step for the weights that train") {
     CHECK(mfu["mfu"]["mixed_precision"]["useful"] < mfu["mfu"]["useful"]);
 }
 
-TEST_CASE("the option for measured expert visits counts experts by them") {
+TEST_CASE("the option for measured expert visits counts the FLOPs of experts for each visit") {
     const std::string count = "flops --config experts.json --spec experts.spec --lengths 5 ";
     const json report = run_json(count + "--routed 7:9 --phase forward");
     const auto expert = [](std::uint64_t visits) { return std::to_string(visits * 2 * 3 * 8 * 6); };
@@ -1241,18 +1241,18 @@ TEST_CASE("mfu names the kind of peak and marks a source that is not the vendor"
     CHECK(near(mixed["mixed_precision"]["peak_tflops"], 132 * 4096 * 1980e-6 * 1978.9 / 989));
 }
 
-TEST_CASE("the option --peak-tflops wins over --accelerator") {
-    const json given = run_json(step + "--peak-tflops 1000")["mfu"];
-    CHECK(given["peak_tflops"] == 1000.0);
-    CHECK(given["accelerator"].is_null());
-    CHECK(given["peak_source"] == "given by the user");
-    CHECK(near(given["useful"], 421651971833856.0 / 2e15));
+TEST_CASE("the option --peak-tflops takes precedence over --accelerator") {
+    const json input = run_json(step + "--peak-tflops 1000")["mfu"];
+    CHECK(input["peak_tflops"] == 1000.0);
+    CHECK(input["accelerator"].is_null());
+    CHECK(input["peak_source"] == "given by the user");
+    CHECK(near(input["useful"], 421651971833856.0 / 2e15));
     const json both = run_json(step + "--peak-tflops 1000 --accelerator 'H100 SXM'")["mfu"];
     CHECK(both["peak_tflops"] == 1000.0);
     CHECK(both["accelerator"] == "H100 SXM");
-    CHECK(both["useful"] == given["useful"]);
+    CHECK(both["useful"] == input["useful"]);
     CHECK(run_json(step + "--peak-tflops 1000 --accelerator 'no such part'")["mfu"]["accelerator"] == "no such part");
-    CHECK(run_json(step + "--peak-tflops 1e3")["mfu"] == given);
+    CHECK(run_json(step + "--peak-tflops 1e3")["mfu"] == input);
 }
 
 TEST_CASE("mfu notes a step with more FLOPs than the peak allows") {
@@ -1261,7 +1261,7 @@ TEST_CASE("mfu notes a step with more FLOPs than the peak allows") {
     CHECK(notes == json::array({"more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right"}));
 }
 
-TEST_CASE("mfu takes padding, recompute, conventions and phases as flops does") {
+TEST_CASE("the command mfu accepts padding, recompute, conventions and phases like the command flops") {
     const std::string batch =
         "--config llama.json --cu-seqlens 0,100 --cu-seqlens-padded 0,128 --recompute full "
         "--convention megatron --phase train";
@@ -1475,9 +1475,9 @@ TEST_CASE("waterfall compares two traces and can sort its lines by cost") {
     const json compared = run_json(both)["compared"];
     CHECK(compared[0]["name"] == "mlp");
     double sum = 0;
-    for (const json& one : compared) {
-        sum += one["slower"].get<double>();
-        CHECK((one["name"] == "mlp" ? near(one["slower"], 7e-6) : std::abs(one["slower"].get<double>()) < 1e-9));
+    for (const json& item : compared) {
+        sum += item["slower"].get<double>();
+        CHECK((item["name"] == "mlp" ? near(item["slower"], 7e-6) : std::abs(item["slower"].get<double>()) < 1e-9));
     }
     CHECK(near(sum, 7e-6));
     CHECK(run(both).out.find("\nmlp                                  0.325       0.332       0.007") !=
@@ -1491,7 +1491,7 @@ TEST_CASE("waterfall compares two traces and can sort its lines by cost") {
 
 TEST_CASE("waterfall accepts the work of each rank and separate peaks for each precision") {
     const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
-    const auto of = [](const json& made, const std::string& named) {
+    const auto value_for = [](const json& made, const std::string& named) {
         for (const json& line : made["lines"]) {
             if (line["step"] == named) {
                 return line["share_of_peak"].get<double>();
@@ -1500,12 +1500,13 @@ TEST_CASE("waterfall accepts the work of each rank and separate peaks for each p
         return -1.0;
     };
     const json uneven = run_json(options + "--rank-work 3,1,1,1");
-    CHECK(near(of(uneven, "imbalance"), 0.5));
+    CHECK(near(value_for(uneven, "imbalance"), 0.5));
     const json faster = run_json(options + "--precisions mlp=1978");
     const json work = run_json("flops --config llama.json --lengths 8192")["flops"]["useful"];
     for (const json& component : work["components"]) {
         if (component["name"] == "mlp") {
-            CHECK(near(-of(faster, "precision"), static_cast<double>(number(component["total"])) / 2 / (4 * 989e12)));
+            CHECK(near(-value_for(faster, "precision"),
+                       static_cast<double>(number(component["total"])) / 2 / (4 * 989e12)));
         }
     }
 }
@@ -1567,9 +1568,9 @@ simulated_step simulated(const std::vector<std::vector<std::string>>& batches, c
 
 TEST_CASE("waterfall shows the bubble and imbalance of a pipeline with unequal stages and replicas") {
     const std::string options = "waterfall --config llama.json --seconds 2 --gpus 8 --peak-tflops 989 --pp 4 ";
-    const auto check = [&](const std::string& of, const simulated_step& expected) {
-        const json made = run_json(options + of);
-        INFO(of);
+    const auto check = [&](const std::string& subject, const simulated_step& expected) {
+        const json made = run_json(options + subject);
+        INFO(subject);
         CHECK(near(share_of(made, "imbalance"), expected.imbalance));
         CHECK(near(share_of(made, "bubble"), expected.bubble));
     };
@@ -1621,7 +1622,7 @@ TEST_CASE("fit shows the memory and the sent bytes of one rank of each pipeline 
     CHECK(table.find("does not fit: ") != std::string::npos);
 }
 
-TEST_CASE("fit takes a layout as AReaL writes it, and sizes by name, alike") {
+TEST_CASE("fit reads a layout in AReaL's format like the same sizes passed by name") {
     const std::string common = "fit --config moe.json --lengths 64 --sequence-parallel true ";
     const json by_text = run_json(common + "--layout 'attn:d1p1t2c4|ffn:d1p1t1e8'");
     CHECK(by_text == run_json(common + "--tp 2 --cp 4 --ep 8 --etp 1"));
@@ -1637,7 +1638,7 @@ TEST_CASE("fit takes a layout as AReaL writes it, and sizes by name, alike") {
     }
 }
 
-TEST_CASE("fit says which split the layers took, and takes Megatron's layout text") {
+TEST_CASE("fit shows how layers are split over pipeline ranks, and accepts Megatron's layout text") {
     const json automatic = run_json("fit --config llama.json --lengths 64 --pp 5 --microbatches 5");
     CHECK(automatic["split"] == "torchtitan's split: 6 x 1, 7 x 3, 5 x 1");
     const json text = run_json(
@@ -1648,7 +1649,7 @@ TEST_CASE("fit says which split the layers took, and takes Megatron's layout tex
           std::string::npos);
 }
 
-TEST_CASE("fit takes a recipe's formats, recompute and offload, and a reserve") {
+TEST_CASE("fit accepts number formats, recompute, offload and a memory reserve") {
     const auto held = [](const std::string& options, const char* kind) {
         return number(run_json("fit --config llama.json --lengths 64 " + options)["stages"][0]["held"][kind]);
     };
@@ -1766,9 +1767,9 @@ TEST_CASE("whatif without changes repeats the measurement, also for memory-bound
     const auto check = [](const std::string& options) {
         const json made = run_json("whatif --config llama.json " + options);
         INFO(options);
-        for (const char* of : {"seconds", "mfu", "kernel_rate"}) {
-            const double was = made["measured"][of];
-            const double is = made["then"][of];
+        for (const char* source : {"seconds", "mfu", "kernel_rate"}) {
+            const double was = made["measured"][source];
+            const double is = made["then"][source];
             CHECK((is > was * (1 - 1e-9) && is < was * (1 + 1e-9)));
         }
         CHECK(made["bound"]["mfu"].get<double>() >= made["measured"]["mfu"].get<double>() * (1 - 1e-9));
@@ -1854,7 +1855,7 @@ TEST_CASE("whatif --best lists the pipelines that fit, fastest first, with the v
           "out\n");
 }
 
-TEST_CASE("waterfall has a line per named time and counts the bytes of weights once a microbatch") {
+TEST_CASE("waterfall has a line for each named time, and counts weight bytes once a microbatch") {
     const std::string options =
         "waterfall --config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
     const json made = run_json(options + "--apart data_wait=0.02,Optimizer=0.01,launches=0.005,mine=0.001");
@@ -1879,7 +1880,7 @@ TEST_CASE("waterfall has a line per named time and counts the bytes of weights o
 
 TEST_CASE("a decoding request counts the logits that an engine samples from unless --logits says otherwise") {
     const std::string decode = "flops --config llama.json --phase forward --request 2000+38";
-    const auto total = [](const json& made) { return made["flops"]["useful"]["total"]; };
+    const auto total = [](const json& element) { return element["flops"]["useful"]["total"]; };
     CHECK(total(run_json(decode)) == "29561948995584");
     CHECK(total(run_json(decode + " --logits last")) == "29561948995584");
     CHECK(total(run_json(decode + " --logits all")) == "31662244626432");
@@ -1924,43 +1925,43 @@ TEST_CASE(
 }
 
 TEST_CASE("the plan command gives the days of a training run by exact FLOPs and by 6ND") {
-    const json made =
+    const json printed =
         run_json("plan --config llama.json --lengths 8192 --tokens 8e12 --gpus 1024 --peak-tflops 989 --mfu 40");
-    CHECK(made["tokens"] == "8000000000000");
+    CHECK(printed["tokens"] == "8000000000000");
     const double flops = 421651971833856.0 / 8192 * 8e12;
-    CHECK(near(made["exact"]["flops"], flops));
-    CHECK(near(made["exact"]["gpu_hours"], flops / (989e12 * 0.4) / 3600));
-    CHECK(near(made["exact"]["days"], flops / (989e12 * 0.4) / 86400 / 1024));
-    CHECK(near(made["6ND"]["flops"], 6 * static_cast<double>(number(made["parameters"])) * 8e12));
-    CHECK(made["parameters"] == run_json("flops --config llama.json --lengths 8192")["parameters"]["active"]);
+    CHECK(near(printed["exact"]["flops"], flops));
+    CHECK(near(printed["exact"]["gpu_hours"], flops / (989e12 * 0.4) / 3600));
+    CHECK(near(printed["exact"]["days"], flops / (989e12 * 0.4) / 86400 / 1024));
+    CHECK(near(printed["6ND"]["flops"], 6 * static_cast<double>(number(printed["parameters"])) * 8e12));
+    CHECK(printed["parameters"] == run_json("flops --config llama.json --lengths 8192")["parameters"]["active"]);
 }
 
 TEST_CASE("the plan command distinguishes 40% from 0.4 and reads token counts such as 15T") {
-    const auto made = [](const std::string& said) {
+    const auto make = [](const std::string& said) {
         return run_json("plan --config llama.json --lengths 8192 --gpus 1024 --peak-tflops 989 " + said);
     };
-    const json right = made("--tokens 15000000000000 --mfu 40%");
+    const json right = make("--tokens 15000000000000 --mfu 40%");
     CHECK(near(right["mfu"], 0.4));
     CHECK(right["notes"].empty());
     CHECK(near(right["exact"]["days"], 421651971833856.0 / 8192 * 15e12 / (989e12 * 0.4) / 86400 / 1024));
-    CHECK(made("--tokens 15T --mfu 0.4") == right);  // was 0.4 %: a hundred times as many days
-    CHECK(made("--tokens 15000B --mfu 0.4") == right);
-    CHECK(made("--tokens 15000g --mfu '40 %'") == right);
-    CHECK(made("--tokens 1.5e13 --mfu 0.40") == right);
-    CHECK(made("--tokens 0.015e15 --mfu 40.0%") == right);
-    CHECK(made("--tokens 15000000M --mfu 0.4") == right);
-    CHECK(made("--tokens 15000000000k --mfu 0.4") == right);
-    CHECK(made("--tokens 0.123456789012345678e18 --mfu 1e-2%")["tokens"] == "123456789012345678");
-    json bare = made("--tokens 15T --mfu 40");
+    CHECK(make("--tokens 15T --mfu 0.4") == right);  // was 0.4 %: a hundred times as many days
+    CHECK(make("--tokens 15000B --mfu 0.4") == right);
+    CHECK(make("--tokens 15000g --mfu '40 %'") == right);
+    CHECK(make("--tokens 1.5e13 --mfu 0.40") == right);
+    CHECK(make("--tokens 0.015e15 --mfu 40.0%") == right);
+    CHECK(make("--tokens 15000000M --mfu 0.4") == right);
+    CHECK(make("--tokens 15000000000k --mfu 0.4") == right);
+    CHECK(make("--tokens 0.123456789012345678e18 --mfu 1e-2%")["tokens"] == "123456789012345678");
+    json bare = make("--tokens 15T --mfu 40");
     CHECK(bare["notes"] ==
           json::array({"mfu 40 is taken for 40 %; write 40%, since a bare number above 1 will be an error"}));
     bare["notes"] = json::array();
     CHECK(bare == right);
-    json unsaid = made("--tokens 15T");
+    json unsaid = make("--tokens 15T");
     CHECK(unsaid["notes"] == json::array({"mfu is taken to be 40 %, since none is given"}));
-    CHECK(made("--tokens 15T --mfu 0.4%")["mfu"] == 0.004);
-    CHECK(made("--tokens 15T --mfu 1")["notes"] == json::array({"mfu 1 is the whole, 100 %; one per cent is 1%"}));
-    CHECK(made("--tokens 15T --mfu 0.04%")["notes"] ==
+    CHECK(make("--tokens 15T --mfu 0.4%")["mfu"] == 0.004);
+    CHECK(make("--tokens 15T --mfu 1")["notes"] == json::array({"mfu 1 is the whole, 100 %; one per cent is 1%"}));
+    CHECK(make("--tokens 15T --mfu 0.04%")["notes"] ==
           json::array({"an MFU of 0.04 % is below 0.1 %: seconds, gpus or the peak may be in another unit"}));
     CHECK(run("plan --config llama.json --lengths 8192 --gpus 8 --peak-tflops 989 --tokens 15T --mfu 40")
               .out.find("\nnote: mfu 40 is taken for 40 %; ") != std::string::npos);
@@ -1972,16 +1973,16 @@ TEST_CASE("the plan command shows how many hours goodput costs and what they cos
     const json plain = run_json(base);
     CHECK_FALSE(plain.contains("goodput"));
     CHECK_FALSE(plain["exact"].contains("price"));
-    const json made = run_json(base +
-                               "--spent checkpoint=60s/1h --spent restart=20m/12h,lost=0.5h/0.5d --spent data=2% "
-                               "--price 2.5");
+    const json output = run_json(base +
+                                 "--spent checkpoint=60s/1h --spent restart=20m/12h,lost=0.5h/0.5d --spent data=2% "
+                                 "--price 2.5");
     const double wall = 1 + 60.0 / 3600 + 20.0 / 720 + 0.5 / 12 + 0.02;
-    CHECK(near(made["goodput"], 1 / wall));
-    CHECK(near(made["wall_mfu"], 0.4 / wall));
-    CHECK(near(made["spent"]["lost"], 0.5 / 12 / wall));
-    CHECK(made["exact"]["days"] == plain["exact"]["days"]);
-    CHECK(near(made["exact"]["wall_days"], plain["exact"]["days"].get<double>() * wall));
-    CHECK(near(made["6ND"]["price"], plain["6ND"]["gpu_hours"].get<double>() * wall * 2.5));
+    CHECK(near(output["goodput"], 1 / wall));
+    CHECK(near(output["wall_mfu"], 0.4 / wall));
+    CHECK(near(output["spent"]["lost"], 0.5 / 12 / wall));
+    CHECK(output["exact"]["days"] == plain["exact"]["days"]);
+    CHECK(near(output["exact"]["wall_days"], plain["exact"]["days"].get<double>() * wall));
+    CHECK(near(output["6ND"]["price"], plain["6ND"]["gpu_hours"].get<double>() * wall * 2.5));
     CHECK(near(run_json(base + "--price 2.5")["exact"]["price"], plain["exact"]["gpu_hours"].get<double>() * 2.5));
     const std::string table = run(base + "--spent data=2% --price 2").out;
     CHECK(table.find("steps (goodput)              98.04 %") != std::string::npos);

@@ -15,9 +15,9 @@ using bytes = std::vector<std::byte>;
 /// Bytes that no other sample has: those of a generator that starts from its index.
 inline bytes payload_of(std::uint64_t sample, std::uint64_t size) {
     std::minstd_rand random(static_cast<std::minstd_rand::result_type>(sample + 1));
-    bytes made(size);
-    std::generate(made.begin(), made.end(), [&] { return static_cast<std::byte>(random() >> 8); });
-    return made;
+    bytes payload(size);
+    std::generate(payload.begin(), payload.end(), [&] { return static_cast<std::byte>(random() >> 8); });
+    return payload;
 }
 
 /// The sending buffer of a rank with such samples.

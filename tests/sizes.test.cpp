@@ -114,10 +114,10 @@ struct sums {
 };
 sums sums_by_hand(bool padded) {
     sums all;
-    for (const sample& one : samples) {
-        const u64 n = padded ? one.slot : one.length;
+    for (const sample& element : samples) {
+        const u64 n = padded ? element.slot : element.length;
         all.tokens += n;
-        all.keys += one.keys;
+        all.keys += element.keys;
         for (u64 m = 0; m < masks; ++m) {
             all.pairs[m] += window_pairs(n, m + 1);
         }
@@ -139,8 +139,9 @@ u64 forward_by_hand(u64 component, bool padded) {
 
 template <class Tally>
 void add_samples(Tally& batch) {
-    for (const sample& one : samples) {
-        batch.add({.length = one.length, .keys = one.keys}, {.length = one.slot, .keys = one.keys});
+    for (const sample& sample_of_rank : samples) {
+        batch.add({.length = sample_of_rank.length, .keys = sample_of_rank.keys},
+                  {.length = sample_of_rank.slot, .keys = sample_of_rank.keys});
     }
 }
 
@@ -160,11 +161,11 @@ TEST_CASE("a cost of 300 components, 1400 entries and 40 masks matches a hand co
     REQUIRE(work.components().size() == components);
     u64 forward = 0;
     for (u64 i = 0; i < components; ++i) {
-        const component_flops& one = work[name_of(i)];
-        REQUIRE(one.get(view::useful, phase::forward) == flops{forward_by_hand(i, false)});
-        REQUIRE(one.get(view::padded, phase::forward) == flops{forward_by_hand(i, true)});
+        const component_flops& component_work = work[name_of(i)];
+        REQUIRE(component_work.get(view::useful, phase::forward) == flops{forward_by_hand(i, false)});
+        REQUIRE(component_work.get(view::padded, phase::forward) == flops{forward_by_hand(i, true)});
         // Two products of as many FLOPs: for both operands of scores, or for the input and the weight.
-        REQUIRE(one.backward(view::useful) == flops{2 * forward_by_hand(i, false)});
+        REQUIRE(component_work.backward(view::useful) == flops{2 * forward_by_hand(i, false)});
         forward += forward_by_hand(i, false);
     }
     CHECK(counter.total_flops(batch) == flops{3 * forward});
@@ -172,14 +173,14 @@ TEST_CASE("a cost of 300 components, 1400 entries and 40 masks matches a hand co
     // Under every convention the sum of the components is the total, and that of the samples too.
     for (const convention* how : conventions::all) {
         const flop_counter other(model, *how);
-        tally kept{other.masks()};
+        tally counted_batch{other.masks()};
         flops alone;
-        for (const sample& one : samples) {
-            kept.add(sequence{.length = one.length, .keys = one.keys});
-            alone += other.total_flops(sequence{.length = one.length, .keys = one.keys});
+        for (const sample& item : samples) {
+            counted_batch.add(sequence{.length = item.length, .keys = item.keys});
+            alone += other.total_flops(sequence{.length = item.length, .keys = item.keys});
         }
-        CHECK(other.total_flops(kept) == other.evaluate(kept).total());
-        CHECK(alone == other.total_flops(kept));
+        CHECK(other.total_flops(counted_batch) == other.evaluate(counted_batch).total());
+        CHECK(alone == other.total_flops(counted_batch));
     }
 
     split_tally split{counter.masks()};
@@ -384,8 +385,8 @@ TEST_CASE("adding to a tally of 40 masks and evaluating the tally allocate no me
     // Neither does a tally with other masks than the counter's, whose accumulators are found one by one.
     mask_set more;
     more.find_or_add(mask::sliding_window(5000), "masks");
-    for (const statistic& one : counter.masks()) {
-        more.find_or_add(one, "masks");
+    for (const statistic& value : counter.masks()) {
+        more.find_or_add(value, "masks");
     }
     tally wider{more};
     wider.add_lengths(lengths);
@@ -431,12 +432,12 @@ TEST_CASE("the steps of a meter allocate no memory", "[sizes]") {
     };
     step();
     step();
-    const flops one = measured.last_step().useful;
+    const flops single_work = measured.last_step().useful;
     CHECK(allocations_of(step) == 0);
-    CHECK(measured.last_step().useful == one);
+    CHECK(measured.last_step().useful == single_work);
     CHECK(measured.run().totals.steps == 3);
-    CHECK(measured.run().totals.useful == 3 * one);
-    CHECK(measured.interval().totals.useful == 3 * one);
+    CHECK(measured.run().totals.useful == 3 * single_work);
+    CHECK(measured.interval().totals.useful == 3 * single_work);
 }
 
 TEST_CASE("a meter with 40 masks resumes from its saved state", "[sizes]") {
@@ -477,22 +478,22 @@ TEST_CASE("an overflow in a tally of 40 masks names the accumulator and changes 
 
 TEST_CASE("a failed memory allocation at any point of a step keeps the totals of earlier steps") {
     const flop_counter model(presets::mistral_7b.cost());
-    const auto made = [&] { return meter(model, {.gpus = 1, .peak_tflops = 989}); };
+    const auto make = [&] { return meter(model, {.gpus = 1, .peak_tflops = 989}); };
     const std::vector<std::int64_t> lengths{5000, 1, 700};
     const auto step = [&](meter& m) {
         m.begin_step();
         m.microbatch().add_lengths(lengths);
         m.end_step(0.5);
     };
-    meter expected = made();
+    meter expected = make();
     step(expected);
-    const step_series one = expected.run();
+    const step_series run_totals = expected.run();
     step(expected);
     const step_series two = expected.run();
 
     std::size_t failures = 0;
     for (bool failed = true; failed; failures += failed ? 1U : 0U) {
-        meter m = made();
+        meter m = make();
         step(m);
         failed = false;
         last_allocation = allocations + failures;
@@ -506,7 +507,7 @@ TEST_CASE("a failed memory allocation at any point of a step keeps the totals of
         }
         last_allocation = std::numeric_limits<std::size_t>::max();
         const bool ended = m.run().totals.steps == 2;
-        REQUIRE(m.run() == (ended ? two : one));
+        REQUIRE(m.run() == (ended ? two : run_totals));
         if (m.in_step()) {
             m.discard_step();
         }

@@ -178,8 +178,8 @@ TEST_CASE("the plan examples of docs/plans.md run") {
 TEST_CASE("the examples of docs/balance.md assign, exchange and pack samples") {
     using namespace floptally;
     const std::vector<int> lengths{100, 900, 51, 52, 40, 819, 300, 7};
-    std::size_t kept = 0;
-    const auto keep = [&](std::uint32_t) { ++kept; };
+    std::size_t kept_samples = 0;
+    const auto keep = [&](std::uint32_t) { ++kept_samples; };
     {
         const std::size_t ranks = 4;
         const std::size_t my_rank = 1;
@@ -188,7 +188,7 @@ TEST_CASE("the examples of docs/balance.md assign, exchange and pack samples") {
         const assignment balanced = partition(costs, ranks);            // as many samples on each rank
         for (const std::uint32_t sample : balanced.samples_of(my_rank)) { keep(sample); }
         const balance_report report = balance_report_of(costs, balanced);  // against the samples as they come
-        CHECK(kept == 2);
+        CHECK(kept_samples == 2);
         CHECK(report.moved > 0);
     }
     {
@@ -214,9 +214,9 @@ TEST_CASE("the examples of docs/balance.md assign, exchange and pack samples") {
     floptally::tally tally;
     const std::uint64_t tp = 1;
     const std::uint64_t cp = 2;
-    const auto made = floptally::pack_by_capacity(lengths, 8192, {.alignment = floptally::cp_alignment(tp, cp),
+    const auto packed = floptally::pack_by_capacity(lengths, 8192, {.alignment = floptally::cp_alignment(tp, cp),
                                                                   .min_packs = 4, .divisor = 2});
-    for (const floptally::pack& pack : made.packs) {
+    for (const floptally::pack& pack : packed.packs) {
         tally.add_cu_seqlens(pack.cu_seqlens, pack.cu_seqlens_padded);
     }
     CHECK(tally.get(view::useful, accumulator::count) == lengths.size());

@@ -107,12 +107,12 @@ TEST_CASE("the training loop's gradients equal finite differences of its loss") 
         double squares = 0;
         double errors = 0;
         for (std::size_t i = 0; i < p->value.values.size(); ++i) {
-            const float kept = p->value.values[i];
-            p->value.values[i] = kept + step;
+            const float original = p->value.values[i];
+            p->value.values[i] = original + step;
             const double above = network.forward(batch);
-            p->value.values[i] = kept - step;
+            p->value.values[i] = original - step;
             const double below = network.forward(batch);
-            p->value.values[i] = kept;
+            p->value.values[i] = original;
             const double difference = (above - below) / (2 * static_cast<double>(step));
             const double error = difference - static_cast<double>(p->gradient.values[i]);
             squares += difference * difference;
@@ -128,16 +128,16 @@ TEST_CASE("the training loop's gradients equal finite differences of its loss") 
 
 TEST_CASE("recomputation in the training loop gives the same gradients") {
     const training::packed_batch batch = small_batch();
-    const std::vector<float> kept = gradients_of(small_shape(), batch);
+    const std::vector<float> gradients = gradients_of(small_shape(), batch);
     for (const bool fused : {false, true}) {
         for (const bool recompute : {false, true}) {
             training::model_shape shape = small_shape();
             shape.fused_attention = fused;
             shape.recompute_layers = recompute;
             const std::vector<float> again = gradients_of(shape, batch);
-            REQUIRE(again.size() == kept.size());
-            for (std::size_t i = 0; i < kept.size(); ++i) {
-                REQUIRE(std::abs(again[i] - kept[i]) <= 1e-5F);
+            REQUIRE(again.size() == gradients.size());
+            for (std::size_t i = 0; i < gradients.size(); ++i) {
+                REQUIRE(std::abs(again[i] - gradients[i]) <= 1e-5F);
             }
         }
     }

@@ -37,9 +37,9 @@ template <class List>
 template <class List>
 [[nodiscard]] constexpr length_sums add_up_plainly(const List& list, std::size_t n, const mask_set& masks) {
     length_sums sums{masks};
-    borrowed_sums made{masks, sums.pairs.begin()};
-    add_plainly(list, 0, n, masks, made);
-    static_cast<fixed_sums&>(sums) = made;
+    borrowed_sums whole{masks, sums.pairs.begin()};
+    add_plainly(list, 0, n, masks, whole);
+    static_cast<fixed_sums&>(sums) = whole;
     return sums;
 }
 

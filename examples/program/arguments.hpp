@@ -184,12 +184,12 @@ class arguments {
         return other;
     }
 
-    [[nodiscard]] bool given(const std::string& name) const {
+    [[nodiscard]] bool is_passed(const std::string& name) const {
         const auto other = values_.find(name);
         return other != values_.end() ? !other->second.empty() : parsed_.count(option_of(name)) > 0;
     }
 
-    [[nodiscard]] bool flag(const std::string& option) const { return given(option) && parsed_[option].as<bool>(); }
+    [[nodiscard]] bool flag(const std::string& option) const { return is_passed(option) && parsed_[option].as<bool>(); }
 
     [[nodiscard]] std::optional<std::string> text(const std::string& name) const {
         if (const auto other = values_.find(name); other != values_.end()) {

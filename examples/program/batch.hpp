@@ -225,8 +225,9 @@ class read_input {
         constexpr const char* sources[] = {"lengths",    "lengths-file", "cu-seqlens",  "attention-mask",
                                            "new-tokens", "sequence",     "request",     "grid",
                                            "pixels",     "images",       "audio-frames"};
-        if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
-            !args.given("cu-seqlens-padded") && !args.given("cu-seqlens-real") && !args.given("num-real-seqs")) {
+        if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.is_passed(s); }) &&
+            !args.is_passed("cu-seqlens-padded") && !args.is_passed("cu-seqlens-real") &&
+            !args.is_passed("num-real-seqs")) {
             throw error("lengths",
                         "no batch was passed: use --lengths, --lengths-file, --cu-seqlens, --attention-mask, "
                         "--new-tokens, --request, --sequence, --grid, --pixels, --images or --audio-frames");
@@ -285,7 +286,7 @@ class read_input {
         if (const auto tokens = args.text("logits"); tokens && *tokens != "all" && *tokens != "last") {
             input_.measured.push_back(parse_logits(*tokens));
         }
-        if (args.given("muon")) {
+        if (args.is_passed("muon")) {
             input_.measured.push_back({std::string(floptally::muon::accumulator), 1, 1});  // the batch is one step
         }
     }
@@ -337,7 +338,7 @@ class read_input {
         const auto boundaries = args_.text("cu-seqlens");
         if (!boundaries) {
             for (const char* option : {"cu-seqlens-padded", "cu-seqlens-real", "num-real-seqs"}) {
-                if (args_.given(option)) {
+                if (args_.is_passed(option)) {
                     throw error(arguments::field(option), "works only with --cu-seqlens: pass both, or leave it out");
                 }
             }

@@ -50,7 +50,7 @@ struct layout_search {
     std::vector<found_layout> found{};
     std::uint64_t too_large = 0;   ///< how many do not fit the memory
     std::uint64_t impossible = 0;  ///< how many do not divide the layers or microbatches
-    std::string kept{};
+    std::string common_settings{};
 };
 
 /// All pipelines with the measured step's GPUs, GPUs per stage and microbatches. `then(options)` returns the time
@@ -84,8 +84,9 @@ layout_search search_layouts(const arguments& args, const floptally::model_confi
             static_cast<floptally::zero_stage>(args.choice("zero", {"none", "optimizer", "gradients", "weights"})),
         .activation_gib = activations ? parse_positive(*activations, "activation_gib") : 0};
     const floptally::pipeline_search fitting = floptally::pipelines_that_fit(model.parts, read_plan(args), options);
-    layout_search search{
-        .too_large = fitting.too_large, .impossible = fitting.impossible, .kept = floptally::kept_in(options)};
+    layout_search search{.too_large = fitting.too_large,
+                         .impossible = fitting.impossible,
+                         .common_settings = floptally::kept_in(options)};
     for (const floptally::fitting_pipeline& pipeline : fitting.found) {
         found_layout layout{
             .options = {{"pp", std::to_string(pipeline.pp)},
@@ -117,7 +118,7 @@ inline std::string show(const layout_search& search) {
                              layout.seconds, 100 * layout.mfu, 100 * layout.bound);
     }
     return table + fmt::format("{} layouts fit, {} do not, {} cannot be split evenly; {}\n", search.found.size(),
-                               search.too_large, search.impossible, search.kept);
+                               search.too_large, search.impossible, search.common_settings);
 }
 
 inline nlohmann::ordered_json to_json(const layout_search& search) {
@@ -137,7 +138,7 @@ inline nlohmann::ordered_json to_json(const layout_search& search) {
     return {{"layouts", layouts},
             {"too_large", search.too_large},
             {"impossible", search.impossible},
-            {"kept", search.kept}};
+            {"kept", search.common_settings}};
 }
 
 }  // namespace program

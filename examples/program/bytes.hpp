@@ -79,7 +79,7 @@ inline floptally::step_bytes bytes_of(const arguments& args, const floptally::mo
                                       const floptally::training_plan& plan, std::uint64_t batches) {
     const read_input input(args);
     if (!input.get().requests.empty()) {
-        if (args.given("batches") || args.given("distinct-experts") || !input.get().has_requests_alone()) {
+        if (args.is_passed("batches") || args.is_passed("distinct-experts") || !input.get().has_requests_alone()) {
             throw error(
                 "request",
                 "already determines the steps of decoding: leave other batches, --batches and --distinct-experts out");

@@ -39,10 +39,10 @@ inline floptally::observed_step read_observed_step(const arguments& args) {
     if (const auto seconds = args.text("seconds")) {
         step.seconds = parse_positive(*seconds, "seconds");
     }
-    if (args.given("gpus")) {
+    if (args.is_passed("gpus")) {
         step.gpus = gpus_of(args);
     }
-    if (args.given("accelerator") || args.given("peak-tflops")) {
+    if (args.is_passed("accelerator") || args.is_passed("peak-tflops")) {
         step.peak_tflops = peak_of(args).tflops;
     }
     return step;
@@ -61,7 +61,7 @@ inline std::string run_compare(const arguments& args) {
         floptally::add_input(input.get(), model, batch, spelling);
         const floptally::observed_step step = read_observed_step(args);
         const auto log = args.text("log");
-        if (log && (args.given("observed") || args.given("seconds"))) {
+        if (log && (args.is_passed("observed") || args.is_passed("seconds"))) {
             throw error("log", "already contains rates and seconds: leave --observed and --seconds out");
         }
         std::istringstream lines(log ? read_file(*log, "log") : "");

@@ -37,7 +37,7 @@ inline void add_times_options(cxxopts::Options& options) {
 
 /// The times of components from the options.
 struct measured_times {
-    floptally::component_times given{};
+    floptally::component_times measured{};
     std::vector<std::string> notes{};
     floptally::traced_step traced{};            ///< from a trace: time that is no work, and ranks
     std::vector<floptally::rank_line> lines{};  ///< one for each rank, if several traces were passed
@@ -63,16 +63,16 @@ inline measured_times read_traces(const arguments& args, const std::string& path
         traces.push_back(load_trace(file));
     }
     const auto modules = args.text("modules");
-    const floptally::rank_traces made(std::move(traces),
-                                      modules ? floptally::module_map_named(*modules) : floptally::module_map{});
+    const floptally::rank_traces joined_ranks(
+        std::move(traces), modules ? floptally::module_map_named(*modules) : floptally::module_map{});
     floptally::breakdown all;
     for (const floptally::work_at_peak& piece : work) {
         all += piece.work;
     }
-    return {{made.seconds(), made.parts(all)},
-            std::vector<std::string>(made.notes().begin(), made.notes().end()),
-            made.step(all),
-            files.size() == 1 ? std::vector<floptally::rank_line>{} : made.lines(all)};
+    return {{joined_ranks.seconds(), joined_ranks.parts(all)},
+            std::vector<std::string>(joined_ranks.notes().begin(), joined_ranks.notes().end()),
+            joined_ranks.step(all),
+            files.size() == 1 ? std::vector<floptally::rank_line>{} : joined_ranks.lines(all)};
 }
 
 /// The measured times from the options, for the work of a step; nullopt without such options.
@@ -98,8 +98,8 @@ inline std::optional<measured_times> read_times(const arguments& args,
 
 /// The measured step by component.
 inline floptally::component_waterfall by_component(floptally::time_breakdown timed, const measured_times& times) {
-    timed.step.seconds = times.given.seconds.value_or(timed.step.seconds);
-    return {floptally::without_traced(std::move(timed), times.traced), times.given.times};
+    timed.step.seconds = times.measured.seconds.value_or(timed.step.seconds);
+    return {floptally::without_traced(std::move(timed), times.traced), times.measured.times};
 }
 
 /// Compares with an earlier step of the same model, by component; nullopt without --against.
@@ -111,7 +111,7 @@ inline std::optional<std::vector<floptally::compared_component>> read_comparison
     }
     const measured_times before =
         args.text("trace") ? read_traces(args, *against, timed.work) : read_times_of(*against, "against");
-    if (!before.given.seconds) {
+    if (!before.measured.seconds) {
         throw error("against", "must have the seconds of its step: add \"seconds\" to the file");
     }
     floptally::time_breakdown earlier = timed;

@@ -103,7 +103,7 @@ inline std::vector<floptally::component_name> read_names(const std::string& text
 /// The tokens whose logits are computed: "all", "last", or measured numbers. The default for requests is "last", since
 /// an engine only computes the logits that it samples from.
 inline floptally::logit_tokens logits_of(const arguments& args) {
-    const std::string text = args.text("logits").value_or(args.given("request") ? "last" : "all");
+    const std::string text = args.text("logits").value_or(args.is_passed("request") ? "last" : "all");
     if (text == "all" || text == "last") {
         return text == "all" ? floptally::logit_tokens::all : floptally::logit_tokens::last;
     }
@@ -214,7 +214,7 @@ inline floptally::report count(const arguments& args, const floptally::model_con
         if (!input.get().requests.empty() && plan.counted != floptally::counted_passes::forward) {
             throw error("phase", "must be forward, since --request decodes and trains nothing: pass --phase forward");
         }
-        if (args.given("routed") && !cost.needs_routed()) {
+        if (args.is_passed("routed") && !cost.needs_routed()) {
             throw error("routed",
                         fmt::format("{} counts no measured visits to experts: leave --routed out", model.model_type));
         }

@@ -34,20 +34,20 @@ inline void add_expect_options(cxxopts::Options& options) {
 
 /// The user's MFU as the options say it: given, or of a measured step.
 inline std::optional<double> own_mfu(const arguments& args, const floptally::report& counted) {
-    const auto given = args.text("mfu");
-    if (args.given("seconds")) {
-        if (given) {
+    const auto mfu_text = args.text("mfu");
+    if (args.is_passed("seconds")) {
+        if (mfu_text) {
             throw error("mfu", "is passed, but --seconds also determines the MFU: pass one of them");
         }
         return measure(args, counted).utilization.mfu;
     }
-    return given ? std::optional(parse_share(*given, "mfu").fraction) : std::nullopt;
+    return mfu_text ? std::optional(parse_share(*mfu_text, "mfu").fraction) : std::nullopt;
 }
 
 inline expectation expectation_of(const arguments& args) {
     if (args.flag("all")) {
         for (const char* const other : {"config", "accelerator", "mfu", "seconds", "nearest", "unmarked"}) {
-            if (args.given(other)) {
+            if (args.is_passed(other)) {
                 throw error(arguments::field(other), "is about one run, but --all shows every run: pass one of them");
             }
         }
@@ -55,7 +55,7 @@ inline expectation expectation_of(const arguments& args) {
     }
     const floptally::model_config model = read_model(args);
     const floptally::report counted = count(args, model);
-    const auto gpus = args.given("gpus") ? std::optional(gpus_of(args)) : std::nullopt;
+    const auto gpus = args.is_passed("gpus") ? std::optional(gpus_of(args)) : std::nullopt;
     const run_features own = user_features(model, counted.batch, args.required("accelerator", "NAME"),
                                            args.text("precision").value_or("bf16"), gpus);
     return expect(own, own_mfu(args, counted), parse_count(args.text("nearest").value_or("20"), "nearest", 1, 100'000),

@@ -126,13 +126,13 @@ inline double parse_number_from_0(const arguments& args, const char* option) {
     return *value;
 }
 
-inline std::string run_fit(const arguments& given) {
+inline std::string run_fit(const arguments& command_args) {
     using floptally::parallel_sizes;
-    const floptally::model_config model = read_model(given);
-    const floptally::report counted = count(given, model);
-    const std::optional<floptally::trainer_layout> layout = layout_of(given, std::nullopt);
-    const arguments args = !layout ? given
-                                   : with_layout(given, *layout,
+    const floptally::model_config model = read_model(command_args);
+    const floptally::report counted = count(command_args, model);
+    const std::optional<floptally::trainer_layout> layout = layout_of(command_args, std::nullopt);
+    const arguments args = !layout ? command_args
+                                   : with_layout(command_args, *layout,
                                                  {{"dp", &parallel_sizes::dp},
                                                   {"cp", &parallel_sizes::cp},
                                                   {"tp", &parallel_sizes::tp},

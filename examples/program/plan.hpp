@@ -85,7 +85,7 @@ inline std::string run_plan(const arguments& args) {
     const std::uint64_t tokens = parse_large_count(args.required("tokens", "N"), "tokens");
     const given_share mfu = parse_share(args.text("mfu").value_or("40%"), "mfu");
     std::vector<std::string> notes;
-    if (!args.given("mfu")) {
+    if (!args.is_passed("mfu")) {
         notes.emplace_back("mfu is taken to be 40 %, since none is given");
     }
     if (!mfu.note.empty()) {
@@ -115,15 +115,15 @@ inline std::string run_plan(const arguments& args) {
         double days;
         double gpu_hours;
     };
-    const auto made = [&](const char* name, double of_one_batch) {
+    const auto make_row = [&](const char* name, double of_one_batch) {
         const double flops = of_one_batch * batches;
         const double seconds =
             floptally::detail::divide(flops / 1e12, static_cast<double>(gpus) * peak * mfu.fraction, "mfu");
         return row{name, flops, seconds / 86400, seconds * static_cast<double>(gpus) / 3600};
     };
     const std::uint64_t parameters = counted.parameters.active.value_or(counted.parameters.total);
-    const row rows[] = {made("exact", floptally::to_double(counted.work.total())),
-                        made("6ND", 6 * static_cast<double>(parameters) * static_cast<double>(of_batch))};
+    const row rows[] = {make_row("exact", floptally::to_double(counted.work.total())),
+                        make_row("6ND", 6 * static_cast<double>(parameters) * static_cast<double>(of_batch))};
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
                                    {"numbers_version", floptally::numbers_version},

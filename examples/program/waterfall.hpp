@@ -168,8 +168,9 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
 }
 
 /// The time breakdown of a step from the options, without the step's time.
-inline floptally::time_breakdown read_time_breakdown(const arguments& given, const floptally::model_config& model) {
-    const arguments args = with_layout_of_step(given);
+inline floptally::time_breakdown read_time_breakdown(const arguments& command_args,
+                                                     const floptally::model_config& model) {
+    const arguments args = with_layout_of_step(command_args);
     const floptally::report counted = count(args, model);
     if (counted.counted_as.name != floptally::conventions::exact.name) {
         throw error("convention", fmt::format("must be exact, since only exact counts the padded and executed FLOPs "
@@ -225,19 +226,19 @@ inline std::string run_waterfall(const arguments& args) {
     const floptally::model_config model = read_model(args);
     floptally::time_breakdown timed = read_time_breakdown(args, model);
     const std::optional<measured_times> times = read_times(args, timed.work);
-    const bool says_seconds = times && times->given.seconds && !args.text("seconds");
+    const bool says_seconds = times && times->measured.seconds && !args.text("seconds");
     timed.step.seconds =
-        says_seconds ? *times->given.seconds : parse_positive(args.required("seconds", "S"), "seconds");
-    const floptally::waterfall made(times ? floptally::with_traces(timed, times->traced) : timed);
+        says_seconds ? *times->measured.seconds : parse_positive(args.required("seconds", "S"), "seconds");
+    const floptally::waterfall whole_step(times ? floptally::with_traces(timed, times->traced) : timed);
     std::optional<floptally::component_waterfall> components;
     std::optional<std::vector<floptally::compared_component>> compared;
     if (times) {
-        components.emplace(floptally::without_traced(timed, times->traced), times->given.times);
+        components.emplace(floptally::without_traced(timed, times->traced), times->measured.times);
         compared = read_comparison(args, timed, *components);
     }
     switch (args.choice("format", {"table", "json", "markdown"})) {
         case 1: {
-            nlohmann::ordered_json out = floptally::to_json(made);
+            nlohmann::ordered_json out = floptally::to_json(whole_step);
             if (times) {
                 out["components"] = floptally::to_json(*components);
                 out["notes"] = times->notes;
@@ -252,11 +253,11 @@ inline std::string run_waterfall(const arguments& args) {
             return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
         }
         case 2:
-            return floptally::to_markdown(made) +
+            return floptally::to_markdown(whole_step) +
                    (times ? show(floptally::to_markdown(*components), times->notes, "\n* ") : "") +
                    (compared ? "\n" + floptally::to_markdown(floptally::table_of(*compared)) : "");
         default:
-            return (args.flag("by-cost") ? floptally::to_table_by_cost(made) : floptally::to_table(made)) +
+            return (args.flag("by-cost") ? floptally::to_table_by_cost(whole_step) : floptally::to_table(whole_step)) +
                    (times ? show(floptally::to_table(*components), times->notes, "note: ") : "") +
                    (times && !times->lines.empty() ? "\n" + floptally::to_text(floptally::table_of(times->lines))
                                                    : "") +
@@ -283,16 +284,16 @@ inline std::string run_whatif(const arguments& args) {
         return fmt::format("measured: {:.6f} s, MFU {:.2f} %\n", measured.seconds(), 100 * measured.mfu()) +
                show(search);
     }
-    const floptally::compared_steps made(measured, read_time_breakdown(other_args, model));
+    const floptally::compared_steps steps(measured, read_time_breakdown(other_args, model));
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
                                    {"numbers_version", floptally::numbers_version},
-                                   {"measured", floptally::to_json(made.measured)},
-                                   {"then", floptally::to_json(made.predicted)},
-                                   {"bound", floptally::to_json(made.bound)}};
+                                   {"measured", floptally::to_json(steps.measured)},
+                                   {"then", floptally::to_json(steps.predicted)},
+                                   {"bound", floptally::to_json(steps.bound)}};
         return out.dump(2) + "\n";
     }
-    const floptally::table shown = floptally::table_of(made);
+    const floptally::table shown = floptally::table_of(steps);
     return floptally::to_text(shown) + shown.notes.front() + "\n";
 }
 

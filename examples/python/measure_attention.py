@@ -24,10 +24,10 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 
-def median_milliseconds(prepare: Callable[[], Callable[[], object]], given: argparse.Namespace) -> float:
+def median_milliseconds(prepare: Callable[[], Callable[[], object]], args: argparse.Namespace) -> float:
     """Seconds of what `prepare()` returns, whose own time does not count; once more before, to warm up."""
-    device, repeats = given.device, given.repeats
-    clock = time.process_time if given.cpu_time else time.perf_counter
+    device, repeats = args.device, args.repeats
+    clock = time.process_time if args.cpu_time else time.perf_counter
     taken = []
     for index in range(repeats + 1):
         timed = prepare()
@@ -42,11 +42,11 @@ def median_milliseconds(prepare: Callable[[], Callable[[], object]], given: argp
     return statistics.median(taken)
 
 
-def measured(batch: int, length: int, given: argparse.Namespace) -> dict[str, float]:
+def measured(batch: int, length: int, args: argparse.Namespace) -> dict[str, float]:
     """Milliseconds of one cell, phase by phase."""
-    shape = (batch, given.num_heads, length, given.head_dim)
-    q, k, v = (torch.randn(shape, device=given.device, dtype=given.dtype, requires_grad=True) for _ in range(3))
-    gradient = torch.randn(shape, device=given.device, dtype=given.dtype)
+    shape = (batch, args.num_heads, length, args.head_dim)
+    q, k, v = (torch.randn(shape, device=args.device, dtype=args.dtype, requires_grad=True) for _ in range(3))
+    gradient = torch.randn(shape, device=args.device, dtype=args.dtype)
 
     def forward() -> torch.Tensor:
         return scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -56,10 +56,10 @@ def measured(batch: int, length: int, given: argparse.Namespace) -> dict[str, fl
         return lambda: torch.autograd.grad(output, (q, k, v), gradient)
 
     return {
-        "fwd": median_milliseconds(lambda: forward, given),
-        "bwd": median_milliseconds(ready_backward, given),
+        "fwd": median_milliseconds(lambda: forward, args),
+        "bwd": median_milliseconds(ready_backward, args),
         "e2e": median_milliseconds(
-            lambda: lambda: torch.autograd.grad(forward(), (q, k, v), gradient), given
+            lambda: lambda: torch.autograd.grad(forward(), (q, k, v), gradient), args
         ),
     }
 
@@ -81,33 +81,33 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cpu-time", action="store_true",
                         help="of this process on the CPU: for one thread of a machine that has other work")  # fmt: skip
-    given = parser.parse_args()
+    args = parser.parse_args()
 
     times: list[dict[str, Any]] = []
-    for batch in given.batch_sizes:
-        for length in given.lengths:
+    for batch in args.batch_sizes:
+        for length in args.lengths:
             cell = {"batch": batch, "sequence_length": length}
             try:
-                found = measured(batch, length, given)
+                found = measured(batch, length, args)
                 times += [{**cell, "phase": phase, "milliseconds": round(ms, 4)} for phase, ms in found.items()]
             except (torch.OutOfMemoryError, MemoryError):
                 times += [
                     {**cell, "phase": phase, "milliseconds": None, "reason": "no memory"} for phase in ("fwd", "bwd", "e2e")
                 ]
-    on_gpu = given.device.type == "cuda"
+    on_gpu = args.device.type == "cuda"
     threads = f"{torch.get_num_threads()} thread{'' if torch.get_num_threads() == 1 else 's'}"
-    cpu = f"{platform.machine()} CPU, {'CPU time of ' if given.cpu_time else ''}{threads}"
-    machine = torch.cuda.get_device_name(given.device) if on_gpu else cpu
+    cpu = f"{platform.machine()} CPU, {'CPU time of ' if args.cpu_time else ''}{threads}"
+    machine = torch.cuda.get_device_name(args.device) if on_gpu else cpu
     result = {
-        "kernel": f"scaled_dot_product_attention, causal, {given.num_heads} heads x {given.head_dim}, "
-        f"{str(given.dtype).removeprefix('torch.')}",
-        "device": f"{given.device_name or machine}, PyTorch {torch.__version__.split('+')[0]}",
-        "batch_sizes": given.batch_sizes,
-        "sequence_lengths": given.lengths,
+        "kernel": f"scaled_dot_product_attention, causal, {args.num_heads} heads x {args.head_dim}, "
+        f"{str(args.dtype).removeprefix('torch.')}",
+        "device": f"{args.device_name or machine}, PyTorch {torch.__version__.split('+')[0]}",
+        "batch_sizes": args.batch_sizes,
+        "sequence_lengths": args.lengths,
         "config": {
             "model_type": "floptally",
-            "hidden_size": given.num_heads * given.head_dim,
-            "layers": [{"parts": [{"type": "attention", "num_heads": given.num_heads, "head_dim": given.head_dim}]}],
+            "hidden_size": args.num_heads * args.head_dim,
+            "layers": [{"parts": [{"type": "attention", "num_heads": args.num_heads, "head_dim": args.head_dim}]}],
         },
         "components": ["attention.core"],
         "convention": "exact",
@@ -115,7 +115,7 @@ def main() -> int:
     }
     rows = ",\n".join("    " + json.dumps(one) for one in result.pop("times"))
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in result.items())
-    given.out.write_text(f'{{\n{body},\n  "times": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
+    args.out.write_text(f'{{\n{body},\n  "times": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
     return 0
 
 

@@ -20,7 +20,7 @@ struct flops_ran {
     pass_flops real{};
     pass_flops mock{};
 
-    [[nodiscard]] std::uint64_t& of(bool is_real, pass during) {
+    [[nodiscard]] std::uint64_t& count_of(bool is_real, pass during) {
         return (is_real ? real : mock)[static_cast<std::size_t>(during)];
     }
     [[nodiscard]] std::uint64_t all(pass during) const {
@@ -113,7 +113,7 @@ inline void attention_forward(const packed_batch& batch, const attention_heads& 
             const std::size_t seen = i + 1;
             std::fill(row.begin(), row.end(), 0.0F);
             const matrix p = row_of(row, seen);
-            std::uint64_t& count = ran.of(head.is_real, during);
+            std::uint64_t& count = ran.count_of(head.is_real, during);
             matmul(queries.rows_from(i, 1), keys.view().columns_from(0, seen), p, count);
             float most = -INFINITY;
             for (std::size_t j = 0; j < seen; ++j) {
@@ -154,7 +154,7 @@ inline void attention_backward(const packed_batch& batch, const attention_heads&
         const matrix d_values = head.kv_side(d_v, heads.dim);
         std::vector<float> p_row(head.length);
         std::vector<float> d_p_row(head.length);
-        std::uint64_t& count = ran.of(head.is_real, pass::backward_data);
+        std::uint64_t& count = ran.count_of(head.is_real, pass::backward_data);
         for (std::size_t i = 0; i < head.length; ++i, ++row) {
             const std::size_t seen = i + 1;
             const const_matrix query = queries.rows_from(i, 1);
@@ -163,7 +163,7 @@ inline void attention_backward(const packed_batch& batch, const attention_heads&
             std::fill(p_row.begin(), p_row.end(), 0.0F);
             if (fused) {
                 matmul(query, keys_transposed.view().columns_from(0, seen), p,
-                       ran.of(head.is_real, pass::scores_again));
+                       ran.count_of(head.is_real, pass::scores_again));
                 for (std::size_t j = 0; j < seen; ++j) {
                     p(0, j) = std::exp(p(0, j) * heads.scale() - memory.log_sums[row]);
                 }

@@ -157,7 +157,7 @@ class model {
         tensor y(x.rows, w.value.columns);
         for_each_part(batch, [&](std::size_t first, std::size_t count, bool real) {
             matmul(x.view().rows_from(first, count), w.value.view(), y.view().rows_from(first, count),
-                   ran_.of(real, during));
+                   ran_.count_of(real, during));
         });
         return y;
     }
@@ -167,68 +167,68 @@ class model {
         for_each_part(batch, [&](std::size_t first, std::size_t count, bool real) {
             const const_matrix d_rows = d_y.view().rows_from(first, count);
             matmul(d_rows, w.value.view().transposed(), d_x.view().rows_from(first, count),
-                   ran_.of(real, pass::backward_data));
+                   ran_.count_of(real, pass::backward_data));
             matmul(x.view().rows_from(first, count).transposed(), d_rows, w.gradient.view(),
-                   ran_.of(real, pass::backward_weights));
+                   ran_.count_of(real, pass::backward_weights));
         });
     }
 
-    tensor forward_layer(const packed_batch& batch, const layer_parameters& layer, const tensor& x, layer_memory& kept,
-                         pass during) {
-        kept.attention_input = normalize(x, layer.attention_norm);
-        kept.q = multiply(batch, kept.attention_input, layer.query, during);
-        kept.k = multiply(batch, kept.attention_input, layer.key, during);
-        kept.v = multiply(batch, kept.attention_input, layer.values, during);
-        rotate(kept.q.view(), batch, shape_.heads.dim, 1);
-        rotate(kept.k.view(), batch, shape_.heads.dim, 1);
-        kept.attended = tensor(batch.slots(), shape_.heads.query_width());
-        attention_forward(batch, shape_.heads, kept.q.view(), kept.k.view(), kept.v.view(), kept.attended.view(),
-                          shape_.fused_attention, kept.attention, during, ran_);
-        kept.middle = multiply(batch, kept.attended, layer.output, during);
-        add(x, kept.middle);
-        kept.mlp_input = normalize(kept.middle, layer.mlp_norm);
-        kept.gate = multiply(batch, kept.mlp_input, layer.gate, during);
-        kept.up = multiply(batch, kept.mlp_input, layer.up, during);
-        kept.product = kept.up;
-        for (std::size_t i = 0; i < kept.product.values.size(); ++i) {
-            kept.product.values[i] *= kept.gate.values[i] * sigmoid(kept.gate.values[i]);
+    tensor forward_layer(const packed_batch& batch, const layer_parameters& layer, const tensor& x,
+                         layer_memory& memory, pass during) {
+        memory.attention_input = normalize(x, layer.attention_norm);
+        memory.q = multiply(batch, memory.attention_input, layer.query, during);
+        memory.k = multiply(batch, memory.attention_input, layer.key, during);
+        memory.v = multiply(batch, memory.attention_input, layer.values, during);
+        rotate(memory.q.view(), batch, shape_.heads.dim, 1);
+        rotate(memory.k.view(), batch, shape_.heads.dim, 1);
+        memory.attended = tensor(batch.slots(), shape_.heads.query_width());
+        attention_forward(batch, shape_.heads, memory.q.view(), memory.k.view(), memory.v.view(),
+                          memory.attended.view(), shape_.fused_attention, memory.attention, during, ran_);
+        memory.middle = multiply(batch, memory.attended, layer.output, during);
+        add(x, memory.middle);
+        memory.mlp_input = normalize(memory.middle, layer.mlp_norm);
+        memory.gate = multiply(batch, memory.mlp_input, layer.gate, during);
+        memory.up = multiply(batch, memory.mlp_input, layer.up, during);
+        memory.product = memory.up;
+        for (std::size_t i = 0; i < memory.product.values.size(); ++i) {
+            memory.product.values[i] *= memory.gate.values[i] * sigmoid(memory.gate.values[i]);
         }
-        tensor y = multiply(batch, kept.product, layer.down, during);
-        add(kept.middle, y);
+        tensor y = multiply(batch, memory.product, layer.down, during);
+        add(memory.middle, y);
         return y;
     }
 
     /// `d_stream` is the gradient of the layer's output and becomes that of its input.
-    void backward_layer(const packed_batch& batch, layer_parameters& layer, const tensor& x, const layer_memory& kept,
+    void backward_layer(const packed_batch& batch, layer_parameters& layer, const tensor& x, const layer_memory& memory,
                         tensor& d_stream) {
         tensor d_product(batch.slots(), shape_.intermediate_size);
-        back_through(batch, kept.product, layer.down, d_stream, d_product);
+        back_through(batch, memory.product, layer.down, d_stream, d_product);
         tensor d_gate = d_product;
         tensor d_up = d_product;
         for (std::size_t i = 0; i < d_product.values.size(); ++i) {
-            const float gate = kept.gate.values[i];
+            const float gate = memory.gate.values[i];
             const float on = sigmoid(gate);
             d_up.values[i] *= gate * on;
-            d_gate.values[i] *= kept.up.values[i] * on * (1 + gate * (1 - on));
+            d_gate.values[i] *= memory.up.values[i] * on * (1 + gate * (1 - on));
         }
         tensor d_mlp_input(batch.slots(), shape_.hidden_size);
-        back_through(batch, kept.mlp_input, layer.gate, d_gate, d_mlp_input);
-        back_through(batch, kept.mlp_input, layer.up, d_up, d_mlp_input);
-        back_through_norm(kept.middle, layer.mlp_norm, d_mlp_input, d_stream);
+        back_through(batch, memory.mlp_input, layer.gate, d_gate, d_mlp_input);
+        back_through(batch, memory.mlp_input, layer.up, d_up, d_mlp_input);
+        back_through_norm(memory.middle, layer.mlp_norm, d_mlp_input, d_stream);
 
         tensor d_attended(batch.slots(), shape_.heads.query_width());
-        back_through(batch, kept.attended, layer.output, d_stream, d_attended);
+        back_through(batch, memory.attended, layer.output, d_stream, d_attended);
         tensor d_q(batch.slots(), shape_.heads.query_width());
         tensor d_k(batch.slots(), shape_.heads.kv_width());
         tensor d_v = d_k;
-        attention_backward(batch, shape_.heads, kept.q.view(), kept.k.view(), kept.v.view(), d_attended.view(),
-                           kept.attention, d_q.view(), d_k.view(), d_v.view(), ran_);
+        attention_backward(batch, shape_.heads, memory.q.view(), memory.k.view(), memory.v.view(), d_attended.view(),
+                           memory.attention, d_q.view(), d_k.view(), d_v.view(), ran_);
         rotate(d_q.view(), batch, shape_.heads.dim, -1);
         rotate(d_k.view(), batch, shape_.heads.dim, -1);
         tensor d_attention_input(batch.slots(), shape_.hidden_size);
-        back_through(batch, kept.attention_input, layer.query, d_q, d_attention_input);
-        back_through(batch, kept.attention_input, layer.key, d_k, d_attention_input);
-        back_through(batch, kept.attention_input, layer.values, d_v, d_attention_input);
+        back_through(batch, memory.attention_input, layer.query, d_q, d_attention_input);
+        back_through(batch, memory.attention_input, layer.key, d_k, d_attention_input);
+        back_through(batch, memory.attention_input, layer.values, d_v, d_attention_input);
         back_through_norm(x, layer.attention_norm, d_attention_input, d_stream);
     }
 

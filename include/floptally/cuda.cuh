@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Tallies and meters in the memory of a CUDA device, for kernels of your own too.
+/// Tallies and meters in the memory of a CUDA device, also for use inside your own kernels.
 
 #include <floptally/text/macros_begin.hpp>
 

@@ -4,7 +4,7 @@
 /// @file
 /// Describes models by their parts, and has published models as constants.
 ///
-/// A part such as `gqa`, `moe` or `mamba2`, or your own struct, gives a `cost`. `presets` has whole models.
+/// Each part, such as `gqa`, `moe`, `mamba2` or your own struct, has a `cost`. `presets` contains whole models.
 
 #include <floptally/text/macros_begin.hpp>
 

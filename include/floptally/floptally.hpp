@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Counts the FLOPs and the MFU of a batch of a model: `core.hpp` with models, conventions and accelerators.
+/// Counts the FLOPs and the MFU of a model's batch: `core.hpp` with models, conventions and accelerators.
 ///
 /// Include the other public headers by name: `meter.hpp`, `report.hpp`, `waterfall.hpp`, … (docs/headers.md). All
 /// public headers together take nine times as long to compile as this one.

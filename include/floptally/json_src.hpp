@@ -15,8 +15,8 @@
 /// @file
 /// The definitions of <floptally/json.hpp>, for one source file of a program.
 ///
-/// All other files define FLOPTALLY_SEPARATE_COMPILATION and see only declarations. This file includes the declarations
-/// before the definitions, because only the declarations have the attributes of the functions.
+/// All other files define FLOPTALLY_SEPARATE_COMPILATION, so that they only get declarations. This header includes the
+/// declarations before the definitions, because only the declarations have the functions' attributes.
 
 #include <floptally/config/json_definitions.hpp>
 

@@ -2,9 +2,10 @@
 #pragma once
 
 /// @file
-/// The meter of a training loop: MFU and goodput of the last step, the interval and the run.
+/// Measures the MFU and goodput of a training loop: of the last step, of the interval since the last log, and of the
+/// run.
 ///
-/// The meter writes to loggers and Prometheus.
+/// The meter can write to loggers and to Prometheus.
 
 #include <floptally/text/macros_begin.hpp>
 

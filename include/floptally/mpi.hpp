@@ -91,7 +91,7 @@ class mpi_reducer {
 
     /// Makes a reducer over this process's group of `layout` along `axes`.
     mpi_reducer(MPI_Comm world, const parallel_layout& layout, axis_set axes)
-        // The color of a group is its first rank. Only the members of one group have the same color.
+        // The first rank of a group is the group's color for MPI_Comm_split.
         : group_(world, as_int(layout.group(axes)[0], layout), as_int(layout.rank(), layout)) {}
 
     void sum(std::span<std::uint64_t> integers) const { all_reduce(integers, MPI_SUM); }
@@ -121,7 +121,7 @@ class mpi_reducer {
 };
 
 /// An exchange that has started. MPI uses the buffers until `wait` returns or `done` returns true. The destructor also
-/// waits, so that no buffer is freed while MPI uses it. The destructor ignores errors.
+/// waits and ignores errors, so that no buffer is freed while MPI uses it.
 class [[nodiscard]] mpi_exchange {
   public:
     mpi_exchange(mpi_exchange&& other) noexcept
@@ -139,8 +139,8 @@ class [[nodiscard]] mpi_exchange {
     /// once.
     void wait() { detail::require_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
-    /// Returns whether all samples have arrived, without waiting. MPI makes progress during each call, so call it now
-    /// and then between other work.
+    /// Returns whether all samples have arrived, without waiting. MPI makes progress during each call, so call it
+    /// repeatedly between other work.
     [[nodiscard]] bool done() {
         int has_arrived = 0;
         detail::require_mpi(MPI_Test(&request_, &has_arrived, MPI_STATUS_IGNORE), "MPI_Test");
@@ -167,7 +167,7 @@ class [[nodiscard]] mpi_exchange {
 /// Carries out exchanges of samples through an MPI communicator that it creates. Destroy it before `MPI_Finalize`. The
 /// constructor and every exchange are collective over `world`.
 ///
-/// Before anything is sent the ranks agree that all of them can take part. If the plan or the buffers of one rank are
+/// Before sending anything, the ranks check that all of them can take part. If the plan or the buffers of one rank are
 /// wrong, all ranks throw. A rank that could not allocate a buffer passes an empty buffer, so that all ranks throw.
 class mpi_exchanger {
   public:
@@ -176,7 +176,7 @@ class mpi_exchanger {
         detail::require_mpi(MPI_Comm_size(group_.communicator(), &ranks_), "MPI_Comm_size");
     }
 
-    /// Sends the buffer that `filled_buffer` made of `exchange.send`. Returns when `receive` holds the samples of
+    /// Sends the buffer that `filled_buffer` made from `exchange.send`. Returns when `receive` holds the samples of
     /// `exchange.receive`.
     void run(const rank_exchange& exchange, std::span<const std::byte> send, std::span<std::byte> receive) const {
         const mpi_exchange::units counts = agreed_units(exchange, send, receive);

@@ -50,8 +50,8 @@ inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view
     require_nccl(result, call, file, line);
 }
 
-/// Waits for all work of a stream. Throws if the communicator reports that `call` failed meanwhile. After the death of
-/// another rank the stream never finishes; only the communicator reports the failure.
+/// Waits for all work of a stream. Throws if the communicator reports meanwhile that `call` failed. If another rank
+/// dies, the stream never finishes, and only the communicator reports the failure.
 inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
     bool runs = true;
@@ -72,7 +72,8 @@ inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call,
 }  // namespace detail
 
 /// Adds up integers over the ranks of an NCCL communicator, on a stream, in device memory that the reducer allocates.
-/// Each call waits for the stream, because the host reads the result. A reduction runs only once a step.
+/// Each call waits for the stream, because the host reads the result. This is acceptable, because there is only one
+/// reduction for each step.
 ///
 /// The reducer uses the CUDA device that is current in its constructor. The caller owns the communicator and the
 /// stream; both must outlive the reducer. If NCCL reports that a rank is gone, the call throws. Then abort the
@@ -98,7 +99,8 @@ class nccl_reducer {
     void max(std::span<std::uint64_t> integers) { all_reduce(integers, ncclMax); }
 
   private:
-    static constexpr std::size_t first_capacity = 1024;  // number of integers; the message of a tally has fewer
+    static constexpr std::size_t first_capacity = 1024;  // number of integers that fit the first allocation; the
+                                                         // message of a tally has fewer
 
     void reserve(std::size_t capacity) {
         if (capacity <= capacity_) {
@@ -121,7 +123,7 @@ class nccl_reducer {
         detail::require_nccl(
             group_, ncclAllReduce(integers_, integers_, integers.size(), ncclUint64, operation, group_, stream_),
             "ncclAllReduce");
-        // Wait here first: if a rank has died, the copy below would wait forever.
+        // Waits here first, because the copy below would wait forever if a rank has died.
         detail::finish(group_, stream_, "ncclAllReduce");
         require_cuda(cudaMemcpyAsync(integers.data(), integers_, bytes, cudaMemcpyDeviceToHost, stream_),
                      "cudaMemcpyAsync to the host");
@@ -184,7 +186,7 @@ struct nccl_payload {
 /// compute meanwhile. The caller owns communicator, stream and buffers; they must outlive the exchange. The CUDA device
 /// is the one that is current in the constructor. Starting an exchange is collective.
 ///
-/// Before anything is queued the ranks agree that all of them can take part. If the plan or the buffers of one rank are
+/// Before queueing anything, the ranks check that all of them can take part. If the plan or the buffers of one rank are
 /// wrong, all ranks throw. A rank that could not allocate a buffer passes an empty buffer, so that all ranks throw.
 class nccl_exchanger {
   public:
@@ -194,9 +196,9 @@ class nccl_exchanger {
         detail::require_nccl(ncclCommCount(group_, &ranks_), "ncclCommCount");
     }
 
-    /// Queues the messages of this rank, all payloads as one NCCL group. Pass payloads that move together in one call.
-    /// Before that the host waits, on a separate stream, until every rank has called `start` and the communicator has
-    /// done its earlier work. Do not call it between your own ncclGroupStart and ncclGroupEnd.
+    /// Queues the messages of this rank as one NCCL group. Pass all payloads that move together in one call. The host
+    /// first waits, on a separate stream, until every rank has called `start` and the communicator has finished its
+    /// earlier work. Do not call it between your own ncclGroupStart and ncclGroupEnd.
     void start(std::span<const nccl_payload> payloads) {
         prepare_together(static_cast<std::uint64_t>(rank_), agreement_, [&] {
             for (const nccl_payload& payload : payloads) {
@@ -215,8 +217,8 @@ class nccl_exchanger {
                     queued = ncclSend(payload.send.data() + payload.exchange.send.displacements[peer_rank],
                                       payload.exchange.send.counts[peer_rank], ncclUint8, peer, group_, stream_);
                 }
-                queued = queued == ncclInProgress ? ncclSuccess
-                                                  : queued;  // not an error: ncclGroupEnd waits for calls in progress
+                queued = queued == ncclInProgress ? ncclSuccess : queued;  // in progress is not an error, because
+                                                                           // ncclGroupEnd waits for such calls
                 if (queued == ncclSuccess && payload.exchange.receive.counts[peer_rank] != 0) {
                     call = "ncclRecv";
                     queued = ncclRecv(payload.receive.data() + payload.exchange.receive.displacements[peer_rank],
@@ -225,7 +227,7 @@ class nccl_exchanger {
                 queued = queued == ncclInProgress ? ncclSuccess : queued;
             }
         }
-        const ncclResult_t ended = ncclGroupEnd();  // also after an error, since the NCCL group would stay open
+        const ncclResult_t ended = ncclGroupEnd();  // also after an error; otherwise the NCCL group would stay open
         detail::require_nccl(queued, call);
         detail::require_nccl(group_, ended, "ncclGroupEnd");
     }

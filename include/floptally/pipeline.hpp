@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Splits layers over the ranks of a pipeline and simulates its schedule: time of each pass, idle time, splits that fit
-/// the memory.
+/// Splits layers over the ranks of a pipeline, and simulates its schedule: the time of each pass and the idle time.
+/// Finds splits that fit the memory.
 
 #include <floptally/text/macros_begin.hpp>
 

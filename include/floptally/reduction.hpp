@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Sums tallies over ranks, and verifies that a sum has each rank once.
+/// Sums tallies over ranks, and verifies that a sum contains each rank once.
 ///
 /// Pass a reducer to `reduce`: the one of `mpi.hpp`, the one of `nccl.hpp`, or your own.
 

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// Masks and other statistics of a sample: those of the library by name, and what your own struct needs to be a
-/// statistic.
+/// Masks and other statistics of a sample: the library's own by name, and the requirements for your own.
 ///
 /// `core.hpp` already has the library's masks.
 

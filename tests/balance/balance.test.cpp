@@ -77,28 +77,29 @@ double lower_bound_of(const std::vector<Cost>& costs, std::size_t ranks, balance
 
 /// The bound on an assignment's ratio to the best one: its peak over the lower bound of any.
 template <class Cost>
-double over_bound(const assignment& of, const std::vector<Cost>& costs, balance_mode mode) {
-    return static_cast<double>(peak_of(of)) / lower_bound_of(costs, of.ranks(), mode);
+double over_bound(const assignment& subject, const std::vector<Cost>& costs, balance_mode mode) {
+    return static_cast<double>(peak_of(subject)) / lower_bound_of(costs, subject.ranks(), mode);
 }
 
 /// Every sample stands in exactly one place, and the three lists of an assignment say the same.
 template <class Cost>
-bool is_whole(const assignment& of, const std::vector<Cost>& costs, std::size_t ranks, std::size_t loads = 1) {
-    std::vector<int> seen(of.rank_of.size());
-    bool whole = of.ranks() == ranks && of.rank_of.size() * loads == costs.size() && of.samples.size() == seen.size();
+bool is_whole(const assignment& source, const std::vector<Cost>& costs, std::size_t ranks, std::size_t loads = 1) {
+    std::vector<int> seen(source.rank_of.size());
+    bool whole = source.ranks() == ranks && source.rank_of.size() * loads == costs.size() &&
+                 source.samples.size() == seen.size();
     for (std::size_t rank = 0; whole && rank < ranks; ++rank) {
         std::vector<uint128> sums(loads);
         std::int64_t last = -1;
-        for (const std::uint32_t sample : of.samples_of(rank)) {
-            whole = whole && of.rank_of[sample] == rank && std::int64_t{sample} > last;
+        for (const std::uint32_t sample : source.samples_of(rank)) {
+            whole = whole && source.rank_of[sample] == rank && std::int64_t{sample} > last;
             last = sample;
             ++seen[sample];
             for (std::size_t load = 0; load < loads; ++load) {
                 sums[load] += static_cast<uint128>(costs[sample * loads + load]);
             }
         }
-        whole =
-            whole && std::equal(sums.begin(), sums.end(), of.loads.begin() + static_cast<std::ptrdiff_t>(rank * loads));
+        whole = whole &&
+                std::equal(sums.begin(), sums.end(), source.loads.begin() + static_cast<std::ptrdiff_t>(rank * loads));
     }
     return whole && std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; });
 }
@@ -279,9 +280,9 @@ TEST_CASE("capacity mode keeps sizes within the capacity and reports an error if
     CHECK(fits.rank_of[3] == fits.rank_of[4]);
     CHECK(fits.rank_of[0] != fits.rank_of[3]);
     for (const balance_seed seed : {balance_seed::longest_first, balance_seed::differencing}) {
-        const balance_options one{
+        const balance_options options{
             .mode = balance_mode::capacity, .seed = seed, .sizes = tight, .capacity = 6, .budget = 0};
-        CHECK(partition(falling, 2, one).rank_of[3] == partition(falling, 2, one).rank_of[4]);
+        CHECK(partition(falling, 2, options).rank_of[3] == partition(falling, 2, options).rank_of[4]);
     }
     // Ranks are all but full: 24 samples of which no two are alike, within 0.2 % of the mean.
     const std::vector<std::uint32_t> lengths = workloads::lognormal_lengths(24, 1000, 100, 8192, 11);
@@ -514,7 +515,7 @@ TEST_CASE("neither the number type of costs nor a common factor changes the assi
     CHECK(partition(std::vector<double>{5e-324, 0}, 2).exponent == -1126);
 }
 
-TEST_CASE("the costliest rank of up to 16 samples is within 1.04 of the optimum") {
+TEST_CASE("assignments of up to 16 samples have a largest load of at most 1.04 times the optimum") {
     generator draw(31);
     double worst = 1;
     std::size_t exact = 0;
@@ -564,7 +565,8 @@ TEST_CASE("a few samples are assigned optimally where pairwise swaps do not reac
     CHECK(peak_of_two({10, 8, 7, 6, 5, 5, 4, 3, 3, 3, 1}, 5) == 11);
 }
 
-TEST_CASE("the costliest rank of lognormal lengths is within 1.01 of the lower bound on 4 to 256 ranks") {
+TEST_CASE(
+    "lognormal lengths are balanced over 4 to 256 ranks with a largest load of at most 1.01 times the lower bound") {
     for (const std::size_t ranks : {4U, 8U, 16U, 32U, 64U, 128U, 256U}) {
         for (std::uint64_t seed = 0; seed < 3; ++seed) {
             for (const std::uint32_t sigma : {30U, 50U, 70U, 100U, 150U}) {
@@ -579,7 +581,7 @@ TEST_CASE("the costliest rank of lognormal lengths is within 1.01 of the lower b
     }
 }
 
-TEST_CASE("the equal-count lower bound adds the cheapest samples that can fill the costliest sample's rank") {
+TEST_CASE("the lower bound for equal counts includes the cheapest samples that fill up the costliest sample's rank") {
     // The mean and the largest alone, 10, is not attainable: whoever has the 10 has another one.
     const std::vector<int> costs{10, 1, 1, 1};
     const assignment balanced = partition(costs, 2);
@@ -655,14 +657,14 @@ TEST_CASE("the balancer is never worse than a public balancer on the same input"
         }
         INFO(i << ": " << count << " samples on " << ranks << " ranks, kind " << kind);
         const balance_mode mode = equal ? balance_mode::equal_count : balance_mode::free;
-        const uint128 ours = peak_of(partition(costs, ranks, {.mode = mode}));
+        const uint128 largest_load = peak_of(partition(costs, ranks, {.mode = mode}));
         const ranks_of_samples differenced = karmarkar_karp(costs, ranks, equal);
-        REQUIRE(ours <= peak_of(assigned(costs, differenced, ranks)));
-        REQUIRE(ours <= peak_of(assigned(costs, greedy(costs, ranks, equal), ranks)));
+        REQUIRE(largest_load <= peak_of(assigned(costs, differenced, ranks)));
+        REQUIRE(largest_load <= peak_of(assigned(costs, greedy(costs, ranks, equal), ranks)));
         if (equal) {
-            REQUIRE(ours <= peak_of(assigned(costs, equal_count_longest_first(costs, ranks), ranks)));
+            REQUIRE(largest_load <= peak_of(assigned(costs, equal_count_longest_first(costs, ranks), ranks)));
         }
-        better += ours < peak_of(assigned(costs, differenced, ranks)) ? 1U : 0U;
+        better += largest_load < peak_of(assigned(costs, differenced, ranks)) ? 1U : 0U;
         // Theirs is one of our seeds, tie for tie, so that this is so for every input and not for these alone.
         REQUIRE(partition(costs, ranks, {.mode = mode, .seed = balance_seed::differencing, .budget = 0}).rank_of ==
                 differenced);
@@ -686,7 +688,7 @@ TEST_CASE("the lower bound adds the samples that must share a rank with the cost
     CHECK(free_of_cost.lower_bound() == 0);
 }
 
-TEST_CASE("a leftover sample goes to the rank with a free place whose largest load stays smallest") {
+TEST_CASE("a sample goes to the rank with room whose largest load is smallest afterwards") {
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},
@@ -704,17 +706,17 @@ TEST_CASE("the balancer is never worse than its initial assignments or than cont
         const std::size_t ranks = 2 + draw.below(12);
         const std::vector<std::uint64_t> costs = some_costs(draw, ranks * (1 + draw.below(12)), i % 6);
         const balance_mode mode = i % 2 == 0 ? balance_mode::equal_count : balance_mode::free;
-        const uint128 ours = peak_of(partition(costs, ranks, {.mode = mode}));
-        CHECK(ours <= peak_of(contiguous(costs, ranks)));
+        const uint128 own_peak = peak_of(partition(costs, ranks, {.mode = mode}));
+        CHECK(own_peak <= peak_of(contiguous(costs, ranks)));
         for (const balance_seed seed : {balance_seed::longest_first, balance_seed::differencing}) {
             const assignment as_found = partition(costs, ranks, {.mode = mode, .seed = seed, .budget = 0});
             const assignment refined = partition(costs, ranks, {.mode = mode, .seed = seed});
             CHECK(is_whole(as_found, costs, ranks));
             CHECK(is_whole(refined, costs, ranks));
             CHECK(peak_of(refined) <= peak_of(as_found));
-            CHECK(ours <= peak_of(as_found));
+            CHECK(own_peak <= peak_of(as_found));
         }
-        CHECK(ours <= peak_of(partition(costs, ranks, {.mode = mode, .budget = 0})));
+        CHECK(own_peak <= peak_of(partition(costs, ranks, {.mode = mode, .budget = 0})));
     }
 }
 
@@ -736,7 +738,7 @@ TEST_CASE("the initial assignments of the balancer are those of LPT and of Karma
     CHECK(peak({9, 1, 1, 1}, 2, balance_seed::differencing, balance_mode::equal_count) == 10);
 }
 
-TEST_CASE("16384 samples on 512 ranks and 512 samples on 64 ranks are balanced within 1.01 of the lower bound") {
+TEST_CASE("16384 samples on 512 ranks and 512 on 64 ranks have a largest load of at most 1.01 times the lower bound") {
     const std::vector<flops> large = llama_costs(workloads::lognormal_lengths(16384, 1000, 100, 32768, 1));
     const std::vector<flops> small = llama_costs(workloads::lognormal_lengths(512, 1000, 50, 32768, 1));
     for (const balance_mode mode : {balance_mode::equal_count, balance_mode::free}) {
@@ -764,10 +766,12 @@ TEST_CASE("every mode assigns every sample once, keeps groups on one rank and st
         const assignment limited = partition(
             costs, ranks, {.mode = balance_mode::capacity, .loads = loads, .sizes = sizes, .capacity = capacity});
         const assignment tied = partition(costs, ranks, {.mode = balance_mode::free, .loads = loads, .groups = groups});
-        for (const assignment* of : {&counted, &limited, &tied}) {
-            CHECK(is_whole(*of, costs, ranks, loads));
+        for (const assignment* placement : {&counted, &limited, &tied}) {
+            CHECK(is_whole(*placement, costs, ranks, loads));
         }
-        const auto worst = [](const assignment& of) { return max_over_mean(spreads_of(of)); };
+        const auto worst = [](const assignment& assigned_samples) {
+            return max_over_mean(spreads_of(assigned_samples));
+        };
         CHECK(worst(counted) <= worst(contiguous(costs, ranks, loads)) * (1 + 1e-9));
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             CHECK(counted.samples_of(rank).size() == count / ranks);
@@ -783,7 +787,7 @@ TEST_CASE("every mode assigns every sample once, keeps groups on one rank and st
     }
 }
 
-TEST_CASE("two loads per sample are balanced within 1.03 of the mean on up to 16 ranks") {
+TEST_CASE("two loads per sample are balanced over up to 16 ranks with a maximum of at most 1.03 times the mean") {
     for (const std::size_t ranks : {2U, 4U, 8U, 16U}) {
         for (const std::size_t each : {16U, 32U}) {
             for (std::uint64_t seed = 0; seed < 2; ++seed) {
@@ -869,7 +873,7 @@ TEST_CASE("costs near 2^90 are balanced like costs near 2^20 when samples have t
     CHECK(partition(large, 3, {.loads = 2}).rank_of == partition(small, 3, {.loads = 2}).rank_of);
 }
 
-TEST_CASE("a second load of zero in every sample does not change the balance by the first") {
+TEST_CASE("a second load that is zero for every sample does not change the assignment") {
     const std::vector<int> costs{9, 7, 6, 5, 4, 3, 2, 0};
     std::vector<int> both;
     for (const int cost : costs) {
@@ -933,12 +937,12 @@ TEST_CASE("MegatronMIMO's balancer gives its published ratios 1.27 and 1.07 on c
     CHECK(theirs.moved == 22);
     // Ours is never worse.
     const assignment balanced = partition(patches, 4);
-    const balance_report ours = balance_report_of(patches, balanced);
-    CHECK(ours.before[0].max_over_min == theirs.before[0].max_over_min);
-    CHECK(*ours.after[0].max_over_min <= *theirs.after[0].max_over_min);
-    CHECK(hundredths(ours.after[0].max_over_min) == 102);
-    CHECK(ours.moved >= 18);
-    CHECK(ours.moved <= 24);
+    const balance_report own_report = balance_report_of(patches, balanced);
+    CHECK(own_report.before[0].max_over_min == theirs.before[0].max_over_min);
+    CHECK(*own_report.after[0].max_over_min <= *theirs.after[0].max_over_min);
+    CHECK(hundredths(own_report.after[0].max_over_min) == 102);
+    CHECK(own_report.moved >= 18);
+    CHECK(own_report.moved <= 24);
 }
 
 TEST_CASE("MegatronMIMO's weights cost_linear_vit and cost_linear_lm scale the costs of patches and tokens") {
@@ -1020,8 +1024,8 @@ TEST_CASE("every number of a balance report is finite, and a ratio with denomina
     CHECK(nothing.before[0].max_over_min == 1);
     CHECK(nothing.before[0].range_over_max == 0);
     CHECK(nothing.predicted_speedup == 1);
-    const std::vector<int> one{5, 0};
-    const balance_report idle = balance_report_of(one, partition(one, 2));
+    const std::vector<int> item{5, 0};
+    const balance_report idle = balance_report_of(item, partition(item, 2));
     CHECK(idle.after[0].max_over_min == std::nullopt);
     CHECK(idle.after[0].range_over_max == 1);
     CHECK(idle.after[0].max_over_mean == floptally::imbalance{2, 1});

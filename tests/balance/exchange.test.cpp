@@ -71,8 +71,8 @@ bytes who_should_have_what(const numbers& owners, const numbers& destinations, c
     for (u64 from = 0; from < ranks; ++from) {
         for (std::size_t i = 0; i < owners.size(); ++i) {
             if (owners[i] == from && destinations[i] == to) {
-                const bytes one = payload_of(i, sizes[i]);
-                all.insert(all.end(), one.begin(), one.end());
+                const bytes payload = payload_of(i, sizes[i]);
+                all.insert(all.end(), payload.begin(), payload.end());
                 while (all.size() % 8 != 0) {
                     all.push_back(std::byte{0});
                 }
@@ -197,19 +197,19 @@ void check_packing(const packing& made, const numbers& lengths, u64 alignment) {
     REQUIRE(made.offset_of.size() == lengths.size());
     numbers seen(lengths.size(), 0);
     for (std::size_t row = 0; row < made.packs.size(); ++row) {
-        const floptally::pack& one = made.packs[row];
-        REQUIRE(one.cu_seqlens.size() == one.samples.size() + 1);
-        REQUIRE(one.cu_seqlens_padded.size() == one.samples.size() + 1);
-        CHECK(std::is_sorted(one.samples.begin(), one.samples.end()));
-        CHECK(one.cu_seqlens[0] == 0);
-        CHECK(one.cu_seqlens_padded[0] == 0);
-        for (std::size_t place = 0; place < one.samples.size(); ++place) {
-            const u64 sample = one.samples[place];
+        const floptally::pack& item = made.packs[row];
+        REQUIRE(item.cu_seqlens.size() == item.samples.size() + 1);
+        REQUIRE(item.cu_seqlens_padded.size() == item.samples.size() + 1);
+        CHECK(std::is_sorted(item.samples.begin(), item.samples.end()));
+        CHECK(item.cu_seqlens[0] == 0);
+        CHECK(item.cu_seqlens_padded[0] == 0);
+        for (std::size_t place = 0; place < item.samples.size(); ++place) {
+            const u64 sample = item.samples[place];
             ++seen[sample];
             CHECK(made.pack_of[sample] == row);
-            CHECK(made.offset_of[sample] == one.cu_seqlens_padded[place]);
-            CHECK(one.cu_seqlens[place + 1] - one.cu_seqlens[place] == lengths[sample]);
-            const u64 slot = one.cu_seqlens_padded[place + 1] - one.cu_seqlens_padded[place];
+            CHECK(made.offset_of[sample] == item.cu_seqlens_padded[place]);
+            CHECK(item.cu_seqlens[place + 1] - item.cu_seqlens[place] == lengths[sample]);
+            const u64 slot = item.cu_seqlens_padded[place + 1] - item.cu_seqlens_padded[place];
             CHECK(slot % alignment == 0);
             CHECK(slot >= lengths[sample]);
             CHECK(slot < lengths[sample] + alignment);
@@ -562,23 +562,23 @@ TEST_CASE("the exchange plan matches the worked example of docs/balance.md") {
 
 TEST_CASE("packs made by partition() have aligned slots and can be added to a tally") {
     const numbers lengths{5, 0, 9, 3, 8, 1};
-    const packing made =
+    const packing outcome =
         pack_by_assignment(lengths, std::vector<int>{1, 0, 1, 3, 0, 1}, 4, floptally::cp_alignment(1, 2));
-    check_packing(made, lengths, 4);
-    CHECK(made.offset_of == numbers{0, 0, 8, 0, 0, 20});
-    CHECK(made.packs[1].samples == numbers{0, 2, 5});
-    CHECK(made.packs[1].cu_seqlens == numbers{0, 5, 14, 15});
-    CHECK(made.packs[1].cu_seqlens_padded == numbers{0, 8, 20, 24});
-    CHECK(made.packs[1].cu_seqlens_padded == floptally::aligned_cu_seqlens(made.packs[1].cu_seqlens, 4));
-    CHECK(made.packs[0].samples == numbers{1, 4});
-    CHECK(made.packs[2] == floptally::pack{});
-    CHECK(made.packs[3].tokens() == 4);
+    check_packing(outcome, lengths, 4);
+    CHECK(outcome.offset_of == numbers{0, 0, 8, 0, 0, 20});
+    CHECK(outcome.packs[1].samples == numbers{0, 2, 5});
+    CHECK(outcome.packs[1].cu_seqlens == numbers{0, 5, 14, 15});
+    CHECK(outcome.packs[1].cu_seqlens_padded == numbers{0, 8, 20, 24});
+    CHECK(outcome.packs[1].cu_seqlens_padded == floptally::aligned_cu_seqlens(outcome.packs[1].cu_seqlens, 4));
+    CHECK(outcome.packs[0].samples == numbers{1, 4});
+    CHECK(outcome.packs[2] == floptally::pack{});
+    CHECK(outcome.packs[3].tokens() == 4);
 
     floptally::tally packed;
     floptally::placed_sequences row;
-    for (const floptally::pack& one : made.packs) {
-        packed.add_cu_seqlens(one.cu_seqlens, one.cu_seqlens_padded);
-        row.add_cu_seqlens(one.cu_seqlens, one.cu_seqlens_padded);
+    for (const floptally::pack& each_pack : outcome.packs) {
+        packed.add_cu_seqlens(each_pack.cu_seqlens, each_pack.cu_seqlens_padded);
+        row.add_cu_seqlens(each_pack.cu_seqlens, each_pack.cu_seqlens_padded);
     }
     floptally::tally alone;
     for (const u64 length : lengths) {
@@ -614,9 +614,9 @@ TEST_CASE("first-fit-decreasing packing with a search tree equals the linear sea
             rows[row] += lengths[sample];
             pack_of[sample] = row;
         }
-        const packing made = pack_by_capacity(lengths, capacity);
-        CHECK(made.pack_of == pack_of);
-        CHECK(made.packs.size() == rows.size());
+        const packing result = pack_by_capacity(lengths, capacity);
+        CHECK(result.pack_of == pack_of);
+        CHECK(result.packs.size() == rows.size());
         check_capacity_packing(lengths, capacity, {});
         check_capacity_packing(lengths, capacity + 4, {.alignment = 8});
     }
@@ -645,7 +645,7 @@ TEST_CASE("packing uses at most 11/9 of the minimum number of packs plus one") {
     CHECK(pack_by_capacity(hard, 8).packs.size() == 3);
 }
 
-TEST_CASE("packing makes at least min_rows packs, a multiple of the divisor, and no empty pack") {
+TEST_CASE("packing makes at least min_packs packs, a multiple of the divisor, and no empty pack") {
     std::mt19937 random(12);
     for (int round = 0; round < 200; ++round) {
         const numbers lengths = random_numbers(random, 12 + random() % 20, 30);
@@ -692,15 +692,15 @@ TEST_CASE("bad input for packing is an error that names the field") {
 }
 
 TEST_CASE("the largest possible sample size is the largest 64-bit multiple of 8") {
-    const std::vector<std::uint64_t> one{0};
+    const std::vector<std::uint64_t> single{0};
     const std::vector<std::uint64_t> most{18446744073709551608U};
     const std::vector<std::uint64_t> more{18446744073709551609U};
     for (const std::uint64_t limit : {18446744073709551608U, 18446744073709551615U}) {
-        CHECK(exchange_plan(one, one, most, 1, {.max_buffer_bytes = limit}).for_rank(0).send.bytes() == most[0]);
-        CHECK(error_of([&] { return exchange_plan(one, one, more, 1, {.max_buffer_bytes = limit}).ranks(); }) ==
+        CHECK(exchange_plan(single, single, most, 1, {.max_buffer_bytes = limit}).for_rank(0).send.bytes() == most[0]);
+        CHECK(error_of([&] { return exchange_plan(single, single, more, 1, {.max_buffer_bytes = limit}).ranks(); }) ==
               "sizes[0]: must be at most 18446744073709551608 bytes, got 18446744073709551609");
     }
-    CHECK(error_of([&] { return exchange_plan(one, one, most, 1, {.max_buffer_bytes = most[0] - 1}).ranks(); }) ==
+    CHECK(error_of([&] { return exchange_plan(single, single, most, 1, {.max_buffer_bytes = most[0] - 1}).ranks(); }) ==
           "sizes[0]: must be at most max_buffer_bytes = 18446744073709551607 bytes, got 18446744073709551608");
 }
 

@@ -36,16 +36,16 @@ std::uint64_t power_of_length(const sequence& slot, std::size_t i) {
 std::vector<std::uint64_t> sums_of(const batch_sums& all) { return {all.sums().begin(), all.sums().end()}; }
 
 batch_sums counted(const std::vector<int>& lengths) {
-    batch_sums made(mask_set{}, "sums");
-    made.resize(three);
+    batch_sums sums_of_batch(mask_set{}, "sums");
+    sums_of_batch.resize(three);
     std::vector<sequence> slots;
     floptally::tally batch;
     for (const int length : lengths) {
         slots.push_back({.length = static_cast<std::uint32_t>(length)});
         batch.add(slots.back());
     }
-    made.add_counted(batch, slots, power_of_length);
-    return made;
+    sums_of_batch.add_counted(batch, slots, power_of_length);
+    return sums_of_batch;
 }
 
 }  // namespace

@@ -126,9 +126,9 @@ TEST_CASE("a mask whose pairs depend on where a pass ends is counted pass by pas
     const mask_set masks{statistic(mask), statistic(dilated_window{3, 2})};
     // A prompt of 10 tokens in one pass, then 4 passes of one token: 3 keys for each of the first 9 queries, but 1 and
     // 2 for the first two, then 10, 11, 12, 13 and 14 keys.
-    const std::vector<request> one{{10, 5}};
+    const std::vector<request> element{{10, 5}};
     tally sum{masks};
-    sum.add(request_passes(one));
+    sum.add(request_passes(element));
     CHECK(sum.pairs(view::useful, mask) == 1 + 2 + 7 * 3 + 10 + 11 + 12 + 13 + 14);
     dice random{std::mt19937(11)};
     for (int round = 0; round < 100; ++round) {
@@ -224,9 +224,9 @@ TEST_CASE("an invalid decoding request is an error that names the field") {
 
 TEST_CASE("decoding requests can be counted at compile time") {
     constexpr std::uint64_t pairs = [] {
-        const request one[] = {{2000, 38}};
+        const request item[] = {{2000, 38}};
         tally sum;
-        sum.add(request_passes(one));
+        sum.add(request_passes(item));
         return sum.pairs(view::useful, mask::causal());
     }();
     STATIC_REQUIRE(pairs == 2037 * 2038 / 2);
@@ -240,10 +240,10 @@ struct cache {
     tally work;
 
     /// Reads new tokens in one pass, of which the first `kept` stay.
-    void pass(const std::vector<std::uint64_t>& tokens, const std::set<std::uint64_t>& kept) {
+    void pass(const std::vector<std::uint64_t>& tokens, const std::set<std::uint64_t>& remaining) {
         std::uint32_t stay = 0;
         for (const std::uint64_t token : tokens) {
-            stay += kept.contains(token) ? 1U : 0U;
+            stay += remaining.contains(token) ? 1U : 0U;
         }
         const auto past = static_cast<std::uint32_t>(read.size());
         const sequence slot{.length = static_cast<std::uint32_t>(tokens.size()), .past = past};
@@ -279,23 +279,23 @@ TEST_CASE("speculative decoding counts the passes of draft and target model, eac
             for (std::uint32_t n = 0; n < step.drafted; ++n) {
                 proposed.push_back(next++);
             }
-            std::set<std::uint64_t> kept(text.begin(), text.end());
-            kept.insert(proposed.begin(), proposed.begin() + step.accepted);
+            std::set<std::uint64_t> expected(text.begin(), text.end());
+            expected.insert(proposed.begin(), proposed.begin() + step.accepted);
             for (std::uint32_t n = 0; n < step.drafted; ++n) {
                 const auto read = static_cast<std::ptrdiff_t>(draft.read.size());
                 draft.pass(n == 0 ? std::vector<std::uint64_t>(text.begin() + read, text.end())
                                   : std::vector<std::uint64_t>{proposed[n - 1]},
-                           kept);
+                           expected);
             }
             std::vector<std::uint64_t> checked_tokens{text.back()};
             checked_tokens.insert(checked_tokens.end(), proposed.begin(), proposed.end());
-            target.pass(checked_tokens, kept);
+            target.pass(checked_tokens, expected);
             verified += checked_tokens.size();
             text.insert(text.end(), proposed.begin(), proposed.begin() + step.accepted);
             text.push_back(next++);
-            for (cache* of : {&target, &draft}) {  // what was rejected is forgotten
-                while (!of->read.empty() && !kept.contains(of->read.back())) {
-                    of->read.pop_back();
+            for (cache* memory : {&target, &draft}) {  // what was rejected is forgotten
+                while (!memory->read.empty() && !expected.contains(memory->read.back())) {
+                    memory->read.pop_back();
                 }
             }
         }
@@ -322,8 +322,8 @@ TEST_CASE("accepting more tokens than were drafted is an error") {
 TEST_CASE("a request or a speculative step may end exactly at the longest sequence length") {
     constexpr std::uint32_t longest = 0xFFFF'FFFF;
     const auto problem = [](std::uint32_t prompt, std::uint32_t generated) {
-        const std::vector<request> one{{prompt, generated}};
-        return error_of([&] { static_cast<void>(request_passes(one)); });
+        const std::vector<request> single_request{{prompt, generated}};
+        return error_of([&] { static_cast<void>(request_passes(single_request)); });
     };
     CHECK(problem(longest - 2, 2) == "no error");
     CHECK(problem(longest - 2, 3) == "requests[0]: prompt + generated must be at most 4294967295, got 4294967296");

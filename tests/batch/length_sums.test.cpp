@@ -339,8 +339,8 @@ TEST_CASE("an invalid length is reported by index at every position", "[length_s
 TEST_CASE("a user's statistic that overflows or throws in a block reports the same error as for single lengths",
           "[length_sums]") {
     mask_set masks;
-    for (const heavy& one : {heavy{59, 77}, heavy{61, 0x7FFF'FFFF}, heavy{0, 55}}) {
-        masks.find_or_add(one, "masks");
+    for (const heavy& example : {heavy{59, 77}, heavy{61, 0x7FFF'FFFF}, heavy{0, 55}}) {
+        masks.find_or_add(example, "masks");
     }
     const auto same = [&](const std::vector<std::int32_t>& lengths) {
         const outcome fast = outcome_of([&] { return sum_lengths(lengths.data(), lengths.size(), masks); });
@@ -348,12 +348,12 @@ TEST_CASE("a user's statistic that overflows or throws in a block reports the sa
         floptally::tally full{masks};
         full.add_lengths(std::vector<int>{3, 4});
         const floptally::tally before = full;
-        const outcome added = outcome_of([&] {
+        const outcome result = outcome_of([&] {
             full.add_lengths(lengths);
             return length_sums{masks};
         });
-        REQUIRE((added.sums.has_value() || full == before));
-        REQUIRE((fast.problem.empty() || added.problem == fast.problem));
+        REQUIRE((result.sums.has_value() || full == before));
+        REQUIRE((fast.problem.empty() || result.problem == fast.problem));
         return fast.problem;
     };
     for (const std::size_t n : {2U, 7U, 8U, 16U, 512U, 513U, 1100U}) {

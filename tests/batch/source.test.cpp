@@ -83,9 +83,9 @@ std::vector<u64> enumerated(const sequence& s) {
 /// Useful and then padded, as `tally::accumulators` has them.
 std::vector<u64> enumerated(const slot_list& samples) {
     std::vector<u64> accumulators(18, 0);
-    for (const slotted_sequence& one : samples) {
-        const std::vector<u64> useful = enumerated(one.real);
-        const std::vector<u64> padded = enumerated(one.slot);
+    for (const slotted_sequence& element : samples) {
+        const std::vector<u64> useful = enumerated(element.real);
+        const std::vector<u64> padded = enumerated(element.slot);
         for (std::size_t i = 0; i < 9; ++i) {
             accumulators[i] += useful[i];
             accumulators[9 + i] += padded[i];
@@ -105,9 +105,9 @@ slot_list twice(slot_list samples) {
 /// The samples with a real token, or those without.
 slot_list part_of(const slot_list& samples, bool real) {
     slot_list part;
-    for (const slotted_sequence& one : samples) {
-        if ((one.real.length != 0) == real) {
-            part.push_back(one);
+    for (const slotted_sequence& slotted_sample : samples) {
+        if ((slotted_sample.real.length != 0) == real) {
+            part.push_back(slotted_sample);
         }
     }
     return part;
@@ -161,9 +161,9 @@ void is_added(Add add, const slot_list& samples) {
     CHECK(row.sequences() == twice(samples));
     std::vector<u64> boundaries{0};
     std::vector<u64> key_boundaries{0};
-    for (const slotted_sequence& one : twice(samples)) {
-        boundaries.push_back(boundaries.back() + one.slot.length);
-        key_boundaries.push_back(key_boundaries.back() + one.slot.keys);
+    for (const slotted_sequence& item : twice(samples)) {
+        boundaries.push_back(boundaries.back() + item.slot.length);
+        key_boundaries.push_back(key_boundaries.back() + item.slot.keys);
     }
     CHECK(row.boundaries() == boundaries);
     CHECK(row.key_boundaries() == key_boundaries);

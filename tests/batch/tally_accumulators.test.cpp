@@ -112,7 +112,7 @@ TEST_CASE("the message of a reduction has the layout that docs/parallel.md descr
     };
     const auto weight = [&](u64 axis, u64 coordinate) { return splitmix(6 * coordinate + axis) | 1U; };
     const floptally::parallel_layout layout({.dp = 2, .tp = 3}, 6, 5);  // tp 2, dp 1
-    const floptally::detail::verified_sum sum(layout, {{"tokens", floptally::scopes::microbatch}});
+    const floptally::verified_sum sum(layout, {{"tokens", floptally::scopes::microbatch}});
     const u64 value = 0x1234'5678'9ABC'DEF0U;
     const std::vector<u64> sent = sum.message(std::vector<u64>{value});
     const u64 all = weight(0, 2) * weight(1, 0) * weight(2, 1) * weight(3, 0);

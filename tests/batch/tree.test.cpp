@@ -53,10 +53,13 @@ bool is_ancestor(const tree& t, std::size_t above, std::size_t node) {
 }
 
 /// The number of tokens before this one on the path from its root, found by looking at all of them.
-std::uint64_t position(const tree& t, const token& one) {
+std::uint64_t position(const tree& t, const token& position_of) {
     std::uint64_t before = 0;
     for (const token& other : tokens_of(t)) {
-        before += is_ancestor(t, other.node, one.node) || (other.node == one.node && other.place < one.place) ? 1U : 0U;
+        before += is_ancestor(t, other.node, position_of.node) ||
+                          (other.node == position_of.node && other.place < position_of.place)
+                      ? 1U
+                      : 0U;
     }
     return before;
 }

@@ -55,19 +55,19 @@ void public_karmarkar_karp(benchmark::State& state, bool equal_size) {
     state.counters["max/mean"] = max_over_mean(spreads_of(found));
 }
 
-void sizes(benchmark::internal::Benchmark* of) {
-    of->Unit(benchmark::kMicrosecond);
+void sizes(benchmark::internal::Benchmark* subject) {
+    subject->Unit(benchmark::kMicrosecond);
     for (const std::int64_t sigma : {50, 100}) {
-        of->Args({64, 8, sigma})->Args({512, 64, sigma})->Args({4096, 256, sigma})->Args({16384, 512, sigma});
+        subject->Args({64, 8, sigma})->Args({512, 64, sigma})->Args({4096, 256, sigma})->Args({16384, 512, sigma});
     }
 }
 
 /// Free, their partial partitions have a subset for each rank: 4096 samples on 256 ranks take 0.04 s and 16 384 on 512
 /// more than is measured here.
-void small_sizes(benchmark::internal::Benchmark* of) {
-    of->Unit(benchmark::kMicrosecond);
+void small_sizes(benchmark::internal::Benchmark* source) {
+    source->Unit(benchmark::kMicrosecond);
     for (const std::int64_t sigma : {50, 100}) {
-        of->Args({64, 8, sigma})->Args({512, 64, sigma});
+        source->Args({64, 8, sigma})->Args({512, 64, sigma});
     }
 }
 

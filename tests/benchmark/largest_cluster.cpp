@@ -132,7 +132,7 @@ struct adds_messages {
 line layouts() {
     const kept_memory memory;
     const parallel_layout first(sizes, world, 0);
-    const std::uint64_t kept = memory.of(first);
+    const std::uint64_t remaining = memory.of(first);
     std::uint64_t members = 0;
     const double seconds = seconds_of([&] {
         for (std::uint64_t rank = 0; rank < world; ++rank) {
@@ -142,7 +142,7 @@ line layouts() {
         }
     });
     require(members == world * sizes.dp, "groups");
-    return {"layout of every rank, its coordinates and back", seconds, kept};
+    return {"layout of every rank, its coordinates and back", seconds, remaining};
 }
 
 line reduction(const flop_counter& model) {
@@ -158,36 +158,37 @@ line reduction(const flop_counter& model) {
     const double seconds = seconds_of([&] {
         for (std::uint64_t rank = 0; rank < world; ++rank) {
             const parallel_layout layout = first.at(rank);
-            const detail::verified_sum made(layout, detail::scoped_accumulators(whole, scopes::microbatch));
+            const verified_sum checked_sum(layout, detail::scoped_accumulators(whole, scopes::microbatch));
             std::vector<std::uint64_t> message =
-                made.message(of_replicas[layout.coordinate(parallel_axis::dp)].accumulators());
+                checked_sum.message(of_replicas[layout.coordinate(parallel_axis::dp)].accumulators());
             over.sum(message);
         }
     });
     const kept_memory memory;
-    const tally_reduction made(model, scopes::microbatch, first, over);
-    const std::uint64_t kept = memory.of(made);
-    require(made.global(over.accumulators) == whole, "sum over ranks");
-    return {"tally of a step, summed over all ranks", seconds, kept, over.accumulators.size() * sizeof(std::uint64_t)};
+    const tally_reduction sum_of_ranks(model, scopes::microbatch, first, over);
+    const std::uint64_t expected = memory.of(sum_of_ranks);
+    require(sum_of_ranks.global(over.accumulators) == whole, "sum over ranks");
+    return {"tally of a step, summed over all ranks", seconds, expected,
+            over.accumulators.size() * sizeof(std::uint64_t)};
 }
 
 line work_of_ranks(const std::vector<model_part>& model, const flop_counter& whole) {
     tally batch{whole.masks()};
     batch.add({.length = 8192});
     flops sum;
-    std::uint64_t kept = 0;
+    std::uint64_t bytes_held = 0;
     const double seconds = seconds_of([&] {
         for (std::uint64_t rank = 0; rank < sizes.tp * sizes.pp; ++rank) {
             const parallel_layout layout({.tp = sizes.tp, .pp = sizes.pp}, sizes.tp * sizes.pp, rank);
             const std::vector<model_part> parts = rank_parts(model, layout);
             const kept_memory memory;
             const flop_counter mine(parts);
-            kept = std::max(kept, memory.of(mine));
+            bytes_held = std::max(bytes_held, memory.of(mine));
             sum += mine.total_flops(batch);
         }
     });
     require(sum == whole.total_flops(batch), "work of ranks");
-    return {"work of each of the 128 ranks that differ (tp x pp)", seconds, kept};
+    return {"work of each of the 128 ranks that differ (tp x pp)", seconds, bytes_held};
 }
 
 std::vector<line> balance_and_exchange(const flop_counter& model) {
@@ -206,16 +207,16 @@ std::vector<line> balance_and_exchange(const flop_counter& model) {
     for (std::size_t i = 0; i < samples; ++i) {
         owners[i] = i % world;
     }
-    std::uint64_t kept = 0;
+    std::uint64_t value = 0;
     std::uint64_t sent = 0;
     seconds = seconds_of([&] {
         const kept_memory memory;
         const exchange_plan plan(owners, found->rank_of, lengths, world, {.bytes_per_element = 4});
         const rank_exchange mine = plan.for_rank(77);
-        kept = memory.of(plan, mine);
+        value = memory.of(plan, mine);
         sent = mine.send.bytes();
     });
-    lines.push_back({"their exchange as one rank plans it", seconds, kept, sent});
+    lines.push_back({"their exchange as one rank plans it", seconds, value, sent});
     return lines;
 }
 
@@ -228,12 +229,12 @@ line pipeline_clock(const std::vector<model_part>& model, const flop_counter& wh
     for (std::uint64_t replica = 0; replica < sizes.dp; ++replica) {
         choices.loads.push_back(1000 + replica % 7);
     }
-    std::optional<pipelines> made;
+    std::optional<pipelines> result;
     const kept_memory memory;
     const double seconds =
-        seconds_of([&] { made = run_pipelines(choices, model, {}, batch, 989, {}, sizes.pp * sizes.dp); });
-    require(made->times.ranks == sizes.pp * sizes.dp, "pipelines");
-    return {"512 pipelines of 16 ranks, 5 chunks and 512 microbatches", seconds, memory.of(made)};
+        seconds_of([&] { result = run_pipelines(choices, model, {}, batch, 989, {}, sizes.pp * sizes.dp); });
+    require(result->times.ranks == sizes.pp * sizes.dp, "pipelines");
+    return {"512 pipelines of 16 ranks, 5 chunks and 512 microbatches", seconds, memory.of(result)};
 }
 
 line time_breakdown_of_imbalance() {
@@ -259,7 +260,7 @@ std::vector<line> meter_of_a_year(const flop_counter& model) {
             run.end_step(static_cast<double>(step_seconds));
         }
     });
-    const std::uint64_t kept = memory.of(run);
+    const std::uint64_t amount = memory.of(run);
     require(run.run().totals.steps == steps_of_a_year, "steps");
     std::string state;
     meter again(model, run.hardware());
@@ -275,7 +276,7 @@ std::vector<line> meter_of_a_year(const flop_counter& model) {
             series += text.starts_with("#") ? 0U : 1U;
         }
     });
-    return {{"a meter's 6 307 200 steps", seconds, kept},
+    return {{"a meter's 6 307 200 steps", seconds, amount},
             {"its state, saved and resumed", saved, state.size()},
             {"its metrics, from the one rank that logs", exported, std::nullopt, std::nullopt, series}};
 }

@@ -56,9 +56,9 @@ BENCHMARK(add_padded_row)->Arg(16)->Arg(4096);
 void add_one_sequence(benchmark::State& state) {
     tally batch;
     for (auto _ : state) {
-        sequence one{.length = 512};
-        benchmark::DoNotOptimize(one);
-        batch.add(one);
+        sequence sample{.length = 512};
+        benchmark::DoNotOptimize(sample);
+        batch.add(sample);
         benchmark::DoNotOptimize(batch);
         benchmark::ClobberMemory();
     }

@@ -109,11 +109,11 @@ class tensor_trace {
 std::vector<std::string> differences(const tensor_trace& listed, const step_bytes& counted, const element_bits& bits) {
     std::vector<std::string> all;
     std::set<std::string> names;
-    for (const auto& one : listed.moved) {
-        names.insert(one.first);
+    for (const auto& element : listed.moved) {
+        names.insert(element.first);
     }
-    for (const auto& one : counted.components) {
-        names.insert(std::string(one.name.view()));
+    for (const auto& item : counted.components) {
+        names.insert(std::string(item.name.view()));
     }
     for (const std::string& component : names) {
         for (std::size_t during = 0; during < 4; ++during) {
@@ -159,8 +159,8 @@ transformer<floptally::gqa, floptally::gated_mlp> small(bool fused = false) {
 
 void list_small(tensor_trace& to, const std::vector<std::uint64_t>& lengths, bool fused = false) {
     std::uint64_t tokens = 0;
-    for (const std::uint64_t one : lengths) {
-        tokens += one;
+    for (const std::uint64_t amount : lengths) {
+        tokens += amount;
     }
     const std::uint64_t q = heads * head_dim;
     const std::uint64_t kv = kv_heads * head_dim;
@@ -190,11 +190,11 @@ void list_small(tensor_trace& to, const std::vector<std::uint64_t>& lengths, boo
 const std::vector<std::uint64_t> lengths = {5, 1, 33};
 
 template <class Model>
-step_bytes counted(const Model& model, const std::vector<std::uint64_t>& of, const training_plan& plan = {},
+step_bytes counted(const Model& model, const std::vector<std::uint64_t>& lengths_of, const training_plan& plan = {},
                    const element_bits& bits = {}, std::uint64_t batches = 1) {
     const floptally::listed_parts parts = parts_of(model);
     byte_counter counter({parts.begin(), parts.end()}, plan, bits, batches);
-    counter.add_lengths(of);
+    counter.add_lengths(lengths_of);
     return counter.count();
 }
 
@@ -287,9 +287,9 @@ TEST_CASE("weights are read once a microbatch, expert weights once for each toke
         .feed_forward = {.num_experts = experts, .num_experts_per_tok = 2, .intermediate_size = inner},
         .vocab = {.size = vocabulary}};
     const std::uint64_t expert = 3 * hidden * inner;
-    const auto weights = [&](const std::vector<std::uint64_t>& of, std::uint64_t batches) {
-        return counted(model, of, {.counted = counted_passes::forward}, {.weights = 8}, batches)["moe.experts"].total(
-            byte_kind::weights);
+    const auto weights = [&](const std::vector<std::uint64_t>& single, std::uint64_t batches) {
+        return counted(model, single, {.counted = counted_passes::forward}, {.weights = 8}, batches)["moe.experts"]
+            .total(byte_kind::weights);
     };
     CHECK(weights({1}, 1) == 2 * expert);
     CHECK(weights({3}, 1) == 6 * expert);
@@ -417,23 +417,23 @@ TEST_CASE("new tokens read the cached keys that their mask attends, once for eac
         {mask::causal(), [](auto query, auto key) { return key <= query; }},
         {mask::sliding_window(8), [](auto query, auto key) { return key <= query && query - key < 8; }},
         {mask::chunked(16), [](auto query, auto key) { return key <= query && query / 16 == key / 16; }}};
-    for (const masked& one : masks) {
+    for (const masked& case_of_mask : masks) {
         std::uint64_t keys = 0;
         for (const sequence& s : batch) {
             for (std::uint64_t key = 0; key < s.past; ++key) {
                 bool seen = false;
                 for (std::uint64_t query = s.past; query < s.past + s.length; ++query) {
-                    seen = seen || one.sees(query, key);
+                    seen = seen || case_of_mask.sees(query, key);
                 }
                 keys += seen ? 1 : 0;
             }
         }
-        INFO(one.attends.name());
+        INFO(case_of_mask.attends.name());
         for (const bool fused : {false, true}) {
             const floptally::gqa attention{
                 .num_heads = heads, .num_kv_heads = kv_heads, .head_dim = head_dim, .fused_qkv = fused};
-            const step_bytes made = decoded(attention.cost({0, hidden, one.attends}), batch, {.cache = 8});
-            CHECK(made["attention.core"].total(byte_kind::cache) == layers * keys * 2 * kv_heads * head_dim);
+            const step_bytes outcome = decoded(attention.cost({0, hidden, case_of_mask.attends}), batch, {.cache = 8});
+            CHECK(outcome["attention.core"].total(byte_kind::cache) == layers * keys * 2 * kv_heads * head_dim);
         }
     }
 }
@@ -446,15 +446,15 @@ TEST_CASE("latent attention moves its latents and the keys and values expanded f
                              .qk_rope_head_dim = 4,
                              .v_head_dim = 10};
     const std::vector<sequence> batch = {{.length = 2, .past = 9}};
-    const auto made = [&] {
+    const auto make = [&] {
         return decoded(attention.cost({0, hidden, mask::causal()}), batch, {.activations = 8, .cache = 8});
     };
-    const step_bytes expanded = made();
+    const step_bytes expanded = make();
     CHECK(expanded["attention.core"].total(byte_kind::cache) == layers * 9 * (16 + 4));
     // q and k of 4 · 12, v and o of 4 · 10
     CHECK(expanded["attention.core"].total(byte_kind::activations) == layers * 2 * 4 * (12 + 12 + 10 + 10));
     attention.absorbed = true;
-    const step_bytes latent = made();
+    const step_bytes latent = make();
     CHECK(latent["attention.core"].total(byte_kind::cache) == layers * 9 * (16 + 4));
     // 4 queries of 16 + 4, one latent key that is the value too, 4 results of 16
     CHECK(latent["attention.core"].total(byte_kind::activations) == layers * 2 * (4 * 20 + 20 + 4 * 16));
@@ -464,16 +464,16 @@ TEST_CASE("latent attention moves its latents and the keys and values expanded f
 TEST_CASE("pipeline stages together move the bytes of the whole model") {
     const floptally::listed_parts parts = parts_of(small());
     const std::vector<model_part> whole(parts.begin(), parts.end());
-    const auto moved = [](const std::vector<model_part>& of) {
-        byte_counter counter(of);
+    const auto moved = [](const std::vector<model_part>& model_parts) {
+        byte_counter counter(model_parts);
         counter.add_lengths(lengths);
         return counter.count().total();
     };
     floptally::uint128 sum = 0;
     for (const bool last : {false, true}) {
         std::vector<model_part> stage = whole;
-        for (model_part& one : stage) {
-            one.elsewhere = (one.name.view() == "lm_head" || one.name.view() == "norm") != last;
+        for (model_part& part : stage) {
+            part.elsewhere = (part.name.view() == "lm_head" || part.name.view() == "norm") != last;
         }
         sum += moved(stage);
     }
@@ -483,47 +483,47 @@ TEST_CASE("pipeline stages together move the bytes of the whole model") {
 
 TEST_CASE("bytes of batches add up and clearing a counter removes them") {
     const floptally::listed_parts parts = parts_of(small());
-    byte_counter one({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
-    byte_counter other = one;
-    byte_counter both = one;
+    byte_counter bytes_counter({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
+    byte_counter other = bytes_counter;
+    byte_counter both = bytes_counter;
     const std::vector<sequence> first = {{.length = 1, .past = 9}};
     const std::vector<sequence> second = {{.length = 4, .past = 3}, {.length = 6}};
-    one.add(floptally::listed_samples(first));
+    bytes_counter.add(floptally::listed_samples(first));
     other.add(floptally::listed_samples(second));
     both.add(floptally::listed_samples(first));
     both.add(floptally::listed_samples(second));
-    one += other;
-    CHECK(one.count().total() == both.count().total());
-    CHECK(one.count()["attention.core"].total(byte_kind::cache) ==
+    bytes_counter += other;
+    CHECK(bytes_counter.count().total() == both.count().total());
+    CHECK(bytes_counter.count()["attention.core"].total(byte_kind::cache) ==
           2 * layers * std::uint64_t{9 + 3} * 2 * kv_heads * head_dim);
-    one.clear();
-    CHECK(one.count().total() == 0);
+    bytes_counter.clear();
+    CHECK(bytes_counter.count().total() == 0);
 
     // A tally, with those of its sequences that have a past, gives the same bytes.
-    one.add_counted(both.total(), std::vector<sequence>{first[0], second[0]});
-    CHECK(one.count().total() == both.count().total());
-    CHECK(one.count()["attention.core"].total(byte_kind::cache) ==
+    bytes_counter.add_counted(both.total(), std::vector<sequence>{first[0], second[0]});
+    CHECK(bytes_counter.count().total() == both.count().total());
+    CHECK(bytes_counter.count()["attention.core"].total(byte_kind::cache) ==
           both.count()["attention.core"].total(byte_kind::cache));
     const floptally::tally others(floptally::mask_set{mask::bidirectional(), mask::sliding_window(3)});
-    CHECK(error_of([&] { one.add_counted(others); }) ==
+    CHECK(error_of([&] { bytes_counter.add_counted(others); }) ==
           "masks: tallies of different masks cannot be added up: build both with the same masks");
-    CHECK(one.count().total() == both.count().total());
+    CHECK(bytes_counter.count().total() == both.count().total());
 }
 
 TEST_CASE("a recurrent state is read and written once for each sequence that continues from a cache") {
     const floptally::gated_delta_net mixer{
         .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 8, .value_head_dim = 6, .conv_kernel = 4};
     const std::vector<sequence> batch = {{.length = 2, .past = 9}, {.length = 7}, {.length = 1, .past = 1}};
-    const step_bytes made = decoded(mixer.cost({0, hidden, mask::causal()}), batch, {.cache = 8});
-    CHECK(made["mixer.state"].total(byte_kind::cache) == layers * 2 * 2 * (4 * 8 * 6));
+    const step_bytes result = decoded(mixer.cost({0, hidden, mask::causal()}), batch, {.cache = 8});
+    CHECK(result["mixer.state"].total(byte_kind::cache) == layers * 2 * 2 * (4 * 8 * 6));
 }
 
 TEST_CASE("arithmetic intensity, MBU and memory-bound time are computed from bytes") {
     const auto model = small();
     const floptally::listed_parts parts = parts_of(model);
     byte_counter counter({parts.begin(), parts.end()}, {.counted = counted_passes::forward});
-    const std::vector<std::uint64_t> one = {8};
-    counter.add_lengths(one);
+    const std::vector<std::uint64_t> values = {8};
+    counter.add_lengths(values);
     const step_bytes moved = counter.count();
     const floptally::breakdown work = floptally::evaluate(model, counter.total(), floptally::conventions::exact,
                                                           {.counted = counted_passes::forward});
@@ -568,9 +568,9 @@ TEST_CASE("a byte counter names the field of invalid input and lists its assumpt
 
     floptally::cost own;
     own.add("own", floptally::linear{.in_features = 9, .out_features = 4, .adaptable = false});
-    const step_bytes made = decoded(own, {{.length = 2}}, {.weights = 8});
-    CHECK(made.unsaid == std::vector<std::string>{"own"});
-    CHECK(made["own"].total() == layers * 36);
+    const step_bytes moved_bytes = decoded(own, {{.length = 2}}, {.weights = 8});
+    CHECK(moved_bytes.unsaid == std::vector<std::string>{"own"});
+    CHECK(moved_bytes["own"].total() == layers * 36);
 
     // A core alone: whatever makes its keys, there are no more heads of them than of queries.
     floptally::cost core;

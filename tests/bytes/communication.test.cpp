@@ -25,39 +25,39 @@ using floptally::sent_elements;
 using simulated::tensor;
 
 std::vector<tensor> operands(std::size_t ranks, std::size_t size) {
-    std::vector<tensor> made(ranks, tensor(size));
+    std::vector<tensor> outcome(ranks, tensor(size));
     std::int64_t next = 1;
-    for (tensor& one : made) {
-        std::iota(one.begin(), one.end(), next);
+    for (tensor& value : outcome) {
+        std::iota(value.begin(), value.end(), next);
         next += 1000;
     }
-    return made;
+    return outcome;
 }
 
 TEST_CASE("the bytes sent in a collective equal those of simulated ranks", "[bytes]") {
     for (std::size_t n = 1; n <= 7; ++n) {
         for (const std::size_t size : {1U, 2U, 12U, 35U, 420U}) {
             CAPTURE(n, size);
-            const std::vector<tensor> given = operands(n, size);
+            const std::vector<tensor> results = operands(n, size);
             tensor sum(size, 0);
-            for (const tensor& one : given) {
+            for (const tensor& operand : results) {
                 for (std::size_t i = 0; i < size; ++i) {
-                    sum[i] += one[i];
+                    sum[i] += operand[i];
                 }
             }
             simulated::ranks reduced(n);
-            for (const tensor& result : reduced.all_reduce(given)) {
+            for (const tensor& result : reduced.all_reduce(results)) {
                 REQUIRE(result == sum);
             }
             simulated::ranks scattered(n);
             tensor chunks;
-            for (const tensor& result : scattered.reduce_scatter(given)) {
+            for (const tensor& result : scattered.reduce_scatter(results)) {
                 chunks.insert(chunks.end(), result.begin(), result.end());
             }
             chunks.resize(size);
             REQUIRE(chunks == sum);
             simulated::ranks gathered(n);
-            REQUIRE(gathered.all_gather(given).front().size() == n * size);
+            REQUIRE(gathered.all_gather(results).front().size() == n * size);
             simulated::ranks exchanged(n);
             exchanged.all_to_all(std::vector<std::vector<tensor>>(n, std::vector<tensor>(n, tensor(size))));
             for (std::size_t rank = 0; rank < n; ++rank) {

@@ -330,8 +330,8 @@ TEST_CASE("expert parallelism sends each token to the ranks of its experts and b
                 simulated::ranks gather(tp);
                 gather.all_gather(std::vector<tensor>(tp, tensor(own * chosen * hidden, 1)));
                 for (const phase during : {phase::forward, phase::backward_data}) {
-                    for (const collective one : {collective::all_gather, collective::reduce_scatter}) {
-                        CHECK(of(counted, {parallel_axis::etp})[{"moe.experts", parallel_axis::etp, one, during}] ==
+                    for (const collective item : {collective::all_gather, collective::reduce_scatter}) {
+                        CHECK(of(counted, {parallel_axis::etp})[{"moe.experts", parallel_axis::etp, item, during}] ==
                               2 * layers * gather.sent[0]);
                     }
                 }

@@ -32,11 +32,11 @@ struct small_step {
 };
 
 const auto one_for_all = [](double gbps) {
-    group_bandwidths made;
+    group_bandwidths bandwidths;
     for (std::size_t axis = 0; axis < floptally::parallel_axis_count; ++axis) {
-        made = made.with(static_cast<parallel_axis>(axis), gbps);
+        bandwidths = bandwidths.with(static_cast<parallel_axis>(axis), gbps);
     }
-    return made;
+    return bandwidths;
 };
 
 }  // namespace
@@ -45,10 +45,10 @@ TEST_CASE("the estimated time of gradient communication is that of a ring at the
     const small_step step;
     // 8 030 261 248 parameters in 16 bits: a ring of four sends 2 x 3/4 of them.
     const double bytes = 2 * 3 * 2.0 * 8'030'261'248 / 4;
-    const auto made = estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, one_for_all(50));
-    CHECK(made.kind == floptally::apart_kind::transfer);
-    CHECK(std::abs(made.seconds / (bytes / 50e9) - 1) < 1e-6);
-    CHECK(made.assumed.starts_with("estimated, were none of it hidden: dp 24.1 GB"));
+    const auto outcome = estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, one_for_all(50));
+    CHECK(outcome.kind == floptally::apart_kind::transfer);
+    CHECK(std::abs(outcome.seconds / (bytes / 50e9) - 1) < 1e-6);
+    CHECK(outcome.assumed.starts_with("estimated, were none of it hidden: dp 24.1 GB"));
     // Without a bandwidth it has bytes, and no time.
     const auto unsaid = estimated_communication(step.model, step.batch, {.dp = 4}, 4, {}, {}, {});
     CHECK(unsaid.seconds == 0);
@@ -58,8 +58,8 @@ TEST_CASE("the estimated time of gradient communication is that of a ring at the
 TEST_CASE("the estimated time of pipeline communication is that of the slowest rank") {
     const small_step step;
     // Two ranks, one microbatch: 8192 tokens of 4096 in 16 bits go on, and as many gradients come back.
-    const auto made = estimated_communication(step.model, step.batch, {.pp = 2}, 2, {}, {}, one_for_all(10));
-    CHECK(std::abs(made.seconds - 8192.0 * 4096 * 2 / 10e9) < 1e-12);
+    const auto result = estimated_communication(step.model, step.batch, {.pp = 2}, 2, {}, {}, one_for_all(10));
+    CHECK(std::abs(result.seconds - 8192.0 * 4096 * 2 / 10e9) < 1e-12);
     // With two replicas each has half of the tokens, and gradients of its own stage beside them, of which a ring of two
     // sends once as many; the stage of the lm_head has as much as that of the embedding, and a norm more.
     const auto both = estimated_communication(step.model, step.batch, {.dp = 2, .pp = 2}, 4, {}, {}, one_for_all(10));
@@ -70,7 +70,8 @@ TEST_CASE("the estimated time of pipeline communication is that of the slowest r
     CHECK(error_of([] { static_cast<void>(one_for_all(0)); }).starts_with("bandwidth_tp: must be a finite number"));
 }
 
-TEST_CASE("links between nodes bound an estimate where they are slower than those within", "[bytes]") {
+TEST_CASE("estimated communication takes the time of links between nodes if they are slower than links within a node",
+          "[bytes]") {
     const small_step step;
     // A ring of four over two nodes of two: two of its four edges leave a node, so that half of each rank's bytes do.
     const double bytes = 2 * 3 * 2.0 * 8'030'261'248 / 4;

@@ -24,11 +24,11 @@ using namespace floptally;
 
 template <class Model>
 model_config config_of(const Model& model) {
-    model_config made{.model_type = "test", .cost = model.cost(), .notes = {}, .parts = {}, .towers = {}};
+    model_config config{.model_type = "test", .cost = model.cost(), .notes = {}, .parts = {}, .towers = {}};
     for (const model_part& part : parts_of(model)) {
-        made.parts.push_back(part);
+        config.parts.push_back(part);
     }
-    return made;
+    return config;
 }
 
 template <class Attention, class FeedForward>
@@ -50,8 +50,8 @@ step_bytes step_by_step(const model_config& model, const std::vector<request>& r
         std::uint32_t end;  // of what is read
     };
     std::vector<state> running;
-    for (const request& one : requests) {
-        running.push_back({one.cached, one.prompt + (one.generated > 1 ? one.generated - 1 : 0)});
+    for (const request& item : requests) {
+        running.push_back({item.cached, item.prompt + (item.generated > 1 ? item.generated - 1 : 0)});
     }
     step_bytes sum;
     for (bool more = true; more;) {
@@ -120,8 +120,8 @@ TEST_CASE("each engine step reads at most as many experts as its tokens are rout
     check("moe", model);
     // 3 layers, each 2 experts a token of 3 · 32 · 16 weights: a prompt of 40 may visit all 16, 9 decoding steps 2
     // each.
-    const std::vector<request> one{{40, 10}};
-    const step_bytes moved = bytes_of_requests(model, one, whole_prompt, forward);
+    const std::vector<request> single_request{{40, 10}};
+    const step_bytes moved = bytes_of_requests(model, single_request, whole_prompt, forward);
     CHECK(moved["moe.experts"].total(byte_kind::weights) == 2 * 3 * (16 + 9 * 2) * 3 * 32 * 16);
 }
 

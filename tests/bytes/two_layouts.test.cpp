@@ -106,14 +106,14 @@ std::vector<placed_rank> placed(const parallel_sizes& sizes) {
         for (std::uint64_t edp = 0; edp < expert_dp; ++edp) {
             for (std::uint64_t ep = 0; ep < sizes.ep; ++ep) {
                 for (std::uint64_t etp = 0; etp < sizes.etp; ++etp, ++rank) {
-                    placed_rank& one = ranks.at(rank);
-                    one.expert_dp = edp;
-                    one.ep = ep;
-                    one.etp = etp;
+                    placed_rank& holder = ranks.at(rank);
+                    holder.expert_dp = edp;
+                    holder.ep = ep;
+                    holder.etp = etp;
                     for (std::uint64_t layer = pp * layers / sizes.pp; layer < (pp + 1) * layers / sizes.pp; ++layer) {
                         for (std::uint64_t e = 0; e < experts_of_rank; ++e) {
                             for (std::uint64_t matrix = 0; matrix < 3; ++matrix) {
-                                one.pieces.insert(
+                                holder.pieces.insert(
                                     {layer, ep * experts_of_rank + e, matrix, etp * width, (etp + 1) * width});
                             }
                         }
@@ -139,10 +139,11 @@ std::vector<placed_rank> placed(const parallel_sizes& sizes) {
             }
         }
     }
-    for (placed_rank& one : ranks) {
+    for (placed_rank& rank_state : ranks) {
         for (const placed_rank& other : ranks) {
-            const bool shares_expert = other.pp == one.pp && other.expert_dp == one.expert_dp && other.ep == one.ep;
-            one.gathered += shares_expert ? other.received : 0;
+            const bool shares_expert =
+                other.pp == rank_state.pp && other.expert_dp == rank_state.expert_dp && other.ep == rank_state.ep;
+            rank_state.gathered += shares_expert ? other.received : 0;
         }
     }
     return ranks;
@@ -193,8 +194,8 @@ TEST_CASE("each replica of a sparse model stores every matrix of every expert ex
         const std::uint64_t expert_dp = sizes.stage_ranks() / sizes.ep / sizes.etp;
         std::map<piece, std::set<std::uint64_t>> holders;
         for (std::uint64_t rank = 0; rank < ranks.size(); ++rank) {
-            for (const piece& one : ranks[rank].pieces) {
-                holders[one].insert(rank);
+            for (const piece& item : ranks[rank].pieces) {
+                holders[item].insert(rank);
             }
         }
         std::uint64_t elements = 0;
@@ -225,8 +226,8 @@ TEST_CASE("each replica of a sparse model stores every matrix of every expert ex
             CHECK(count == layers / sizes.pp * experts * 3 * sizes.etp);
 
             std::uint64_t own = 0;
-            for (const piece& one : here.pieces) {
-                own += one.elements();
+            for (const piece& each_piece : here.pieces) {
+                own += each_piece.elements();
             }
             std::uint64_t stored = 0;
             for (const model_part& part : rank_parts(model, layout)) {
@@ -255,7 +256,9 @@ TEST_CASE("within each replica, optimizer states of an expert are sharded over t
             }
             CAPTURE(sizes.dp, sizes.cp, sizes.tp, sizes.ep, sizes.etp, replicas);
             const parallel_layout layout(sizes, sizes.world_size(), 0);
-            const auto shard = [](std::uint64_t elements, std::uint64_t of) { return (elements + of - 1) / of; };
+            const auto shard = [](std::uint64_t elements, std::uint64_t amount) {
+                return (elements + amount - 1) / amount;
+            };
             std::uint64_t bytes = 0;  // AdamW: 12 of each element that the rank steps, tensor by tensor
             for (const model_part& part : rank_parts(model, layout)) {
                 for (const floptally::cost_entry& entry : part.cost.entries()) {

@@ -52,19 +52,19 @@ std::vector<json> counted_configs() {
     std::vector<json> all;
     for (const auto& file : std::filesystem::directory_iterator(std::string(FLOPTALLY_GOLDEN_DIR) + "/zoo")) {
         if (file.path().extension() == ".json") {
-            for (const json& one : golden(file.path().c_str())) {
-                all.push_back(one["config"]);
-                if (one.contains("resolved")) {
-                    all.push_back(one["resolved"]);
+            for (const json& output : golden(file.path().c_str())) {
+                all.push_back(output["config"]);
+                if (output.contains("resolved")) {
+                    all.push_back(output["resolved"]);
                 }
             }
         }
     }
-    for (const json& one : golden("published.json")) {
-        all.push_back(one["config"]);
+    for (const json& report : golden("published.json")) {
+        all.push_back(report["config"]);
     }
-    for (const hstu_configs::pinned& one : hstu_configs::all()) {
-        all.push_back(one.config);
+    for (const hstu_configs::pinned& known_config : hstu_configs::all()) {
+        all.push_back(known_config.config);
     }
     return all;
 }
@@ -159,14 +159,14 @@ used_specs used_of(const std::vector<specs::spec*>& all) {
 }
 
 /// Keys that an expression reads, with those of the names that it asks for: the nearest first.
-void keys_of(const specs::spec& of, std::size_t root, const used_specs& used, std::vector<std::string>& keys,
+void keys_of(const specs::spec& source, std::size_t root, const used_specs& used, std::vector<std::string>& keys,
              std::set<std::string_view>& names) {
-    const specs::expression& e = of.expressions[root];
+    const specs::expression& e = source.expressions[root];
     if (e.operation == specs::op::key && std::find(keys.begin(), keys.end(), e.text) == keys.end()) {
         keys.emplace_back(e.text);
     }
     for (std::size_t k = 0; k < e.count; ++k) {
-        keys_of(of, of.operands[e.first + k], used, keys, names);
+        keys_of(source, source.operands[e.first + k], used, keys, names);
     }
     if (e.operation == specs::op::name && names.insert(e.text).second) {
         for (const specs::spec* one : used) {
@@ -221,9 +221,9 @@ class config_breaker {
         }
         for (const start& from : of_spec_[wanted.of]) {
             const std::vector<change> all = changes_for(wanted, from);
-            for (const change& one : all) {
+            for (const change& each_change : all) {
                 for (const change& other : all) {
-                    if (one.place != other.place && takes(wanted, from, {one, other})) {
+                    if (each_change.place != other.place && takes(wanted, from, {each_change, other})) {
                         return;
                     }
                 }
@@ -281,8 +281,8 @@ class config_breaker {
     bool takes(const spec_coverage::way& wanted, const start& from, std::initializer_list<change> changes) {
         json changed = *from.config;
         try {
-            for (const change& one : changes) {
-                changed[one.place] = one.value;
+            for (const change& edit : changes) {
+                changed[edit.place] = edit.value;
             }
         } catch (const json::exception&) {
             return false;  // inside something that is no object
@@ -446,9 +446,9 @@ TEST_CASE("every branch of a spec is reached by a config that is counted or refu
             said += name + "\n";
         }
     };
-    for (const spec_coverage::way& one : finder.ways()) {
-        if (!one.taken && one.condition == nullptr) {
-            is_left(one);
+    for (const spec_coverage::way& element : finder.ways()) {
+        if (!element.taken && element.condition == nullptr) {
+            is_left(element);
         }
     }
     for (const char* const config :
@@ -509,21 +509,21 @@ TEST_CASE("every branch of a spec is reached by a config that is counted or refu
           "'prediction_mlps': [{'layer_sizes': [1, 2, 3, 4, 5, 6, 7, 8, 9]}]}"}) {
         breaker.walk(parsed(config));
     }
-    for (const spec_coverage::way& one : finder.ways()) {
-        if (!one.taken && one.condition != nullptr && reasons.count(one.name()) == 0) {
-            breaker.take(one);
+    for (const spec_coverage::way& item : finder.ways()) {
+        if (!item.taken && item.condition != nullptr && reasons.count(item.name()) == 0) {
+            breaker.take(item);
         }
-        if (!one.taken && one.condition != nullptr) {
-            is_left(one);
+        if (!item.taken && item.condition != nullptr) {
+            is_left(item);
         }
     }
     INFO(said);
     CHECK(said == "");
     CHECK(breaker.unsaid() == "");
     CHECK(named.size() == reasons.size());  // a reason that is not needed any more
-    for (const spec_coverage::way& one : finder.ways()) {
-        const auto why = reasons.find(one.name());
-        CHECK((one.taken || (why != reasons.end() && why->second != refused)));  // it was refused
+    for (const spec_coverage::way& branch : finder.ways()) {
+        const auto why = reasons.find(branch.name());
+        CHECK((branch.taken || (why != reasons.end() && why->second != refused)));  // it was refused
     }
     CHECK(finder.ways().size() > 3500);
 }
@@ -532,17 +532,17 @@ TEST_CASE("every name defined in a spec is used") {
     specs::library book;
     const std::vector<specs::spec*> all = all_specs(book);
     std::string unused;
-    for (const specs::spec* one : all) {
-        const std::vector<const specs::spec*> family = family_of(*one, all);
-        for (const specs::definition& name : one->definitions) {
+    for (const specs::spec* read_spec : all) {
+        const std::vector<const specs::spec*> family = family_of(*read_spec, all);
+        for (const specs::definition& name : read_spec->definitions) {
             bool used = is_member(name.name, all);
             for (const specs::spec* member : family) {
                 used = used || specs::name_check::is_of_reader(*member, name.name) ||
                        refers(*member, specs::op::name, name.name) || says(*member, name.name);
             }
             if (!used) {
-                unused +=
-                    std::string(one->name) + ":" + std::to_string(name.line) + " " + std::string(name.name) + "\n";
+                unused += std::string(read_spec->name) + ":" + std::to_string(name.line) + " " +
+                          std::string(name.name) + "\n";
             }
         }
     }
@@ -554,12 +554,12 @@ TEST_CASE("every key declared in a spec is read, except those declared as any") 
     specs::library book;
     const std::vector<specs::spec*> all = all_specs(book);
     std::string unread;
-    for (const specs::spec* one : all) {
-        const std::vector<const specs::spec*> family = family_of(*one, all);
-        for (const specs::spec_key& key : one->keys) {
+    for (const specs::spec* known_spec : all) {
+        const std::vector<const specs::spec*> family = family_of(*known_spec, all);
+        for (const specs::spec_key& key : known_spec->keys) {
             // `any` silences the note of a key that changes nothing; null and words are checks of what may be there.
             bool read = key.kinds == specs::allowed::any || key.kinds == specs::allowed::null || !key.choices.empty() ||
-                        is_of_hstu_reader(*one, key.key);
+                        is_of_hstu_reader(*known_spec, key.key);
             for (const specs::spec* member : family) {
                 read = read || refers(*member, specs::op::key, key.key) || says(*member, "." + std::string(key.key));
                 for (const specs::inner_model& model : member->inner) {
@@ -570,7 +570,8 @@ TEST_CASE("every key declared in a spec is read, except those declared as any") 
                 }
             }
             if (!read) {
-                unread += std::string(one->name) + ":" + std::to_string(key.line) + " " + std::string(key.key) + "\n";
+                unread +=
+                    std::string(known_spec->name) + ":" + std::to_string(key.line) + " " + std::string(key.key) + "\n";
             }
         }
     }

@@ -63,9 +63,9 @@ TEST_CASE("a Llama config in floptally's own format counts the same as the Huggi
             }
         }
     }
-    tally one{read.masks()};
-    one.add({.length = 8192});
-    CHECK(to_string(evaluate(written, one).total()) == "421651971833856");
+    tally sums{read.masks()};
+    sums.add({.length = 8192});
+    CHECK(to_string(evaluate(written, sums).total()) == "421651971833856");
 }
 
 TEST_CASE("floptally's own format can express every mask") {
@@ -178,9 +178,9 @@ TEST_CASE("floptally's own format can express latent and sparse attention") {
     const json config =
         parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims + "}]}]}");
     CHECK(floptally::read_config(config, {.mla = floptally::mla_core::absorbed}).cost == absorbed);
-    const json kept = parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims +
-                             ", 'absorbed': false}]}]}");
-    CHECK(error_of([&] { return floptally::read_config(kept, {.mla = floptally::mla_core::absorbed}); }) ==
+    const json report = parsed("{'model_type': 'floptally', 'hidden_size': 12, 'layers': [{'parts': [{" + dims +
+                               ", 'absorbed': false}]}]}");
+    CHECK(error_of([&] { return floptally::read_config(report, {.mla = floptally::mla_core::absorbed}); }) ==
           "mla: must be expanded: floptally has no latent attention to absorb");
 
     CHECK(own("{'type': 'lightning_indexer', 'num_heads': 3, 'head_dim': 4}") ==

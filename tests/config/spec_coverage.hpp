@@ -68,48 +68,48 @@ class spec_coverage {
 
     explicit spec_coverage(floptally::detail::specs::library& book) : book_(book), all_(all_specs(book)) {
         namespace specs = floptally::detail::specs;
-        for (spec* one : all_) {
-            const std::size_t written = one->expressions.size();
+        for (spec* item : all_) {
+            const std::size_t written = item->expressions.size();
             std::vector<const spec_condition*> condition_of(written);
-            for (const spec_condition& condition : one->conditions) {
+            for (const spec_condition& condition : item->conditions) {
                 if (!condition.is_note) {
-                    mark(*one, condition.holds, condition, condition_of);
+                    mark(*item, condition.holds, condition, condition_of);
                 }
             }
             for (std::size_t k = 0; k < written; ++k) {
-                const specs::expression e = one->expressions[k];
+                const specs::expression e = item->expressions[k];
                 const bool is_and = e.operation == op::both;
                 condition_ = condition_of[k];
                 if (e.operation == op::choose) {
-                    poison(*one, e.first + 1, e.line, "? yes");
-                    poison(*one, e.first + 2, e.line, "? no");
+                    poison(*item, e.first + 1, e.line, "? yes");
+                    poison(*item, e.first + 2, e.line, "? no");
                 } else if (e.operation == op::or_null) {
-                    poison(*one, e.first + 1, e.line, "?? null");
+                    poison(*item, e.first + 1, e.line, "?? null");
                 } else if (is_and || e.operation == op::either) {
                     for (const std::size_t side : {e.first, e.first + 1}) {  // both_ways adds operands
                         const char* const how = is_and ? (side == e.first ? "left and" : "and right")
                                                        : (side == e.first ? "left or" : "or right");
-                        const std::size_t made = both_ways(*one, one->operands[side], e.line, how);
-                        one->operands[side] = made;
+                        const std::size_t made = both_ways(*item, item->operands[side], e.line, how);
+                        item->operands[side] = made;
                     }
                 }
             }
             condition_ = nullptr;
-            for (specs::block& lines : one->blocks) {
+            for (specs::block& lines : item->blocks) {
                 for (specs::part_line& line : lines.lines) {
                     if (line.condition != specs::no_expression) {
-                        line.condition = both_ways(*one, line.condition, line.line, "if");
+                        line.condition = both_ways(*item, line.condition, line.line, "if");
                     } else if (line.part != "text" && line.part != "note" && line.part != "as") {
-                        line.condition = always(*one, line.line);
-                        poison(*one, one->expressions[line.condition].first + 1, line.line, "line");
+                        line.condition = always(*item, line.line);
+                        poison(*item, item->expressions[line.condition].first + 1, line.line, "line");
                     }
                 }
             }
-            for (spec_condition& condition : one->conditions) {
-                if (one->expressions[condition.holds].operation != op::flag) {  // `note yes: …`
+            for (spec_condition& condition : item->conditions) {
+                if (item->expressions[condition.holds].operation != op::flag) {  // `note yes: …`
                     condition_ = &condition;
                     condition.holds =
-                        both_ways(*one, condition.holds, condition.line, condition.is_note ? "note" : "require");
+                        both_ways(*item, condition.holds, condition.line, condition.is_note ? "note" : "require");
                     way& yes = ways_[ways_.size() - 2];
                     yes.says = condition.is_note;
                     yes.condition =
@@ -155,12 +155,12 @@ class spec_coverage {
     static constexpr unsigned first_line = 1'000'000;
 
     /// The expressions that a condition is made of.
-    static void mark(const spec& of, std::size_t root, const spec_condition& condition,
+    static void mark(const spec& known_spec, std::size_t root, const spec_condition& condition,
                      std::vector<const spec_condition*>& into) {
         into[root] = &condition;
-        const floptally::detail::specs::expression& e = of.expressions[root];
+        const floptally::detail::specs::expression& e = known_spec.expressions[root];
         for (std::size_t k = 0; k < e.count; ++k) {
-            mark(of, of.operands[e.first + k], condition, into);
+            mark(known_spec, known_spec.operands[e.first + k], condition, into);
         }
     }
     void poison(spec& in, std::size_t operand, unsigned line, std::string how) {
@@ -190,10 +190,10 @@ class spec_coverage {
         in.operands.push_back(flag(1));
         in.operands.push_back(flag(0));
         in.expressions.push_back({.operation = op::choose, .line = line, .first = first, .count = 3});
-        const std::size_t made = in.expressions.size() - 1;
+        const std::size_t result = in.expressions.size() - 1;
         poison(in, first + 1, line, where + " yes");
         poison(in, first + 2, line, where + " no");
-        return made;
+        return result;
     }
 
     floptally::detail::specs::library& book_;

@@ -122,25 +122,25 @@ class place_finder {
             return false;
         });
     }
-    static std::vector<std::string_view> names_of(const specs::spec& of) {
+    static std::vector<std::string_view> names_of(const specs::spec& known_spec) {
         std::vector<std::string_view> names;
-        for (const specs::ignored_key& ignored : of.ignored) {
+        for (const specs::ignored_key& ignored : known_spec.ignored) {
             names.push_back(ignored.key);
         }
-        names.insert(names.end(), of.without.begin(), of.without.end());
-        for (const specs::spec_key& rule : of.keys) {
+        names.insert(names.end(), known_spec.without.begin(), known_spec.without.end());
+        for (const specs::spec_key& rule : known_spec.keys) {
             names.push_back(rule.key);
         }
-        for (const specs::expression& e : of.expressions) {
+        for (const specs::expression& e : known_spec.expressions) {
             if (e.operation == specs::op::key) {
                 names.push_back(e.text);
             }
         }
-        for (const specs::inner_model& model : of.inner) {
+        for (const specs::inner_model& model : known_spec.inner) {
             names.insert(names.end(), {model.key, model.ignores});
         }
-        if (!of.encoder_key.empty()) {
-            names.push_back(of.encoder_key);
+        if (!known_spec.encoder_key.empty()) {
+            names.push_back(known_spec.encoder_key);
         }
         return names;
     }
@@ -563,17 +563,19 @@ TEST_CASE("a layer pattern that falls back to its default is noted, and a contra
         const char* key;
         const char* note;
     };
-    for (const by_class& one : {by_class{"deepseek-ai/DeepSeek-V3", "first_k_dense_replace", "first_k_dense_replace 3"},
-                                {"answerdotai/ModernBERT-base", "local_attention", "local_attention 128"},
-                                {"google-t5/t5-small", "d_kv", "d_kv 64"}}) {
-        INFO(one.key);
+    for (const by_class& example :
+         {by_class{"deepseek-ai/DeepSeek-V3", "first_k_dense_replace", "first_k_dense_replace 3"},
+          {"answerdotai/ModernBERT-base", "local_attention", "local_attention 128"},
+          {"google-t5/t5-small", "d_kv", "d_kv 64"}}) {
+        INFO(example.key);
         for (const json& model : golden("published.json")) {
-            if (model["name"] == one.name) {
+            if (model["name"] == example.name) {
                 json config = model["config"];
                 CHECK(sizes_of(config) == "");
-                config.erase(one.key);
-                CHECK(sizes_of(config).ends_with(one.note));
-                CHECK(error_of([&] { return floptally::read_config(config, {.strict = true}); }).ends_with(one.note));
+                config.erase(example.key);
+                CHECK(sizes_of(config).ends_with(example.note));
+                CHECK(
+                    error_of([&] { return floptally::read_config(config, {.strict = true}); }).ends_with(example.note));
             }
         }
     }

@@ -139,11 +139,11 @@ TEST_CASE("FLOPs beyond the useful view are one term of a comparison in the padd
 }
 
 TEST_CASE("a user's convention is compared like the library's conventions", "[comparison]") {
-    static constexpr convention ours{.name = "ours",
-                                     .summary = "no router, every mask as the square",
-                                     .causal = causal_pairs::full_square,
-                                     .counted = products.without(term::router)};
-    const convention* const only[] = {&ours};
+    static constexpr convention counting{.name = "ours",
+                                         .summary = "no router, every mask as the square",
+                                         .causal = causal_pairs::full_square,
+                                         .counted = products.without(term::router)};
+    const convention* const only[] = {&counting};
     const convention_comparison compared(presets::mixtral_8x7b, {}, only);
     tally batch{compared.masks()};
     batch.add_lengths(std::vector<std::int32_t>{64});
@@ -155,9 +155,9 @@ TEST_CASE("a user's convention is compared like the library's conventions", "[co
     CHECK(terms_of(lines[0]) == "causal_pairs " + std::to_string(square) + ", router " + std::to_string(router));
 }
 
-TEST_CASE("a comparison also counts the masks that only the full training step needs", "[comparison]") {
+TEST_CASE("a comparison needs masks that count only if a fused attention kernel is not counted", "[comparison]") {
     // Neither the convention, whose backward is of 2.5 times the forward, nor exact counts the window of 2.
-    static constexpr convention ours{
+    static constexpr convention user_convention{
         .name = "ours",
         .summary = "a window, unless a fused kernel is counted",
         .backward = attention_backward::flash,
@@ -165,7 +165,7 @@ TEST_CASE("a comparison also counts the masks that only the full training step n
             return how.backward == attention_backward::flash ? count_pairs(attends, how, model)
                                                              : counted_statistics(mask::sliding_window(2));
         }};
-    const convention* const only[] = {&ours};
+    const convention* const only[] = {&user_convention};
     const convention_comparison compared(presets::llama_3_8b, {}, only);
     REQUIRE(compared.masks().size() == 1);
     tally batch{compared.masks()};

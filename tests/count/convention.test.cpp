@@ -389,9 +389,9 @@ TEST_CASE("an elementwise gate counts forward and backward FLOPs, and a residual
 }
 
 TEST_CASE("a convention may count up to four statistics for one cost entry", "[convention][errors]") {
-    const auto pairs = [](count_pairs_function of) {
+    const auto pairs = [](count_pairs_function function) {
         convention how = conventions::exact;
-        how.pairs = of;
+        how.pairs = function;
         return to_string(flop_counter(cost{}.add("core", attention_core{1, 1, 1}, mask::causal()), how,
                                       {.counted = counted_passes::forward})
                              .total_flops(sequence{.length = 3}));
@@ -534,7 +534,7 @@ TEST_CASE("every convention counts the longest sliding window of flash-attention
     }
 }
 
-TEST_CASE("cross attention next to sliding-window layers is not taken for alternating full and windowed layers",
+TEST_CASE("a model with cross attention and sliding windows does not count as alternating full and windowed layers",
           "[convention]") {
     // convention.hpp: half_box is "L·min(L, W)/2 where layers with and without a window alternate, else ignored".
     cost model;

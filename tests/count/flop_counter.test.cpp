@@ -103,17 +103,17 @@ TEST_CASE("an invalid sequence is an error before anything is counted", "[flop_c
 TEST_CASE("the FLOPs of microbatches add up to the FLOPs of the step", "[flop_counter]") {
     const flop_counter folded(mixed_model, conventions::exact, {.recomputed = recompute::full});
     tally step{folded.masks()};
-    flops added[3];
+    flops single_work[3];
     for (const slot& s : samples()) {
         tally micro{folded.masks()};
         micro.add(s.real, s.padded);
         step += micro;
         for (const view seen : every_view) {
-            added[static_cast<std::size_t>(seen)] += folded.evaluate(micro).total(seen);
+            single_work[static_cast<std::size_t>(seen)] += folded.evaluate(micro).total(seen);
         }
     }
     for (const view seen : every_view) {
-        CHECK(folded.evaluate(step).total(seen) == added[static_cast<std::size_t>(seen)]);
+        CHECK(folded.evaluate(step).total(seen) == single_work[static_cast<std::size_t>(seen)]);
     }
 }
 
@@ -430,7 +430,7 @@ TEST_CASE("FLOP coefficients whose sum exceeds 64 bits are an error at construct
     CHECK_THROWS_AS(flop_counter(core), overflow);
 }
 
-TEST_CASE("the coefficients of all views together may fill 64 bits") {
+TEST_CASE("coefficients are accepted up to a sum of 64 bits over all views") {
     const auto counted = [](std::uint64_t useful) {
         const cost_entry entry{.what = accumulator::pairs, .kind = term::scores, .useful = useful, .padded = useful};
         return flop_counter(cost{}.add_entry("core", "", entry, mask::bidirectional()), conventions::exact,

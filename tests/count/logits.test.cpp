@@ -62,12 +62,12 @@ TEST_CASE("a request of 2000 prompt and 38 generated tokens has its published FL
 TEST_CASE("the plan's logits setting changes only the FLOPs of the lm_head") {
     const flop_counter all(presets::llama_3_8b, conventions::exact, with(logit_tokens::all));
     const breakdown before = all.evaluate(batch_of(all));
-    for (const logit_tokens of : {logit_tokens::last, logit_tokens::measured}) {
-        const flop_counter counter(presets::llama_3_8b, conventions::exact, with(of));
+    for (const logit_tokens subject : {logit_tokens::last, logit_tokens::measured}) {
+        const flop_counter counter(presets::llama_3_8b, conventions::exact, with(subject));
         tally batch = batch_of(counter);
         std::uint64_t useful = 2;
         std::uint64_t padded = 3;  // with the mock row
-        if (of == logit_tokens::measured) {
+        if (subject == logit_tokens::measured) {
             useful = 250;
             padded = 600;
             batch.add_measured("logits", {.useful = useful, .padded = padded});
@@ -97,13 +97,13 @@ TEST_CASE("the logits setting also applies to multi-token prediction and to plan
                                                    .feed_forward = {.intermediate_size = 128},
                                                    .vocab = {.size = 1000}};
     training_plan plan{.weights = {{"*", weight_state::frozen}, {"lm_head", weight_state::lora, 8}}};
-    const auto head_of = [&](logit_tokens of, std::uint64_t measured_tokens) {
-        plan.logits = of;
+    const auto head_of = [&](logit_tokens source, std::uint64_t measured_tokens) {
+        plan.logits = source;
         const flop_counter counter(model, conventions::exact, plan);
         CHECK_FALSE(counter.is_upper_bound());
         tally batch{counter.masks()};
         batch.add_lengths(std::vector<std::uint32_t>{40, 60});
-        if (of == logit_tokens::measured) {
+        if (source == logit_tokens::measured) {
             batch.add_measured("logits", {.useful = measured_tokens});
         }
         return counter.evaluate(batch)["lm_head"];
@@ -122,8 +122,8 @@ TEST_CASE("the logits setting also applies to multi-token prediction and to plan
 TEST_CASE("a tally counts a mask that the model requests explicitly under every logits setting") {
     cost model = presets::llama_3_8b.cost();
     model.keep(mask::sliding_window(7));
-    for (const logit_tokens of : {logit_tokens::all, logit_tokens::last}) {
-        const flop_counter counter(model, conventions::exact, {.logits = of});
+    for (const logit_tokens tokens_with_logits : {logit_tokens::all, logit_tokens::last}) {
+        const flop_counter counter(model, conventions::exact, {.logits = tokens_with_logits});
         CHECK(std::ranges::count(counter.masks(), statistic(mask::sliding_window(7))) == 1);
     }
 }
@@ -169,10 +169,10 @@ TEST_CASE("a batch without a number of logits is an error if the plan requires o
 }
 
 TEST_CASE("the lm_head moves the bytes of only those tokens whose logits are computed") {
-    const auto bytes = [](logit_tokens of) {
-        byte_counter counter(parts_of(presets::llama_3_8b), with(of, counted_passes::forward));
+    const auto bytes = [](logit_tokens which) {
+        byte_counter counter(parts_of(presets::llama_3_8b), with(which, counted_passes::forward));
         counter.add_lengths(std::vector<std::uint32_t>{700, 300});
-        if (of == logit_tokens::measured) {
+        if (which == logit_tokens::measured) {
             counter.add_measured("logits", {.useful = 120});
         }
         return counter.count();

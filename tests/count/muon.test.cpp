@@ -97,9 +97,9 @@ model_type model() {
 
 std::uint64_t enumerated(int iterations, const std::function<bool(const std::string&)>& is_stepped) {
     machine m;
-    for (const named_matrix& one : all_matrices()) {
-        if (is_stepped(one.name)) {
-            m.orthogonalise(one.shape, iterations);
+    for (const named_matrix& each_matrix : all_matrices()) {
+        if (is_stepped(each_matrix.name)) {
+            m.orthogonalise(each_matrix.shape, iterations);
         }
     }
     return m.flops;
@@ -110,9 +110,9 @@ struct trained {
     model_config config;
     training_plan plan;
 
-    explicit trained(const training_plan& of = {}, const muon& how = {}) : plan(of) {
-        for (const model_part& one : parts_of(model())) {
-            config.parts.push_back(one);
+    explicit trained(const training_plan& trained_plan = {}, const muon& how = {}) : plan(trained_plan) {
+        for (const model_part& model_piece : parts_of(model())) {
+            config.parts.push_back(model_piece);
         }
         config.cost = model().cost();
         config = with_muon(config, plan, how);
@@ -121,8 +121,8 @@ struct trained {
     [[nodiscard]] breakdown step(std::uint64_t steps, const convention& how = conventions::exact) const {
         const flop_counter counter(config, how, plan);
         mask_set masks = config.cost.masks();
-        for (const statistic& one : counter.masks()) {
-            masks.find_or_add(one, "masks");
+        for (const statistic& parsed : counter.masks()) {
+            masks.find_or_add(parsed, "masks");
         }
         tally batch{masks};
         batch.add(sequence{.length = 9}, sequence{.length = 11});
@@ -173,12 +173,12 @@ TEST_CASE("Muon is a component of its own, off by default, and other conventions
         const breakdown expected = plain.evaluate(batch);
         const breakdown work = with.step(1, *how);
         CAPTURE(how->name);
-        for (const component_flops& one : work.components()) {
-            if (one.name.view() == "optimizer.muon") {
+        for (const component_flops& component : work.components()) {
+            if (component.name.view() == "optimizer.muon") {
                 CHECK(how->name == "exact");
             } else {
                 for (const view seen : {view::useful, view::padded, view::executed}) {
-                    CHECK(one.total(seen) == expected[one.name.view()].total(seen));
+                    CHECK(component.total(seen) == expected[component.name.view()].total(seen));
                 }
             }
         }
@@ -203,8 +203,8 @@ TEST_CASE("Muon is a component of its own, off by default, and other conventions
 TEST_CASE("Muon adds one part to a model and the same FLOPs to its cost", "[muon]") {
     const trained with;
     model_config by_hand;
-    for (const model_part& one : parts_of(model())) {
-        by_hand.parts.push_back(one);
+    for (const model_part& each_part : parts_of(model())) {
+        by_hand.parts.push_back(each_part);
     }
     const model_part steps = muon_part(by_hand.parts);
     CHECK(with.config.parts.size() == by_hand.parts.size() + 1);
@@ -258,9 +258,9 @@ TEST_CASE("Muon is an error for a matrix without a name, for zero iterations and
     fits_none.cost.add_entry(
         "mlp", "w", cost_entry{.useful = 48, .padded = 48, .parameters = 24, .flow = {.reads = value::stream}});
     CHECK(muon_part({&fits_none, 1}).cost.entries().size() == 0);
-    const auto of_two = [](linear one, linear other) {
+    const auto of_two = [](linear item, linear other) {
         model_part part{.name = "layer"};
-        for (linear matrix : {one, other}) {
+        for (linear matrix : {item, other}) {
             matrix.weight = "w";
             part.cost.add("mlp", matrix);
         }

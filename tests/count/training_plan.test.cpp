@@ -440,8 +440,9 @@ test_model streams() {
                         const tensor low = t.linear("attention.output", "o_a_proj", 2 * b.tokens, 12, 7, out, false);
                         return t.linear("attention.output", "o_b_proj", b.tokens, 14, h, low);
                     });
-                    x = mixed(t, b, x,
-                              [&](tensor one) { return swiglu(t, "mlp", b.tokens, 1, h, 20, t.mix({one}, "norm")); });
+                    x = mixed(t, b, x, [&](tensor operand) {
+                        return swiglu(t, "mlp", b.tokens, 1, h, 20, t.mix({operand}, "norm"));
+                    });
                 }
                 t.enter_layer(-1);
                 const tensor weights = t.linear("residual.head", "hc_head", b.tokens, 3 * h, 3, x, false);
@@ -531,9 +532,10 @@ std::vector<test_model> mixers() {
                 for (const std::string one : {"q", "k", "v"}) {
                     reads.push_back(convolved(t, rows, one + "_conv1d", 12, mixed(t, rows, one + "_proj", h, 12, x)));
                 }
-                const auto gate = [&](const std::string& one) {
-                    return full ? mixed(t, rows, one + "_proj", h, 12, x)
-                                : mixed(t, rows, one + "_b_proj", 4, 12, mixed(t, rows, one + "_a_proj", h, 4, x));
+                const auto gate = [&](const std::string& element) {
+                    return full ? mixed(t, rows, element + "_proj", h, 12, x)
+                                : mixed(t, rows, element + "_b_proj", 4, 12,
+                                        mixed(t, rows, element + "_a_proj", h, 4, x));
                 };
                 reads.push_back(gate("f"));
                 const tensor read = recurrence(t, rows, 3 * 3 * 4 * 4, reads);
@@ -608,7 +610,7 @@ std::vector<test_model> mixers() {
 test_model denoiser() {
     const layer where{.hidden_size = h, .attends = mask::causal()};
     const value::set inner = value::local(0);
-    const auto given = [](std::uint64_t in, std::uint64_t out, std::string_view name, value::set writes) {
+    const auto pass = [](std::uint64_t in, std::uint64_t out, std::string_view name, value::set writes) {
         return linear{
             .in_features = in, .out_features = out, .kind = term::input_linear, .weight = name, .writes = writes};
     };
@@ -617,13 +619,13 @@ test_model denoiser() {
         return linear{.in_features = in, .out_features = out, .weight = name, .reads = reads, .writes = writes};
     };
     cost patches;
-    patches.add("patches", given(6, 8, "in", inner));
+    patches.add("patches", pass(6, 8, "in", inner));
     patches.add("patches", from(inner, 8, h, "out", 0));
     cost time;
-    time.add("time", given(4, 5, "in", inner));
+    time.add("time", pass(4, 5, "in", inner));
     time.add("time", from(inner, 5, 7, "out", value::time));
     cost caption;
-    linear accumulators_in = given(3, 9, "in", inner);
+    linear accumulators_in = pass(3, 9, "in", inner);
     linear accumulators_out = from(inner, 9, h, "out", value::context);
     accumulators_in.rows = accumulators_out.rows = accumulator::keys;
     caption.add("caption", accumulators_in);
@@ -844,9 +846,9 @@ TEST_CASE("without weight settings the FLOPs of a model's parts add up to those 
                 plan.recomputed_components.push_back(component_name(name), "recomputed_components");
             }
             for (const convention* how : conventions::all) {
-                const flop_counter one(whole, *how, plan);
+                const flop_counter model_counter(whole, *how, plan);
                 const flop_counter staged(model.parts, *how, plan);
-                tally batch{one.masks()};
+                tally batch{model_counter.masks()};
                 tally batch_of_stages{staged.masks()};
                 for (const std::uint32_t length : {5U, 3U, 11U}) {
                     batch.add(sequence{.length = length, .keys = 4}, sequence{.length = length + 1, .keys = 5});
@@ -854,7 +856,7 @@ TEST_CASE("without weight settings the FLOPs of a model's parts add up to those 
                                         sequence{.length = length + 1, .keys = 5});
                 }
                 for (const view seen : {view::useful, view::padded, view::executed}) {
-                    REQUIRE(one.total_flops(batch, seen) == staged.total_flops(batch_of_stages, seen));
+                    REQUIRE(model_counter.total_flops(batch, seen) == staged.total_flops(batch_of_stages, seen));
                 }
             }
         }
@@ -1044,7 +1046,7 @@ TEST_CASE("random plans that freeze or adapt weights count the products that aut
     }
 }
 
-TEST_CASE("exact attention counts three QK and PV products as useful, and a fused kernel executes 4 QK and 3 PV",
+TEST_CASE("exact attention counts 3 QK and 3 PV products as useful, and a fused kernel executes 4 QK and 3 PV",
           "[training_plan]") {
     constexpr std::uint64_t heads = 3;
     constexpr std::uint64_t qk = 5;
@@ -1090,19 +1092,19 @@ TEST_CASE("a plan for a cost without parts assumes that the gradient reaches the
     static constexpr transformer<gqa, gated_mlp> small{
         .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = accumulators};
     static_assert([] {  // a plan with settings is a constant expression too
-        tally one;
-        one.add(sequence{.length = 3});
-        return evaluate(small.cost(), one, conventions::exact, {.weights = {{"*", weight_state::frozen}}}).total() ==
-               evaluate(small.cost(), one, conventions::exact, {.counted = counted_passes::forward}).total();
+        tally sums;
+        sums.add(sequence{.length = 3});
+        return evaluate(small.cost(), sums, conventions::exact, {.weights = {{"*", weight_state::frozen}}}).total() ==
+               evaluate(small.cost(), sums, conventions::exact, {.counted = counted_passes::forward}).total();
     }());
 }
 
 TEST_CASE("a trained norm inside a part counts as if it stood at the start of the part", "[training_plan]") {
     const layer where{.hidden_size = h};
-    const model_part one{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
+    const model_part item{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
     tally batch;
     batch.add(sequence{.length = 7});
-    const breakdown work = evaluate(std::span(&one, 1), batch, conventions::exact,
+    const breakdown work = evaluate(std::span(&item, 1), batch, conventions::exact,
                                     {.weights = {{"*", weight_state::frozen}, {"norm", weight_state::trainable}}});
     CHECK(work["attention.qkv"].get(view::useful, phase::backward_data) == flops{2 * 7 * h * (12 + 6 + 6)});
     CHECK(work["attention.core"].get(view::useful, phase::backward_data) == flops{2 * 2 * 28 * 4 * (3 + 3)});
@@ -1195,9 +1197,9 @@ TEST_CASE("a cost entry without declared data flow reads the main stream unless 
     std::vector<model_part> crossed = encoder_decoder().parts;
     const std::vector<model_part> whole = crossed;
     std::erase_if(crossed, [](const model_part& part) { return part.role == part_role::encoder; });
-    const training_plan given{.weights = {{"*", weight_state::frozen}, {"context", weight_state::trainable}}};
+    const training_plan trained_plan{.weights = {{"*", weight_state::frozen}, {"context", weight_state::trainable}}};
     const training_plan encoder{.weights = {{"*", weight_state::frozen}, {"encoder.mlp", weight_state::trainable}}};
-    for (const auto& [parts, plan] : {std::pair{crossed, given}, {whole, encoder}}) {
+    for (const auto& [parts, plan] : {std::pair{crossed, trained_plan}, {whole, encoder}}) {
         const flop_counter exact(parts, conventions::exact, plan);
         const flop_counter most(silenced(parts), conventions::exact, plan);
         tally pair{most.masks()};
@@ -1221,8 +1223,8 @@ TEST_CASE("a cost entry without declared data flow reads the main stream unless 
             return entry;
         });
     }
-    const flop_counter exact(crossed, conventions::exact, given);
-    const flop_counter most(said_once, conventions::exact, given);
+    const flop_counter exact(crossed, conventions::exact, trained_plan);
+    const flop_counter most(said_once, conventions::exact, trained_plan);
     tally pair{most.masks()};
     pair.add(sequence{.length = 7, .keys = 4}, sequence{.length = 8, .keys = 5});
     CHECK(most.total_flops(pair) >= exact.total_flops(pair));
@@ -1280,10 +1282,10 @@ TEST_CASE("a trained norm at the input of a second stream needs no gradient from
 }
 
 TEST_CASE("weight settings by layer also apply to a model of one repeated part", "[training_plan]") {
-    const model_part one{
+    const model_part model_piece{
         .name = "layer", .cost = gqa{4, 2, 3}.cost(layer{.hidden_size = h}), .first_layer = 0, .repeat = 3};
     const auto problem = [&](const training_plan& plan) {
-        return error_of([&] { return flop_counter(std::span(&one, 1), conventions::exact, plan); });
+        return error_of([&] { return flop_counter(std::span(&model_piece, 1), conventions::exact, plan); });
     };
     CHECK(problem({.weights = {{"*", weight_state::frozen, 0, 1, 2}}}) == "no error");
     CHECK(problem({.recompute_every = 2}) == "no error");
@@ -1369,8 +1371,8 @@ TEST_CASE("trained parameters follow the weight settings of a plan", "[training_
 TEST_CASE("LoRA on weights that are fused into one matrix uses one adapter", "[training_plan]") {
     const layer where{.hidden_size = h};
     const auto adapters = [&](const cost& part) {
-        const model_part one{.name = "layer", .cost = part, .first_layer = 0};
-        return trained_parameters({&one, 1}, {.weights = {{"*", weight_state::lora, 1}}}).adapters;
+        const model_part each_part{.name = "layer", .cost = part, .first_layer = 0};
+        return trained_parameters({&each_part, 1}, {.weights = {{"*", weight_state::lora, 1}}}).adapters;
     };
     CHECK(adapters(gqa{.num_heads = 4, .num_kv_heads = 2, .head_dim = 3}.cost(where)) ==
           (h + 12) + 2 * (h + 6) + (12 + h));
@@ -1384,7 +1386,7 @@ TEST_CASE("LoRA on weights that are fused into one matrix uses one adapter", "[t
           evaluate(gqa{4, 2, 3}.cost(where), batch).total());
 }
 
-TEST_CASE("microbatches are summed as tallies, and policy, reference and reward passes as breakdowns",
+TEST_CASE("tallies of microbatches add up, and so do breakdowns of policy, reference and reward models",
           "[training_plan]") {
     const test_model policy = llama();
     const test_model reward = latent();

@@ -106,10 +106,10 @@ matmul_trace::step traced(const written_model& m, const matmul_trace::sequence_l
 }
 
 json config_named(const std::string& id) {
-    for (const json& one : golden("bionemo_models.json")) {
-        if (one["id"] == id) {
-            CHECK_FALSE(one["source"].get<std::string>().empty());
-            return one["config"];
+    for (const json& output : golden("bionemo_models.json")) {
+        if (output["id"] == id) {
+            CHECK_FALSE(output["source"].get<std::string>().empty());
+            return output["config"];
         }
     }
     FAIL("no model " << id);
@@ -127,21 +127,21 @@ floptally::model_config model_named(const std::string& id, const floptally::read
 TEST_CASE("cu_seqlens, cu_seqlens_padded and num_real_seqs can be passed independently", "[views]") {
     const std::vector<std::int32_t> cu_seqlens{0, 5, 11, 14, 16};
     const std::vector<std::int32_t> cu_seqlens_padded{0, 8, 16, 20, 24};
-    const auto added = [&](std::size_t num_real_seqs) {
+    const auto add_case = [&](std::size_t num_real_seqs) {
         tally sum{windowed()};
         sum.add_cu_seqlens(cu_seqlens, cu_seqlens_padded, num_real_seqs);
         return sum;
     };
-    CHECK(added(4) == one_by_one({{5, 8}, {6, 8}, {3, 4}, {2, 4}}));
-    CHECK(added(floptally::all_sequences) == added(4));
+    CHECK(add_case(4) == one_by_one({{5, 8}, {6, 8}, {3, 4}, {2, 4}}));
+    CHECK(add_case(floptally::all_sequences) == add_case(4));
     // One mock sequence, several, nothing else.
-    CHECK(added(3) == one_by_one({{5, 8}, {6, 8}, {3, 4}, {0, 4}}));
-    CHECK(added(2) == one_by_one({{5, 8}, {6, 8}, {0, 4}, {0, 4}}));
-    CHECK(added(0) == one_by_one({{0, 8}, {0, 8}, {0, 4}, {0, 4}}));
-    CHECK(added(2).get(view::useful, accumulator::tokens) == 11);
-    CHECK(added(2).get(view::useful, accumulator::squares) == 25 + 36);
-    CHECK(added(2).get(view::padded, accumulator::tokens) == 24);
-    CHECK(added(2).get(view::padded, accumulator::squares) == 64 + 64 + 16 + 16);
+    CHECK(add_case(3) == one_by_one({{5, 8}, {6, 8}, {3, 4}, {0, 4}}));
+    CHECK(add_case(2) == one_by_one({{5, 8}, {6, 8}, {0, 4}, {0, 4}}));
+    CHECK(add_case(0) == one_by_one({{0, 8}, {0, 8}, {0, 4}, {0, 4}}));
+    CHECK(add_case(2).get(view::useful, accumulator::tokens) == 11);
+    CHECK(add_case(2).get(view::useful, accumulator::squares) == 25 + 36);
+    CHECK(add_case(2).get(view::padded, accumulator::tokens) == 24);
+    CHECK(add_case(2).get(view::padded, accumulator::squares) == 64 + 64 + 16 + 16);
 
     // A collator that appends its mock sequence to cu_seqlens itself, without slots: the same array is given twice.
     tally mutated{windowed()};
@@ -152,7 +152,7 @@ TEST_CASE("cu_seqlens, cu_seqlens_padded and num_real_seqs can be passed indepen
     collapsed.add_cu_seqlens(cu_seqlens);
     CHECK(collapsed.get(view::useful, accumulator::squares) == mutated.get(view::padded, accumulator::squares));
 
-    CHECK(error_of([&] { return added(5), 0; }) ==
+    CHECK(error_of([&] { return add_case(5), 0; }) ==
           "num_real_seqs: must be at most the 4 sequences of cu_seqlens, got 5");
 }
 
@@ -162,46 +162,46 @@ TEST_CASE("boundaries that end with the last real sequence count the same as num
     for (std::size_t real = 0; real <= 4; ++real) {
         const std::vector<std::int32_t> cu_seq_lens_q_real(
             cu_seq_lens_q.begin(), cu_seq_lens_q.begin() + static_cast<std::ptrdiff_t>(real) + 1);
-        tally kept{windowed()};
-        kept.add_packed(cu_seq_lens_q_real, cu_seq_lens_q);
+        tally remaining{windowed()};
+        remaining.add_packed(cu_seq_lens_q_real, cu_seq_lens_q);
         tally counted{windowed()};
         counted.add_cu_seqlens(cu_seq_lens_q, cu_seq_lens_q, real);
-        CHECK(kept == counted);
+        CHECK(remaining == counted);
         std::vector<std::pair<std::uint32_t, std::uint32_t>> sequences{{5, 5}, {6, 6}, {3, 3}, {2, 2}};
         for (std::size_t mock = real; mock < 4; ++mock) {
             sequences[mock].first = 0;
         }
-        CHECK(kept == one_by_one(sequences));
+        CHECK(remaining == one_by_one(sequences));
     }
 }
 
 TEST_CASE("an attention mask counts its row sums as useful and its shape as padded", "[views]") {
     const std::array<std::int64_t, 16> right{1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0};
     const tally expected = one_by_one({{5, 8}, {3, 8}});
-    const auto added = [](const auto& flags, std::size_t rows, std::size_t columns) {
+    const auto add_batch = [](const auto& flags, std::size_t rows, std::size_t columns) {
         tally sum{windowed()};
         sum.add_attention_mask(flags, {.rows = rows, .columns = columns});
         return sum;
     };
-    CHECK(added(right, 2, 8) == expected);
-    CHECK(added(right, 2, 8).get(view::useful, accumulator::squares) == 25 + 9);
-    CHECK(added(right, 2, 8).get(view::padded, accumulator::squares) == 128);
+    CHECK(add_batch(right, 2, 8) == expected);
+    CHECK(add_batch(right, 2, 8).get(view::useful, accumulator::squares) == 25 + 9);
+    CHECK(add_batch(right, 2, 8).get(view::padded, accumulator::squares) == 128);
 
     // Left padding, both sides, and every type that flags come in.
     const bool left[]{false, false, false, true, true, true,  true,  true,
                       false, false, true,  true, true, false, false, false};
-    CHECK(added(left, 2, 8) == expected);
-    CHECK(added(std::vector<std::uint8_t>(right.begin(), right.end()), 2, 8) == expected);
-    CHECK(added(std::vector<std::int32_t>(right.begin(), right.end()), 2, 8) == expected);
-    CHECK(added(std::vector<signed char>(right.begin(), right.end()), 2, 8) == expected);
+    CHECK(add_batch(left, 2, 8) == expected);
+    CHECK(add_batch(std::vector<std::uint8_t>(right.begin(), right.end()), 2, 8) == expected);
+    CHECK(add_batch(std::vector<std::int32_t>(right.begin(), right.end()), 2, 8) == expected);
+    CHECK(add_batch(std::vector<signed char>(right.begin(), right.end()), 2, 8) == expected);
 
     // A shape gives the same numbers: rows of 8, and an entry without a token is a mock sequence.
     tally rows{windowed()};
     rows.add_padded(std::array{5, 3, 0, 8}, 8);
     CHECK(rows == one_by_one({{5, 8}, {3, 8}, {0, 8}, {8, 8}}));
-    CHECK(added(std::vector<int>{1, 1, 0, 0}, 2, 2) == one_by_one({{2, 2}, {0, 2}}));
-    CHECK(added(std::vector<int>{}, 0, 7) == tally{windowed()});
-    CHECK(added(std::vector<int>{}, 7, 0) == tally{windowed()});
+    CHECK(add_batch(std::vector<int>{1, 1, 0, 0}, 2, 2) == one_by_one({{2, 2}, {0, 2}}));
+    CHECK(add_batch(std::vector<int>{}, 0, 7) == tally{windowed()});
+    CHECK(add_batch(std::vector<int>{}, 7, 0) == tally{windowed()});
 
     constexpr std::uint64_t constant = [] {
         constexpr bool flags[]{true, false, true, true};
@@ -280,9 +280,9 @@ TEST_CASE("the lm_head counts the real vocabulary in the useful view and the pad
                                "layers": [{"parts": [{"type": "mlp", "intermediate_size": 8}]}]})");
     const auto own_head = [&](const floptally::read_options& options) {
         const cost written = floptally::read_config(own, options).cost;
-        tally one{written.masks()};
-        one.add(sequence{.length = 1});
-        return evaluate(written, one)["lm_head"].total(view::padded).low();
+        tally item{written.masks()};
+        item.add(sequence{.length = 1});
+        return evaluate(written, item)["lm_head"].total(view::padded).low();
     };
     CHECK(own_head({}) == 6 * 8 * 40);
     CHECK(own_head(padded) == 6 * 8 * 64);
@@ -296,9 +296,9 @@ TEST_CASE("the lm_head counts the real vocabulary in the useful view and the pad
                                                          {"num_attention_heads", 1}},
                                                     options)
                                  .cost;
-        tally one{written.masks()};
-        one.add(sequence{.length = 1});
-        return evaluate(written, one)["mtp"].total(seen).low();
+        tally expected_sums{written.masks()};
+        expected_sums.add(sequence{.length = 1});
+        return evaluate(written, expected_sums)["mtp"].total(seen).low();
     };
     CHECK(mtp({.mtp_layers = 1, .padded_vocab_size = 64}, view::padded) -
               mtp({.mtp_layers = 1, .padded_vocab_size = 64}, view::useful) ==
@@ -361,9 +361,9 @@ TEST_CASE("ESM-2, Llama-3, OpenGenome2 and CodonFM count the matmuls of their co
     // OpenGenome2 is Llama-3 but for its vocabulary.
     const cost llama = model_named("llama-3-8b").cost;
     const cost genome = model_named("opengenome2-7b").cost;
-    tally one{llama.masks()};
-    one.add(sequence{.length = 8192});
-    CHECK(evaluate(llama, one).total().low() - evaluate(genome, one).total().low() ==
+    tally counted_batch{llama.masks()};
+    counted_batch.add(sequence{.length = 8192});
+    CHECK(evaluate(llama, counted_batch).total().low() - evaluate(genome, counted_batch).total().low() ==
           std::uint64_t{6} * 8192 * 4096 * (128256 - 256));
 }
 
@@ -490,10 +490,10 @@ TEST_CASE("matmuls and attention of a pack are counted in the same view", "[view
 
 TEST_CASE("batches copied from public test suites have the sums that those suites assert", "[views][golden]") {
     std::size_t rows = 0;
-    for (const json& one : golden("batch_layouts.json")) {
-        INFO(one["id"]);
+    for (const json& report : golden("batch_layouts.json")) {
+        INFO(report["id"]);
         ++rows;
-        const json& expected = one["expected"];
+        const json& expected = report["expected"];
         tally step;
         std::uint64_t merged = 0;
         std::uint64_t patches = 0;
@@ -505,7 +505,7 @@ TEST_CASE("batches copied from public test suites have the sums that those suite
             }
             return all;
         };
-        for (const json& batch : one.value("microbatches", json::array())) {
+        for (const json& batch : report.value("microbatches", json::array())) {
             if (batch.contains("cross_cu_seqlens")) {
                 const auto length = [&](const char* key, std::size_t i) {
                     return batch[key][i + 1].get<std::uint32_t>() - batch[key][i].get<std::uint32_t>();
@@ -526,13 +526,13 @@ TEST_CASE("batches copied from public test suites have the sums that those suite
                 step.add_padded(std::vector<std::uint32_t>(batch["tokens"][0].get<std::size_t>(), length), length);
             }
         }
-        for (const json& lengths : one.value("per_dp_rank_lengths", json::array())) {
+        for (const json& lengths : report.value("per_dp_rank_lengths", json::array())) {
             tally rank;
             rank.add_lengths(lengths.get<std::vector<std::uint32_t>>());
             step += rank;
         }
-        for (const json& grid : one.value("grid_thw", json::array())) {
-            const auto side = one["spatial_merge_size"].get<std::uint32_t>();
+        for (const json& grid : report.value("grid_thw", json::array())) {
+            const auto side = report["spatial_merge_size"].get<std::uint32_t>();
             const std::uint32_t t = grid[0];
             const std::uint32_t h = grid[1];
             const std::uint32_t w = grid[2];

@@ -47,7 +47,7 @@ class block {
 
   private:
     friend class grid_of_blocks;
-    explicit block(grid_of_blocks& of) : of_(&of) {}
+    explicit block(grid_of_blocks& launch_grid) : of_(&launch_grid) {}
     grid_of_blocks* of_;
 };
 

@@ -86,9 +86,9 @@ class emulated_tally_of {
 
   private:
     template <class Body>
-    void launch(const launch_shape& shape, std::size_t shared_words, const typename Body::arguments& given) {
+    void launch(const launch_shape& shape, std::size_t shared_words, const typename Body::arguments& args) {
         emulated::grid_of_blocks(shape.blocks, Body::threads, shared_words, shape.running).run([&](const auto& block) {
-            Body::run(block, given);
+            Body::run(block, args);
         });
     }
     template <std::uint32_t Bytes>
@@ -543,7 +543,7 @@ TEST_CASE("every statistic gives the same number on device and host", "[cuda]") 
     CHECK(none == 5);
 }
 
-TEST_CASE("a device_reference used by many GPU threads, directly or by block sums, adds like a host tally") {
+TEST_CASE("a device_tally_ref that many GPU threads use, directly or through block sums, adds like a host tally") {
     const mask_set masks = every_tower();
     emulated_tally device{masks};
     tally host{masks};

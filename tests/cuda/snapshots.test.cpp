@@ -134,14 +134,14 @@ TEST_CASE("a device writes the message of a reduction and reports the same error
         const parallel_layout layout({.dp = 2, .cp = 2, .tp = 2}, 8, rank);
         single_rank alone;
         const tally_reduction reduction(masks, scopes::microbatch, layout, alone, std::nullopt);
-        const detail::verified_sum& sum = reduction.messages();
-        const std::vector<detail::message_part> parts = sum.parts();
+        const verified_sum& sum = reduction.messages();
+        const std::vector<message_part> parts = sum.parts();
         const tally batch = some_batch(masks, static_cast<std::uint32_t>(rank));
-        const auto filled = [&](const tally& of, const detail::refusal_record& record, bool refuses) {
+        const auto filled = [&](const tally& sums, const detail::refusal_record& record, bool refuses) {
             std::vector<std::uint64_t> accumulators(sum.message_size(), 77);
             emulated::grid_of_blocks(1, 64, 1).run([&](const emulated::block& block) {
                 detail::fill_message::run(
-                    block, {of.accumulators().data(), &record, sum.header(false), sum.header(true), parts.data(),
+                    block, {sums.accumulators().data(), &record, sum.header(false), sum.header(true), parts.data(),
                             static_cast<std::uint32_t>(parts.size()), refuses, accumulators.data()});
             });
             return accumulators;
@@ -161,9 +161,8 @@ TEST_CASE("tokens on a rank that the scope excludes are an error on the device t
     bool found = false;
     for (const std::uint64_t rank : {0U, 1U}) {
         const parallel_layout layout({.pp = 2}, 2, rank);
-        const detail::verified_sum sum(layout,
-                                       {{"tokens", statistic_scope{}.along(parallel_axis::pp, placement::first)}});
-        const std::vector<detail::message_part> parts = sum.parts();
+        const verified_sum sum(layout, {{"tokens", statistic_scope{}.along(parallel_axis::pp, placement::first)}});
+        const std::vector<message_part> parts = sum.parts();
         const std::uint64_t value = 5;
         const detail::refusal_record none{};
         std::vector<std::uint64_t> accumulators(sum.message_size(), 77);

@@ -46,12 +46,12 @@ std::vector<flops> work_of(const cost& model) {
     std::vector<flops> all;
     for (const convention* how : conventions::all) {
         const flop_counter folded(model, *how, {.recomputed = recompute::full});
-        tally kept{folded.masks()};
+        tally sums{folded.masks()};
         for (const std::uint32_t length : {1U, 2U, 3U, 4U, 13U}) {
-            kept.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
+            sums.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
         }
         for (const view seen : {view::useful, view::padded, view::executed}) {
-            all.push_back(folded.total_flops(kept, seen));
+            all.push_back(folded.total_flops(sums, seen));
         }
     }
     for (const view seen : {view::useful, view::padded, view::executed}) {
@@ -95,19 +95,20 @@ TEST_CASE("the order of a sum of costs changes no number", "[cost]") {
 }
 
 TEST_CASE("n times the cost of a layer equals the layer added n times", "[cost]") {
-    const cost one = attention + feed_forward + sparse;
-    cost added;
+    const cost whole_cost = attention + feed_forward + sparse;
+    cost copy;
     for (std::uint64_t times = 0; times <= 5; ++times) {
         if (times > 0) {
-            CHECK(times * one == added);
+            CHECK(times * whole_cost == copy);
         }
-        CHECK(work_of(times * one) == (times > 0 ? work_of(added) : std::vector<flops>(work_of(one).size())));
-        CHECK((times * one).parameters() == times * one.parameters());
-        added += one;
+        CHECK(work_of(times * whole_cost) ==
+              (times > 0 ? work_of(copy) : std::vector<flops>(work_of(whole_cost).size())));
+        CHECK((times * whole_cost).parameters() == times * whole_cost.parameters());
+        copy += whole_cost;
     }
-    cost doubled = one;
+    cost doubled = whole_cost;
     doubled += doubled;
-    CHECK(doubled == 2 * one);
+    CHECK(doubled == 2 * whole_cost);
 }
 
 TEST_CASE("cost entries with equal component, term, accumulator and mask merge into one", "[cost]") {
@@ -133,13 +134,13 @@ TEST_CASE("cost entries with equal component, term, accumulator and mask merge i
 
 TEST_CASE("cost entries with different weights or data flows do not merge, also when the list of weights is full",
           "[cost]") {
-    constexpr linear one{.in_features = 3, .out_features = 5, .weight = "q_proj", .reads = value::stream};
+    constexpr linear element{.in_features = 3, .out_features = 5, .weight = "q_proj", .reads = value::stream};
     cost sum;
-    sum.add("attention.qkv", one).add("attention.qkv", one);
+    sum.add("attention.qkv", element).add("attention.qkv", element);
     REQUIRE(sum.entries().size() == 1);
     CHECK(sum.weight_name(sum.entries()[0]) == "q_proj");
     CHECK(sum.entries()[0].per_rank == adapter{2 * 2 * 3, 2 * 2 * 5, 2 * 2 * 5, 2 * (3 + 5)});
-    linear other = one;
+    linear other = element;
     other.weight = "k_proj";
     sum.add("attention.qkv", other);
     other.reads = value::context;
@@ -292,15 +293,15 @@ using traced::check_against_trace;
 
 TEST_CASE("as_component merges all work under one name and changes no FLOPs", "[cost]") {
     const cost whole = attention + feed_forward + sparse + head;
-    const cost one = whole.as_component("mtp");
-    CHECK(traced::component_names(one) == std::set<std::string>{"mtp"});
-    CHECK(work_of(one) == work_of(whole));
-    CHECK(one.parameters() == whole.parameters());
-    CHECK(one.masks() == whole.masks());
+    const cost sum_of_costs = whole.as_component("mtp");
+    CHECK(traced::component_names(sum_of_costs) == std::set<std::string>{"mtp"});
+    CHECK(work_of(sum_of_costs) == work_of(whole));
+    CHECK(sum_of_costs.parameters() == whole.parameters());
+    CHECK(sum_of_costs.masks() == whole.masks());
     // Each weight stays an entry: seven of attention and MLP, three of an expert, the router, the lm_head; and scores,
     // values, softmax, norm and bias.
-    CHECK(one.entries().size() == 17);
-    CHECK(one.as_component("mtp") == one);
+    CHECK(sum_of_costs.entries().size() == 17);
+    CHECK(sum_of_costs.as_component("mtp") == sum_of_costs);
     CHECK(cost{}.as_component("mtp") == cost{});
     // Layers of two masks under one name keep both.
     const cost two = (attention + gqa{6, 2, 7, {}}.cost(causal)).as_component("tower");
@@ -441,7 +442,7 @@ TEST_CASE("experts with measured visits count their visits however many layers t
     CHECK(flop_counter(model).total_flops(batch) == evaluate(model, batch).total());
 }
 
-TEST_CASE("work that runs once per pass for any batch adds up over layers and terms", "[cost][routed]") {
+TEST_CASE("work that runs once in each pass whatever the batch adds up over layers and terms", "[cost][routed]") {
     const statistic once = measured(passes_accumulator);
     cost one_layer;
     one_layer.add_entry(
@@ -664,10 +665,10 @@ TEST_CASE("a cost entry for a statistic counts its pairs, visits or measured num
     CHECK(visits.masks()[only(visits).mask] == measured("routed"));
     CHECK(visits.masks().size() == 1);
     // What a cost keeps for a tally alone stays where costs add up.
-    cost kept;
-    kept.keep(unit::merged_patches(2));
-    CHECK((visits + kept).masks().size() == 2);
-    CHECK((visits += kept).masks().size() == 2);
+    cost layer_cost;
+    layer_cost.keep(unit::merged_patches(2));
+    CHECK((visits + layer_cost).masks().size() == 2);
+    CHECK((visits += layer_cost).masks().size() == 2);
 }
 
 TEST_CASE("only matrices can have LoRA adapters, and vectors are replicated on every rank", "[cost]") {
@@ -716,16 +717,16 @@ TEST_CASE("a constexpr cost holds as many entries as its template argument allow
     sum.add("mlp", linear{.in_features = 2, .out_features = 3, .weight = "up_proj"});
     sum.add("mlp", linear{.in_features = 3, .out_features = 2, .weight = "down_proj"});
     sum.add("attention.core", attention_core{1, 2, 2}, mask::causal());  // scores, values, softmax
-    const constant_cost<2, 5, 2, 1> kept = sum;
-    CHECK(cost(kept) == sum);
-    CHECK(kept.parameters() == 12);
-    CHECK(kept.weight_name(kept.entries()[1]) == "down_proj");
-    CHECK(kept.weight_name(kept.entries()[2]).empty());
+    const constant_cost<2, 5, 2, 1> remaining = sum;
+    CHECK(cost(remaining) == sum);
+    CHECK(remaining.parameters() == 12);
+    CHECK(remaining.weight_name(remaining.entries()[1]) == "down_proj");
+    CHECK(remaining.weight_name(remaining.entries()[2]).empty());
     for (const modality in : {modality::text, modality::vision, modality::audio}) {
         const cost other = sum.in(in);
         const constant_cost<2, 5, 2, 1> same = other;
         CHECK(cost(same) == other);
-        CHECK((same == kept) == (in == modality::text));
+        CHECK((same == remaining) == (in == modality::text));
         const cost no_masks = cost().add("mlp", linear{.in_features = 2, .out_features = 3}).in(in);
         CHECK(cost(constant_cost<1, 1, 1, 1>(no_masks)) == no_masks);
     }
@@ -743,30 +744,30 @@ TEST_CASE("the table of terms in the docs lists every term in order", "[cost]") 
         CHECK(is_of_indexer(static_cast<term>(kind)) == name.starts_with("index_"));
         CHECK(is_index_pairs(static_cast<term>(kind)) == (name == "index_scores" || name == "teacher_scores"));
     }
-    const auto of = [](term kind) { return meaning_of(kind).name; };
-    const std::string_view names[] = {of(term::linear),
-                                      of(term::input_linear),
-                                      of(term::preprocessing),
-                                      of(term::router),
-                                      of(term::lm_head),
-                                      of(term::scores),
-                                      of(term::values),
-                                      of(term::state),
-                                      of(term::delta_rule),
-                                      of(term::scan),
-                                      of(term::scan_convolution),
-                                      of(term::detached),
-                                      of(term::detached_head),
-                                      of(term::embedding),
-                                      of(term::tied_embedding),
-                                      of(term::position_embedding),
-                                      of(term::norm),
-                                      of(term::latent_norm),
-                                      of(term::bias),
-                                      of(term::softmax),
-                                      of(term::gating),
-                                      of(term::residual),
-                                      of(term::optimizer)};
+    const auto value_for = [](term kind) { return meaning_of(kind).name; };
+    const std::string_view names[] = {value_for(term::linear),
+                                      value_for(term::input_linear),
+                                      value_for(term::preprocessing),
+                                      value_for(term::router),
+                                      value_for(term::lm_head),
+                                      value_for(term::scores),
+                                      value_for(term::values),
+                                      value_for(term::state),
+                                      value_for(term::delta_rule),
+                                      value_for(term::scan),
+                                      value_for(term::scan_convolution),
+                                      value_for(term::detached),
+                                      value_for(term::detached_head),
+                                      value_for(term::embedding),
+                                      value_for(term::tied_embedding),
+                                      value_for(term::position_embedding),
+                                      value_for(term::norm),
+                                      value_for(term::latent_norm),
+                                      value_for(term::bias),
+                                      value_for(term::softmax),
+                                      value_for(term::gating),
+                                      value_for(term::residual),
+                                      value_for(term::optimizer)};
     const std::string_view expected[] = {"linear",
                                          "input_linear",
                                          "preprocessing",
@@ -793,13 +794,13 @@ TEST_CASE("the table of terms in the docs lists every term in order", "[cost]") 
     CHECK(std::equal(std::begin(names), std::end(names), std::begin(expected), std::end(expected)));
     // A detached term has no detached form but itself, and an element-wise term stays element-wise.
     for (std::size_t kind = 0; kind < term_count; ++kind) {
-        const auto one = static_cast<term>(kind);
-        const term detached = meaning_of(one).when_detached;
+        const auto item = static_cast<term>(kind);
+        const term detached = meaning_of(item).when_detached;
         CHECK(meaning_of(detached).when_detached == detached);
-        CHECK(is_product(one) == is_product(detached));
-        CHECK((is_product(one) ? is_detached(detached) : detached == one));
-        CHECK(products.contains(one) == is_product(one));
-        CHECK(is_elementwise_weight(one) == (has_weight(one) && !products.contains(one)));
+        CHECK(is_product(item) == is_product(detached));
+        CHECK((is_product(item) ? is_detached(detached) : detached == item));
+        CHECK(products.contains(item) == is_product(item));
+        CHECK(is_elementwise_weight(item) == (has_weight(item) && !products.contains(item)));
     }
 }
 

@@ -191,10 +191,10 @@ TEST_CASE("HSTU with unequal head dims executes 4 QK and 3 PV products, and its 
     const breakdown forward = evaluate(model, sums, conventions::exact, {.counted = counted_passes::forward});
     const breakdown step = evaluate(model, sums);
     const breakdown again = evaluate(model, sums, conventions::exact, {.recomputed = recompute::full});
-    const auto of = [](const breakdown& work, std::string_view name, view seen) {
-        for (const component_flops& one : work.components()) {
-            if (one.name.is(name)) {
-                return one.total(seen).value();
+    const auto look_up = [](const breakdown& work, std::string_view name, view seen) {
+        for (const component_flops& item : work.components()) {
+            if (item.name.is(name)) {
+                return item.total(seen).value();
             }
         }
         return uint128{0};
@@ -202,13 +202,13 @@ TEST_CASE("HSTU with unequal head dims executes 4 QK and 3 PV products, and its 
     const char* names[] = {"hstu.uvqk", "hstu.qk", "hstu.pv", "hstu.output"};
     for (const char* name : names) {
         CAPTURE(name);
-        const uint128 once = of(forward, name, view::padded);
+        const uint128 once = look_up(forward, name, view::padded);
         const bool scores = std::string(name) == "hstu.qk";
-        CHECK((of(step, name, view::useful) == 3 * of(forward, name, view::useful)));
-        CHECK((of(step, name, view::padded) == 3 * once));
-        CHECK((of(step, name, view::executed) == (scores ? 4 : 3) * once));
-        CHECK((of(again, name, view::useful) == of(step, name, view::useful)));
-        CHECK((of(again, name, view::executed) == of(step, name, view::executed) + once));
+        CHECK((look_up(step, name, view::useful) == 3 * look_up(forward, name, view::useful)));
+        CHECK((look_up(step, name, view::padded) == 3 * once));
+        CHECK((look_up(step, name, view::executed) == (scores ? 4 : 3) * once));
+        CHECK((look_up(again, name, view::useful) == look_up(step, name, view::useful)));
+        CHECK((look_up(again, name, view::executed) == look_up(step, name, view::executed) + once));
     }
 }
 
@@ -216,18 +216,18 @@ TEST_CASE("the recsys-examples convention gives the published FLOPs of its bench
     const cost model = benchmark_model().cost();
     const flop_counter counted(model, conventions::recsys_examples);
     const breakdown work = counted.evaluate(benchmark_batch(counted.masks()));
-    const auto of = [&](std::string_view name) {
-        for (const component_flops& one : work.components()) {
-            if (one.name.is(name)) {
-                return one.total(view::useful);
+    const auto value_for = [&](std::string_view name) {
+        for (const component_flops& component_work : work.components()) {
+            if (component_work.name.is(name)) {
+                return component_work.total(view::useful);
             }
         }
         return flops{};
     };
-    CHECK(tera(of("hstu.uvqk")) == "26.41");
-    CHECK(tera(of("hstu.output")) == "6.60");
-    CHECK(tera(of("hstu.qk") + of("hstu.pv")) == "30.88");
-    CHECK(tera(of("hstu.elementwise"), "%.5f") == "0.00645");
+    CHECK(tera(value_for("hstu.uvqk")) == "26.41");
+    CHECK(tera(value_for("hstu.output")) == "6.60");
+    CHECK(tera(value_for("hstu.qk") + value_for("hstu.pv")) == "30.88");
+    CHECK(tera(value_for("hstu.elementwise"), "%.5f") == "0.00645");
     CHECK(tera(work.total()) == "63.89");
     // Without the element-wise work, which changes no digit here.
     convention products_only = conventions::recsys_examples;
@@ -312,9 +312,9 @@ TEST_CASE("an invalid HSTU model is an error", "[hstu][descriptors]") {
     CHECK(refusal([](hstu& m) { m.hidden_size = 0; }) == "hidden_size: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.num_layers = 0; }) == "num_layers: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) {
-              const mask one[] = {mask::hstu()};
+              const mask each_mask[] = {mask::hstu()};
               m.num_layers = 2;
-              m.masks = layer_masks::list(one);
+              m.masks = layer_masks::list(each_mask);
           }) == "layer_types: lists 1 layers, but the model has 2: list one for each layer");
     CHECK(refusal([](hstu& m) { m.layer.num_heads = 0; }) == "num_attention_heads: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.layer.attention_dim = 0; }) == "attention_dim: must be at least 1, got 0");
@@ -362,12 +362,12 @@ TEST_CASE("a frozen HSTU model with LoRA on one matrix counts the products that 
     const breakdown adapted = evaluate(stages, sums, conventions::exact, plan);
     for (std::size_t i = 0; i < all.components().size(); ++i) {
         const component_flops& trained = all.components()[i];
-        const component_flops& one = adapted.components()[i];
-        CAPTURE(std::string(one.name.view()));
-        REQUIRE(one.name == trained.name);
-        if (!one.name.is("hstu.uvqk")) {
-            CHECK(one.get(view::useful, phase::backward_weights) == flops{});
-            CHECK(2 * one.get(view::useful, phase::backward_data).value() ==
+        const component_flops& component = adapted.components()[i];
+        CAPTURE(std::string(component.name.view()));
+        REQUIRE(component.name == trained.name);
+        if (!component.name.is("hstu.uvqk")) {
+            CHECK(component.get(view::useful, phase::backward_weights) == flops{});
+            CHECK(2 * component.get(view::useful, phase::backward_data).value() ==
                   trained.get(view::useful, phase::backward_data).value());
         }
     }

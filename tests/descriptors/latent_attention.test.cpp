@@ -91,7 +91,7 @@ TEST_CASE("absorbed mla attends the latent and projects queries and outputs thro
     });
 }
 
-TEST_CASE("a cost reports whether it contains absorbed latent attention", "[latent_attention]") {
+TEST_CASE("a cost tells whether it contains absorbed latent attention", "[latent_attention]") {
     for (const bool low_rank : {true, false}) {
         const cost absorbed = changed(low_rank, true).cost(causal_layer);
         const cost expanded = changed(low_rank, false).cost(causal_layer);

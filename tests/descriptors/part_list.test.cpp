@@ -95,9 +95,9 @@ TEST_CASE("trained weights are reported for parts before, in and after the layer
 }
 
 TEST_CASE("consecutive parts of the same layers have one name, role and layer range") {
-    const model_part one{.name = "layer", .role = part_role::layer, .first_layer = 2, .repeat = 3};
-    const auto changed = [&one](auto change) {
-        model_part other = one;
+    const model_part each_part{.name = "layer", .role = part_role::layer, .first_layer = 2, .repeat = 3};
+    const auto changed = [&each_part](auto change) {
+        model_part other = each_part;
         change(other);
         return other;
     };
@@ -106,7 +106,7 @@ TEST_CASE("consecutive parts of the same layers have one name, role and layer ra
                                          changed([](model_part& part) { part.first_layer = 5; }),
                                          changed([](model_part& part) { part.repeat = 4; })};
     for (const model_part& other : others) {
-        const std::vector<model_part> parts{one, one, other, one};
+        const std::vector<model_part> parts{each_part, each_part, other, each_part};
         std::vector<std::size_t> sizes;
         for_each_run(array_view<model_part>(parts.data(), parts.size()),
                      [&sizes](array_view<model_part> run) { sizes.push_back(run.size()); });

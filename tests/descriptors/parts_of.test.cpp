@@ -48,14 +48,14 @@ tally batch_of(const flop_counter& model) {
 /// Every number of a breakdown by the name of its component, whose order is that of the cost or of the parts.
 std::map<std::string, std::vector<std::string>> numbers(const breakdown& work) {
     std::map<std::string, std::vector<std::string>> all;
-    for (const component_flops& one : work.components()) {
-        std::vector<std::string>& of = all[std::string(one.name.view())];
+    for (const component_flops& component_work : work.components()) {
+        std::vector<std::string>& names = all[std::string(component_work.name.view())];
         for (const std::size_t pass : {0U, 1U, 2U}) {
-            of.push_back(to_string(one.useful[pass]));
-            of.push_back(to_string(one.padded[pass]));
-            of.push_back(to_string(one.executed_more[pass]));
+            names.push_back(to_string(component_work.useful[pass]));
+            names.push_back(to_string(component_work.padded[pass]));
+            names.push_back(to_string(component_work.executed_more[pass]));
         }
-        of.push_back(to_string(one.recomputed_forward));
+        names.push_back(to_string(component_work.recomputed_forward));
     }
     return all;
 }
@@ -70,11 +70,11 @@ TEST_CASE("parts_of works for a descriptor and for a single tower if only flopta
     const flop_counter counted(small.cost());
     const tally batch = batch_of(counted);
     CHECK(numbers(flop_counter(cost_of(parts)).evaluate(batch)) == numbers(counted.evaluate(batch)));
-    for (const model_part& one : parts_of(parts, modality::vision)) {
-        CHECK(one.elsewhere);
+    for (const model_part& each_part : parts_of(parts, modality::vision)) {
+        CHECK(each_part.elsewhere);
     }
-    for (const model_part& one : parts_of(parts, modality::text)) {
-        CHECK_FALSE(one.elsewhere);
+    for (const model_part& part : parts_of(parts, modality::text)) {
+        CHECK_FALSE(part.elsewhere);
     }
 }
 
@@ -119,8 +119,8 @@ TEST_CASE("a flop_counter of a descriptor uses its parts if the plan freezes wei
     const flop_counter counted(small, conventions::exact, head_alone());
     const breakdown work = counted.evaluate(batch);
     flops backward{};
-    for (const component_flops& one : work.components()) {
-        backward += flops{one.useful[1] + one.useful[2]};
+    for (const component_flops& component : work.components()) {
+        backward += flops{component.useful[1] + component.useful[2]};
     }
     CHECK(backward == flops{uint128{2} * 29 * 64 * 1000});
     CHECK(flop_counter(small.cost(), conventions::exact, head_alone()).total_flops(batch) > counted.total_flops(batch));

@@ -91,17 +91,17 @@ static_assert(of_constants().pairs(view::useful, mask::bidirectional().in(modali
 }  // namespace
 
 TEST_CASE("a model with one tower counts only the input of that tower") {
-    const auto kept = [](floptally::tower_input tower) {
+    const auto keep = [](floptally::tower_input tower) {
         cost model;
         floptally::keep_units(tower, model);
         return model.masks().size();
     };
     const mask units = mask::bidirectional();
-    CHECK(kept({.units = units, .per_unit = 1}) == 1);
-    CHECK(kept({.units = units}) == 0);
-    CHECK(kept({.units = units, .per_frame = 3}) == 0);
-    CHECK(kept({.units = units, .per_unit = 1, .are_keys = true}) == 0);
-    CHECK(kept({.units = units, .are_keys = true}) == 0);
+    CHECK(keep({.units = units, .per_unit = 1}) == 1);
+    CHECK(keep({.units = units}) == 0);
+    CHECK(keep({.units = units, .per_frame = 3}) == 0);
+    CHECK(keep({.units = units, .per_unit = 1, .are_keys = true}) == 0);
+    CHECK(keep({.units = units, .are_keys = true}) == 0);
 }
 
 TEST_CASE("L^2 of a video is summed per frame and not over the whole clip") {
@@ -177,7 +177,7 @@ TEST_CASE("masks over image grids equal an enumeration of all pairs of patches")
     }
 }
 
-TEST_CASE("bidirectional pairs between image tokens add nothing in conventions that count causal masks as squares") {
+TEST_CASE("later image tokens add no pairs in conventions that already count causal masks as squares") {
     cost model;
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));
@@ -362,14 +362,14 @@ TEST_CASE("strided cells, and pairs at the same place of all frames, equal an en
 }
 
 TEST_CASE("the number of unmasked patches is rounded as in MAE") {
-    const auto kept = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
+    const auto keep_only = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
         return statistic(unit::kept_patches(millionths, 1)).pairs(grid{1, h, w});
     };
-    CHECK(kept(14, 14, 750'000) == 50);
-    CHECK(kept(3, 5, 750'000) == 4);
-    CHECK(kept(2, 5, 900'000) == 1);  // 1 - 0.9 is below 0.1
-    CHECK(kept(4, 4, 0) == 17);
-    CHECK(kept(0, 4, 0) == 0);
+    CHECK(keep_only(14, 14, 750'000) == 50);
+    CHECK(keep_only(3, 5, 750'000) == 4);
+    CHECK(keep_only(2, 5, 900'000) == 1);  // 1 - 0.9 is below 0.1
+    CHECK(keep_only(4, 4, 0) == 17);
+    CHECK(keep_only(0, 4, 0) == 0);
     CHECK(statistic(unit::kept_squares(750'000, 1)).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
     CHECK(statistic(unit::kept_squares(750'000, 1)).name() == "vision.kept_squares(750000,1)");
     CHECK(error_of([] { static_cast<void>(unit::kept_patches(1'000'001, 0)); }) ==
@@ -407,16 +407,17 @@ TEST_CASE("the number of strided audio frames equals that of a sliding convoluti
     for (const std::vector<convolution>& stack : stacks) {
         std::int64_t field = 1;
         std::int64_t stride = 1;
-        for (const convolution& one : stack) {
-            field += (one.kernel - 1 - 2 * one.padding) * stride;
-            stride *= one.stride;
+        for (const convolution& item : stack) {
+            field += (item.kernel - 1 - 2 * item.padding) * stride;
+            stride *= item.stride;
         }
         for (std::uint32_t frames = 0; frames < 2000; frames += 1 + frames / 40) {
             std::int64_t left = frames;
-            for (const convolution& one : stack) {
+            for (const convolution& each_convolution : stack) {
                 std::int64_t positions = 0;
-                for (std::int64_t at = -one.padding; left != 0 && at + one.kernel <= left + one.padding;
-                     at += one.stride) {
+                for (std::int64_t at = -each_convolution.padding;
+                     left != 0 && at + each_convolution.kernel <= left + each_convolution.padding;
+                     at += each_convolution.stride) {
                     ++positions;
                 }
                 left = positions;
@@ -436,10 +437,10 @@ TEST_CASE("chunks of audio frames and their window pairs equal an enumeration") 
         std::int64_t padding;
         int times;
     };
-    for (const stack& one : {stack{3, 2, 1, 1}, stack{3, 2, 1, 3}, stack{4, 3, 0, 2}}) {
+    for (const stack& layers : {stack{3, 2, 1, 1}, stack{3, 2, 1, 3}, stack{4, 3, 0, 2}}) {
         floptally::frame_rate rate;
-        for (int i = 0; i < one.times; ++i) {
-            rate = rate.after({.kernel_size = one.kernel, .stride = one.stride, .padding = one.padding});
+        for (int i = 0; i < layers.times; ++i) {
+            rate = rate.after({.kernel_size = layers.kernel, .stride = layers.stride, .padding = layers.padding});
         }
         for (const std::int64_t chunk : {0, 7, 16, 100}) {
             for (const std::int64_t window : {0, 1, 5, 26}) {
@@ -448,10 +449,10 @@ TEST_CASE("chunks of audio frames and their window pairs equal an enumeration") 
                     for (std::int64_t start = 0; start < frames; start += chunk == 0 ? frames : chunk) {
                         const std::int64_t rest = frames - start;
                         std::int64_t length = chunk == 0 || rest < chunk ? rest : chunk;
-                        for (int i = 0; i < one.times && length > 0; ++i) {
+                        for (int i = 0; i < layers.times && length > 0; ++i) {
                             std::int64_t positions = 0;
-                            for (std::int64_t at = -one.padding; at + one.kernel <= length + one.padding;
-                                 at += one.stride) {
+                            for (std::int64_t at = -layers.padding; at + layers.kernel <= length + layers.padding;
+                                 at += layers.stride) {
                                 ++positions;
                             }
                             length = positions;
@@ -476,10 +477,10 @@ TEST_CASE("chunks of audio frames and their window pairs equal an enumeration") 
     for (const std::int64_t left : {-1, 0, 3, 40}) {
         for (const std::int64_t right : {-1, 0, 2}) {
             for (std::uint32_t frames = 0; frames < 130; ++frames) {
-                const std::int64_t kept = frames < 3 ? 0 : (frames - 3) / 2 + 1;
+                const std::int64_t number = frames < 3 ? 0 : (frames - 3) / 2 + 1;
                 std::uint64_t pairs = 0;
-                for (std::int64_t query = 0; query < kept; ++query) {
-                    for (std::int64_t key = 0; key < kept; ++key) {
+                for (std::int64_t query = 0; query < number; ++query) {
+                    for (std::int64_t key = 0; key < number; ++key) {
                         const bool before = key <= query && (left < 0 || query - key <= left);
                         const bool behind = key > query && (right < 0 || key - query <= right);
                         pairs += before || behind ? 1U : 0U;
@@ -577,12 +578,12 @@ TEST_CASE("each tower has its own accumulators, and the FLOPs of all towers add 
         whole.add(sequence{n});
         whole.add(image);
         whole.add(clip);
-        tally one{masks};
+        tally counted_batch{masks};
         const std::array<std::uint32_t, 1> length{n};
-        one.add_lengths(length);
-        one.add_audio_frames(std::array<std::int64_t, 1>{clip.frames});
-        one.add(image);
-        parts += one;
+        counted_batch.add_lengths(length);
+        counted_batch.add_audio_frames(std::array<std::int64_t, 1>{clip.frames});
+        counted_batch.add(image);
+        parts += counted_batch;
         text += mask::sliding_window(4).pairs(sequence{n});
         windows += pairs_in_windows(image, 4, 0);
         halves += (clip.frames + 1) / 2;

@@ -23,8 +23,8 @@ using traced::check_against_trace;
 flops of_grids(const cost& model, std::initializer_list<grid> grids, phase during) {
     const flop_counter counted(model.in(modality::vision));
     tally batch{counted.masks()};
-    for (const grid& one : grids) {
-        batch.add(one);
+    for (const grid& image : grids) {
+        batch.add(image);
     }
     return counted.evaluate(batch).get(view::useful, during);
 }
@@ -107,14 +107,14 @@ TEST_CASE("a pooling head counts one query that attends every token, and an MLP"
     const cost part = attention_pooling{.num_heads = 2, .hidden_size = 6, .intermediate_size = 9, .learned = 6}.cost();
     CHECK(part.parameters() == 4 * 6 * 6 + 2 * 6 * 9 + 6);
     check_against_trace(part, [](step& trace, const sequence_list& sequences, bool) {
-        for (const auto& one : sequences) {
-            const std::uint64_t pictures = one.length == 0 ? 0 : 1;
-            trace.weight("pooling", pictures, 6, 6, place::after_layers);    // q
-            trace.weight("pooling", one.length, 6, 6, place::after_layers);  // k
-            trace.weight("pooling", one.length, 6, 6, place::after_layers);  // v
+        for (const auto& item : sequences) {
+            const std::uint64_t pictures = item.length == 0 ? 0 : 1;
+            trace.weight("pooling", pictures, 6, 6, place::after_layers);     // q
+            trace.weight("pooling", item.length, 6, 6, place::after_layers);  // k
+            trace.weight("pooling", item.length, 6, 6, place::after_layers);  // v
             if (pictures != 0) {
                 for (int head = 0; head < 2; ++head) {
-                    trace.core_row("pooling", 2 * one.length, 3, 3);
+                    trace.core_row("pooling", 2 * item.length, 3, 3);
                 }
             }
             trace.weight("pooling", pictures, 6, 6, place::after_layers);  // out

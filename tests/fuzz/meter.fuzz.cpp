@@ -49,25 +49,25 @@ meter fresh() { return {model(), {.gpus = 8, .peak_tflops = 989, .counted = flop
 
 /// True where the call succeeded; where it failed, the run must be unchanged.
 template <class Call>
-bool done(meter& of, Call call) {
-    const floptally::step_series before = of.run();
-    const bool open = of.in_step();
+bool done(meter& subject, Call call) {
+    const floptally::step_series before = subject.run();
+    const bool open = subject.in_step();
     try {
         call();
         return true;
     } catch (const floptally::error& problem) {
         require(!problem.field().empty());
-        require(of.run() == before && of.in_step() == open);
+        require(subject.run() == before && subject.in_step() == open);
         return false;
     }
 }
 
-void check_rates(const meter& of) {
-    if (of.run().totals.steps == 0) {
+void check_rates(const meter& source) {
+    if (source.run().totals.steps == 0) {
         return;
     }
     try {
-        for (const floptally::metric& logged : metrics(of, of.run())) {
+        for (const floptally::metric& logged : metrics(source, source.run())) {
             require(std::isfinite(logged.value) && logged.value >= 0);
         }
     } catch (const floptally::error& problem) {  // a rate that no double holds
@@ -76,25 +76,25 @@ void check_rates(const meter& of) {
 }
 
 void run_loop(reader& input) {
-    meter of = fresh();
+    meter counter_of_steps = fresh();
     tally expected{model().masks()};
     tally open{model().masks()};
     std::uint64_t steps = 0;
     for (unsigned calls = 0; calls < 24 && !input.empty(); ++calls) {
         switch (input.take<std::uint8_t>() % 6U) {
             case 0:
-                done(of, [&] { of.begin_step(); });
+                done(counter_of_steps, [&] { counter_of_steps.begin_step(); });
                 break;
             case 1: {
                 const std::vector<std::int64_t> lengths{input.take<std::int32_t>(), input.take<std::uint16_t>()};
-                if (done(of, [&] { of.microbatch().add_lengths(lengths); })) {
+                if (done(counter_of_steps, [&] { counter_of_steps.microbatch().add_lengths(lengths); })) {
                     open.add_lengths(lengths);
                 }
                 break;
             }
             case 2: {
                 const auto seconds = input.take<double>();
-                if (done(of, [&] { of.end_step(seconds); })) {
+                if (done(counter_of_steps, [&] { counter_of_steps.end_step(seconds); })) {
                     require(std::isfinite(seconds) && seconds > 0);
                     expected += open;
                     open = tally{model().masks()};
@@ -103,25 +103,26 @@ void run_loop(reader& input) {
                 break;
             }
             case 3:
-                if (done(of, [&] { of.discard_step(); })) {
+                if (done(counter_of_steps, [&] { counter_of_steps.discard_step(); })) {
                     open = tally{model().masks()};
                 }
                 break;
             case 4:
-                of.reset_interval();
+                counter_of_steps.reset_interval();
                 break;
             default: {
                 meter next = fresh();
-                resume(next, floptally::read_meter_state(nlohmann::json::parse(to_json(state_of(of)).dump())));
-                require(next.run() == of.run());
+                resume(next,
+                       floptally::read_meter_state(nlohmann::json::parse(to_json(state_of(counter_of_steps)).dump())));
+                require(next.run() == counter_of_steps.run());
             }
         }
-        const floptally::step_totals& totals = of.run().totals;
+        const floptally::step_totals& totals = counter_of_steps.run().totals;
         require(totals.steps == steps && totals.batch == expected);
         require(totals.useful == model().total_flops(expected) &&
                 totals.executed == model().total_flops(expected, view::executed));
     }
-    check_rates(of);
+    check_rates(counter_of_steps);
 }
 
 void read_state(const std::string& text) {
@@ -129,9 +130,9 @@ void read_state(const std::string& text) {
     if (state.is_discarded()) {
         return;
     }
-    meter of = fresh();
-    done(of, [&] { resume(of, floptally::read_meter_state(state)); });
-    check_rates(of);
+    meter other_meter = fresh();
+    done(other_meter, [&] { resume(other_meter, floptally::read_meter_state(state)); });
+    check_rates(other_meter);
 }
 
 /// A state whose numbers and names are any: what it says is read again as it was written, and resumed or refused.
@@ -207,8 +208,9 @@ void read_of_others(const std::string& text) {
     tally batch{all.masks()};
     batch.add_lengths(std::vector<std::int64_t>{70, 5});
     constexpr floptally::observed_step step{.seconds = 2.0, .gpus = 8, .peak_tflops = 989.0};
-    const auto shown = [](const floptally::comparison_report& made) {
-        require(!made.observed->nearest.how.name.empty() && !to_table(made).empty() && !to_json(made).dump().empty());
+    const auto shown = [](const floptally::comparison_report& report) {
+        require(!report.observed->nearest.how.name.empty() && !to_table(report).empty() &&
+                !to_json(report).dump().empty());
     };
     try {
         std::istringstream lines(text);

@@ -19,13 +19,13 @@
 namespace {
 
 void read_trace(std::istream& text) {
-    const floptally::trace_times made(floptally::read_kineto_trace(text));
+    const floptally::trace_times measured_times(floptally::read_kineto_trace(text));
     std::int64_t sum = 0;
-    for (const floptally::trace_time& one : made.times()) {
-        require(one.forward >= 0 && one.backward >= 0);
-        sum += one.forward + one.backward;
+    for (const floptally::trace_time& time : measured_times.times()) {
+        require(time.forward >= 0 && time.backward >= 0);
+        sum += time.forward + time.backward;
     }
-    require(sum == made.nanoseconds());
+    require(sum == measured_times.nanoseconds());
 }
 
 /// A text that is read is what nlohmann_json reads of it; one that it refuses is refused.

@@ -175,12 +175,12 @@ TEST_CASE("published tokens/s times counted FLOPs give the TFLOP/s that Megatron
 TEST_CASE("Megatron-Bridge counts gpt-oss with windows and three matrices per expert only from release 26.06 on") {
     const json config = config_of("gpt-oss 120B");
     for (const std::int64_t length : {4096, 8192}) {
-        const counted ours = count(config, length);
-        CHECK(ours.total() == theirs("gpt-oss 120B", length, "from 26.06 on"));
-        const std::int64_t full_windows = count(config, length, "megatron").total() - ours.total();
-        const std::int64_t third_matrix = -ours.of("moe.experts") / 3;
+        const counted own_result = count(config, length);
+        CHECK(own_result.total() == theirs("gpt-oss 120B", length, "from 26.06 on"));
+        const std::int64_t full_windows = count(config, length, "megatron").total() - own_result.total();
+        const std::int64_t third_matrix = -own_result.of("moe.experts") / 3;
         CHECK(full_windows > 0);
-        CHECK(ours.total() + full_windows + third_matrix == theirs("gpt-oss 120B", length, "before 26.06"));
+        CHECK(own_result.total() + full_windows + third_matrix == theirs("gpt-oss 120B", length, "before 26.06"));
         CHECK(std::fabs(median_of("gpt-oss 120B", length, theirs("gpt-oss 120B", length, "before 26.06"), true) - 1) <
               0.002);
     }
@@ -211,13 +211,13 @@ TEST_CASE(
         INFO(model);
         const std::int64_t length = 8192;
         json config = config_of(std::string(model));
-        const counted ours = count(config, length);
+        const counted counts = count(config, length);
         config["hybrid_override_pattern"] = config["hybrid_override_pattern"].get<std::string>() + "*E*E";
-        const std::int64_t layers = count(config, length).total() - ours.total();
-        const std::int64_t heads = 2 * ours.of("lm_head");
+        const std::int64_t layers = count(config, length).total() - counts.total();
+        const std::int64_t heads = 2 * counts.of("lm_head");
         // The Mamba layers of Lightning are those of Nano.
         const std::int64_t base =
-            model == "Nemotron 3.5 Lightning" ? theirs("Nemotron 3 Nano 30B-A3B", length) : ours.total();
+            model == "Nemotron 3.5 Lightning" ? theirs("Nemotron 3 Nano 30B-A3B", length) : counts.total();
         const std::int64_t published = theirs(model, length);
         CHECK(base + layers + heads == published);
         // Both runs of Ultra print more than the function gives: 0.5 and 1.7 %.
@@ -231,7 +231,7 @@ TEST_CASE(
     "hyper-connections") {
     const json config = config_of("DeepSeek-V4 Flash");
     const std::int64_t length = 4096;
-    const counted ours = count(config, length, "megatron_bridge", 1);
+    const counted result = count(config, length, "megatron_bridge", 1);
     const std::int64_t hidden = config["hidden_size"];
     const std::int64_t heads = config["num_attention_heads"];
     const std::int64_t width = config["head_dim"];
@@ -245,25 +245,25 @@ TEST_CASE(
 
     std::map<std::string, std::int64_t> terms;
     terms["the norms of queries and keys"] = 6 * length * layers * (rank + width);
-    terms["hyper-connections"] = -ours.of("residual.mix") - ours.of("residual.head");
+    terms["hyper-connections"] = -result.of("residual.mix") - result.of("residual.head");
     // Theirs: every query sees a whole window, L/256 summaries of 128 tokens, and K − 2K²/L of the selected keys.
     const std::int64_t sum_of_keys = layers * window * length + selecting * (top_k * length - 2 * top_k * top_k) +
                                      summarizing * length * length / 256;
-    terms["keys that a query sees"] = 12 * heads * width * sum_of_keys - ours.of("attention.core");
+    terms["keys that a query sees"] = 12 * heads * width * sum_of_keys - result.of("attention.core");
     const std::int64_t indexer_heads = config["index_n_heads"];
     const std::int64_t indexer_width = config["index_head_dim"];
     terms["the indexer, trained, over all pairs"] =
         6 * selecting * length *
             (4 * hidden * indexer_width + rank * indexer_heads * indexer_width + hidden * indexer_heads) +
-        6 * selecting * indexer_heads * indexer_width / 4 * length * length - ours.of("attention.indexer");
+        6 * selecting * indexer_heads * indexer_width / 4 * length * length - result.of("attention.indexer");
     // The prediction layer: a layer with a window alone, two norms and a projection, and one more lm_head.
     const std::int64_t layer_weights =
         rank * (hidden + heads * width + 1) + hidden * width + width +
-        (ours.of("attention.output") + ours.of("moe.experts") + ours.of("moe.shared")) / (6 * length * layers) +
+        (result.of("attention.output") + result.of("moe.experts") + result.of("moe.shared")) / (6 * length * layers) +
         2 * heads * window * width + 3 * hidden + 2 * hidden * hidden;
-    terms["the prediction layer"] = 6 * length * layer_weights + ours.of("lm_head") - ours.of("mtp");
+    terms["the prediction layer"] = 6 * length * layer_weights + result.of("lm_head") - result.of("mtp");
 
-    std::int64_t sum = ours.total();
+    std::int64_t sum = result.total();
     for (const auto& [name, flops] : terms) {
         sum += flops;
     }

@@ -60,9 +60,9 @@ indexer_training training_named(const std::string& name) {
     return indexer_training::frozen;
 }
 
-training_plan plan_of(const json& one) {
-    training_plan plan{.flash_attention = false, .indexer = training_named(one["plan"])};
-    const std::string frozen = one["frozen"];
+training_plan plan_of(const json& report) {
+    training_plan plan{.flash_attention = false, .indexer = training_named(report["plan"])};
+    const std::string frozen = report["frozen"];
     if (frozen.starts_with("all but")) {
         plan.weights.push_back({"*", weight_state::frozen}, "weights");
         plan.weights.push_back({"embedding", weight_state::frozen}, "weights");
@@ -151,11 +151,11 @@ TEST_CASE("attended pairs of an indexer's loss and of its teacher attention equa
     const std::uint64_t score = 2 * 3 * 5 + 2 * 3;  // of the indexer's heads, and their sum
     const std::uint64_t index_weights = 12 * (3 * 5 + 5 + 3);
     const std::uint64_t weights = 4 * 12 * 4 * 6 + index_weights;
-    for (const shape& one : {shape{mask::top_k(4), 0}, shape{mask::best_compressed_keys(2, 3), 2},
-                             shape{mask::best_blocks(3, 2), 0}, shape{mask::best_pools(3, 2), 3}}) {
-        const layer where{.hidden_size = 12, .attends = one.attends};
+    for (const shape& example : {shape{mask::top_k(4), 0}, shape{mask::best_compressed_keys(2, 3), 2},
+                                 shape{mask::best_blocks(3, 2), 0}, shape{mask::best_pools(3, 2), 3}}) {
+        const layer where{.hidden_size = 12, .attends = example.attends};
         lightning_indexer indexer = small_indexer;
-        indexer.compress_ratio = one.ratio;
+        indexer.compress_ratio = example.ratio;
         const cost sum = gqa{.num_heads = 4, .num_kv_heads = 4, .head_dim = 6}.cost(where) + indexer.cost(where);
         const std::vector<model_part> parts{{.name = "layer", .cost = sum, .first_layer = 0}};
         const std::vector<std::uint32_t> lengths{1, 2, 7, 23};
@@ -164,7 +164,7 @@ TEST_CASE("attended pairs of an indexer's loss and of its teacher attention equa
         for (const std::uint64_t length : lengths) {
             tokens += length;
             for (std::uint64_t position = 0; position < length; ++position) {
-                const looked_at here = look(one.attends, position);
+                const looked_at here = look(example.attends, position);
                 all = {all.scored + here.scored, all.chosen + here.chosen, all.all_keys + here.all_keys,
                        all.attended + here.attended};
             }
@@ -175,7 +175,7 @@ TEST_CASE("attended pairs of an indexer's loss and of its teacher attention equa
         const std::uint64_t once = 2 * tokens * weights;
         const auto check = [&](indexer_training how, std::uint64_t attended, std::uint64_t teacher,
                                std::uint64_t in_loss) {
-            CAPTURE(indexer_training_names[static_cast<std::size_t>(how)], one.ratio);
+            CAPTURE(indexer_training_names[static_cast<std::size_t>(how)], example.ratio);
             const breakdown work = work_of(how);
             CHECK(forward_of(work) == once + 2 * core * attended + score * all.scored + core * teacher);
             const std::uint64_t of_indexer =

@@ -312,13 +312,13 @@ inline cost wan(const json& model) {
     const std::uint64_t patch =
         number(model, {"patch_spatial"}) * number(model, {"patch_spatial"}) * number(model, {"patch_temporal"});
     const layer where{0, h, mask::bidirectional()};
-    cost one = floptally::mha{.num_heads = num_heads, .head_dim = h / num_heads}.cost(where);
-    one +=
+    cost copy = floptally::mha{.num_heads = num_heads, .head_dim = h / num_heads}.cost(where);
+    copy +=
         floptally::cross_attention{
             .num_heads = num_heads, .num_kv_heads = num_heads, .head_dim = h / num_heads, .context_size = context}
             .cost(where);
-    one += floptally::mlp{.intermediate_size = model["ffn_hidden_size"]}.cost(where);
-    cost sum = model["num_layers"].get<std::uint64_t>() * one;
+    copy += floptally::mlp{.intermediate_size = model["ffn_hidden_size"]}.cost(where);
+    cost sum = model["num_layers"].get<std::uint64_t>() * copy;
     sum.add("patch_embedding", linear{.in_features = number(model, {"in_channels"}) * patch, .out_features = h});
     sum.add("head", linear{.in_features = h, .out_features = number(model, {"out_channels"}) * patch});
     sum.add("text_embedding",
@@ -334,19 +334,19 @@ inline cost qwen_image(const json& model) {
     const std::uint64_t head_dim = model["attention_head_dim"];
     const std::uint64_t h = num_heads * head_dim;
     const std::uint64_t patch = number(model, {"patch_size"}) * number(model, {"patch_size"});
-    cost one;
+    cost sum_of_costs;
     for (const accumulator rows : {accumulator::tokens, accumulator::keys}) {
-        one.add("attention.qkv", linear{.in_features = h, .out_features = 3 * h, .rows = rows});
-        one.add("attention.output", linear{.in_features = h, .out_features = h, .rows = rows});
-        one.add("mlp", linear{.in_features = h, .out_features = 4 * h, .rows = rows});
-        one.add("mlp", linear{.in_features = 4 * h, .out_features = h, .rows = rows});
-        one.add("modulation", linear{.in_features = h, .out_features = 6 * h, .rows = accumulator::count});
+        sum_of_costs.add("attention.qkv", linear{.in_features = h, .out_features = 3 * h, .rows = rows});
+        sum_of_costs.add("attention.output", linear{.in_features = h, .out_features = h, .rows = rows});
+        sum_of_costs.add("mlp", linear{.in_features = h, .out_features = 4 * h, .rows = rows});
+        sum_of_costs.add("mlp", linear{.in_features = 4 * h, .out_features = h, .rows = rows});
+        sum_of_costs.add("modulation", linear{.in_features = h, .out_features = 6 * h, .rows = accumulator::count});
     }
     for (const mask& pairs :
          {mask::bidirectional(), mask::cross_attention(), mask::cross_attention(), mask::encoder()}) {
-        one.add("attention.core", attention_core{num_heads, head_dim, head_dim}, pairs);
+        sum_of_costs.add("attention.core", attention_core{num_heads, head_dim, head_dim}, pairs);
     }
-    cost sum = model["num_layers"].get<std::uint64_t>() * one;
+    cost sum = model["num_layers"].get<std::uint64_t>() * sum_of_costs;
     sum.add("img_in", linear{.in_features = model["in_channels"], .out_features = h});
     sum.add("txt_in",
             linear{.in_features = model["joint_attention_dim"], .out_features = h, .rows = accumulator::keys});
@@ -446,9 +446,9 @@ inline cost maxtext_part(const json& model, bool attention) {
     const bool pairs = function == "calculate_gemma2_tflops_training_per_device";
     const std::uint64_t every = pairs ? 2 : number(model, {"full_attention_every"});
     for (std::uint64_t index = 0; index < (pairs ? 2 * layers : layers); ++index) {
-        const cost one = maxtext_layer(model, (index + 1) % every == 0, index);
+        const cost layer_cost = maxtext_layer(model, (index + 1) % every == 0, index);
         const bool per_layer_inputs = number(model, {"hidden_size_per_layer_input"}) != 0;
-        sum += one;
+        sum += layer_cost;
         if (attention || !per_layer_inputs) {
             continue;
         }
@@ -468,8 +468,8 @@ inline std::int64_t maxtext_arguments(const json& entry) {
     if (entry.value("scope", "") != "component: learnable_weights") {
         return 0;
     }
-    const json& given = entry["batch"]["arguments"];
-    const auto value = [&given](std::size_t i) { return given[i].get<std::int64_t>(); };
+    const json& report = entry["batch"]["arguments"];
+    const auto value = [&report](std::size_t i) { return report[i].get<std::int64_t>(); };
     const std::string function = entry["model"]["maxtext"];
     const std::int64_t layers = entry["model"]["num_decoder_layers"];
     if (function == "calculate_gemma2_tflops_training_per_device") {  // feed-forward, qkv and output of a layer; head
@@ -479,7 +479,7 @@ inline std::int64_t maxtext_arguments(const json& entry) {
         return 3 * (value(0) + layers * (value(1) + value(2)) + value(3));
     }
     std::int64_t sum = 0;
-    for (std::size_t i = 0; i < given.size(); ++i) {
+    for (std::size_t i = 0; i < report.size(); ++i) {
         sum += 3 * value(i);
     }
     return sum;

@@ -41,9 +41,9 @@ model_config model_of(const json& layout, const json& published, const json& mod
     if (models.contains(name)) {
         return read_config(models.at(name), options);
     }
-    for (const json& one : published) {
-        if (one.at("name") == name) {
-            return read_config(one.at("config"), options);
+    for (const json& report : published) {
+        if (report.at("name") == name) {
+            return read_config(report.at("config"), options);
         }
     }
     FAIL("no config " << name);

@@ -147,9 +147,9 @@ TEST_CASE("the pooled projection of a contrastive model is a head on the last pi
     fill(batch);
     const breakdown work = folded.evaluate(batch);
     const component_flops& projection = work["lm_head"];
-    const flops one{2 * 512 * 512};
-    CHECK(projection.get(view::useful, phase::forward) == one);
-    CHECK(projection.get(view::useful, phase::backward_data) == one);
+    const flops single_work{2 * 512 * 512};
+    CHECK(projection.get(view::useful, phase::forward) == single_work);
+    CHECK(projection.get(view::useful, phase::backward_data) == single_work);
     CHECK(projection.get(view::useful, phase::backward_weights) == flops{});
 }
 

@@ -73,9 +73,9 @@ inline floptally::tally batch_of(const json& run, const floptally::mask_set& mas
         const auto sides = grids[k].get<std::vector<std::uint32_t>>();
         floptally::grid cells{.t = sides.at(0), .h = sides.at(1), .w = sides.at(2)};
         if (run.contains("texts")) {
-            const json& given = run["texts"][k];
-            const auto texts = given.is_array() ? given.get<std::vector<std::uint32_t>>()
-                                                : std::vector<std::uint32_t>{given.get<std::uint32_t>()};
+            const json& report = run["texts"][k];
+            const auto texts = report.is_array() ? report.get<std::vector<std::uint32_t>>()
+                                                 : std::vector<std::uint32_t>{report.get<std::uint32_t>()};
             cells.keys = texts.at(0);
             cells.second = texts.size() > 1 ? texts[1] : 0;
             cells.third = texts.size() > 2 ? texts[2] : 0;

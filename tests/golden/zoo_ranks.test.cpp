@@ -190,12 +190,12 @@ TEST_CASE("two ranks of every tested model share its work, or an error says why 
             continue;
         }
         std::ifstream file(entry.path());
-        for (const json& one : json::parse(file)) {
-            if (skipped_when_sanitized(number++, 5) || !seen.insert(one["config"].dump()).second) {
+        for (const json& report : json::parse(file)) {
+            if (skipped_when_sanitized(number++, 5) || !seen.insert(report["config"].dump()).second) {
                 continue;
             }
-            const model_config model = read_config(one["config"], {.strict = false});
-            INFO(one["config"].dump());
+            const model_config model = read_config(report["config"], {.strict = false});
+            INFO(report["config"].dump());
             if (std::any_of(model.cost.masks().begin(), model.cost.masks().end(),
                             [](const statistic& word) { return word.is_measured(); })) {
                 continue;  // each rank has the visits of its own layers
@@ -214,7 +214,7 @@ TEST_CASE("two ranks of every tested model share its work, or an error says why 
             if (!field.empty()) {
                 refused.insert(field);
             }
-            if (!one["config"].contains("_class_name")) {
+            if (!report["config"].contains("_class_name")) {
                 ++asked;
                 split += field.empty() ? 1 : 0;
             }

@@ -688,7 +688,7 @@ TEST_CASE("a boost peak is FLOPs per clock times the clock that the device repor
     CHECK(message("H100 SXM", precision::fp4, 1980).starts_with("precision: H100 SXM has no published fp4 rate"));
 }
 
-TEST_CASE("a peak says whether it comes from a datasheet, a boost clock or a measurement", "[accelerator]") {
+TEST_CASE("a peak records whether it comes from a datasheet, a boost clock or a measurement", "[accelerator]") {
     using floptally::choose_peak;
     using floptally::peak_kind;
     using floptally::source_quality;

@@ -44,9 +44,9 @@ TEST_CASE("images with different grids and texts are counted one by one", "[grid
     const tally both = counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}, {1, 2, 6}}});
     const std::vector<std::int64_t> first{7};
     const std::vector<std::int64_t> second{3};
-    tally one = counted(model, {.encoder_lengths = first, .grids = {{1, 8, 4}}});
-    one += counted(model, {.encoder_lengths = second, .grids = {{1, 2, 6}}});
-    CHECK(both == one);
+    tally sums = counted(model, {.encoder_lengths = first, .grids = {{1, 8, 4}}});
+    sums += counted(model, {.encoder_lengths = second, .grids = {{1, 2, 6}}});
+    CHECK(both == sums);
     // What pairs cost is what remains of twice the tokens besides twice the work: attention over (n + m)².
     const flop_counter as(model);
     const auto core = [&](const tally& batch) {
@@ -81,7 +81,7 @@ TEST_CASE("padded latents and padded text tokens count only in the padded view",
 
 TEST_CASE("an image with a missing, additional or too long text is an error that names the text",
           "[grid_slots][errors]") {
-    const std::vector<std::int64_t> one{7};
+    const std::vector<std::int64_t> item{7};
     const std::vector<std::int64_t> two{7, 3};
     const std::vector<std::int64_t> low{-1};
     const std::vector<std::int64_t> small{5};
@@ -92,15 +92,15 @@ TEST_CASE("an image with a missing, additional or too long text is an error that
           "encoder_lengths: must have one number for each grid_thw (1), got 2");
     CHECK(refused({.encoder_lengths = low, .grids = {{1, 8, 4}}}) ==
           "encoder_lengths[0]: must be from 0 to 4294967295, got -1");
-    CHECK(refused({.encoder_lengths = one, .encoder_lengths_padded = small, .grids = {{1, 8, 4}}}) ==
+    CHECK(refused({.encoder_lengths = item, .encoder_lengths_padded = small, .grids = {{1, 8, 4}}}) ==
           "keys: a slot of 5 has no room for 7: enlarge the slot");
-    CHECK(refused({.encoder_lengths = one, .grids = {{1, 8, 4}}, .grids_padded = {{1, 4, 4}}}) ==
+    CHECK(refused({.encoder_lengths = item, .grids = {{1, 8, 4}}, .grids_padded = {{1, 4, 4}}}) ==
           "grid: a slot of 1 x 4 x 4 patches has no room for 1 x 8 x 4 patches: enlarge the slot");
     CHECK(refused({.encoder_lengths = two,
                    .grids = {{1, 8, 4}, {1, 2, 2}},
                    .grids_padded = {{1, 8, 8}, {1, 8, 8}, {1, 8, 8}}}) ==
           "grid_thw_padded: must have one number, or one for each grid_thw (2), got 3");
-    CHECK(refused({.lengths = {{"lengths", one}}, .encoder_lengths = one}) ==
+    CHECK(refused({.lengths = {{"lengths", item}}, .encoder_lengths = item}) ==
           "lengths: SD3Transformer2DModel has no text; use grid_thw, images or audio_frames");
 }
 
@@ -120,10 +120,10 @@ TEST_CASE("a diffusion model with two text encoders takes two text lengths per i
     const auto refusal = [&](const model_input& input) {
         return error_of([&] { static_cast<void>(counted(model, input)); });
     };
-    const std::vector<std::int64_t> one{7};
-    CHECK(refusal({.encoder_lengths = one, .grids = {{1, 4, 4}}}) ==
+    const std::vector<std::int64_t> values{7};
+    CHECK(refusal({.encoder_lengths = values, .grids = {{1, 4, 4}}}) ==
           "encoder_lengths: must have 2 numbers for each grid_thw (1), got 1");
-    CHECK(refusal({.encoder_lengths = texts, .encoder_lengths_padded = one, .grids = {{1, 4, 4}, {1, 2, 2}}}) ==
+    CHECK(refusal({.encoder_lengths = texts, .encoder_lengths_padded = values, .grids = {{1, 4, 4}, {1, 2, 2}}}) ==
           "encoder_lengths_padded: must have 2 numbers, or 2 for each grid_thw (2), got 1");
     CHECK(refusal({.grids = {{1, 4, 4}}}) ==
           "encoder_lengths: is missing; HiDreamImageTransformer2DModel attends to 2 texts; "
@@ -182,9 +182,9 @@ TEST_CASE("a protein structure model takes alignment rows and atoms, each with p
     CHECK(counts(view::useful, unit::powers(2, 1)) == 25 * 7 + 9 * 2);
     CHECK(counts(view::useful, unit::powers(0, 0, 1, 32)) == 2 + 1);  // windows, the second one atom
     CHECK(counts(view::padded, unit::powers(1, 0, 1, 32)) == 2 * (6 * 2));
-    const std::vector<std::int64_t> one{7};
+    const std::vector<std::int64_t> single{7};
     CHECK(error_of([&] {
-              static_cast<void>(counted(model, {.encoder_lengths = one, .grids = {{1, 1, 5}}}));
+              static_cast<void>(counted(model, {.encoder_lengths = single, .grids = {{1, 1, 5}}}));
           }) == "encoder_lengths: must have 2 numbers for each grid_thw (1), got 1");
 }
 
@@ -233,18 +233,18 @@ TEST_CASE("image sizes in pixels become grids by the spec's autoencoder and patc
           "pixels: the number of frames must be one more than a multiple of 4 for WanTransformer3DModel, got 80");
     CHECK(bad({81, 480, 833}) ==
           "pixels: the height and width must be multiples of 8 for WanTransformer3DModel, got 480 x 833");
-    const auto made = [](std::string_view name, std::string_view more, const grid& pixels) {
+    const auto make = [](std::string_view name, std::string_view more, const grid& pixels) {
         return cells_of(pixels, read_config(nlohmann::json::parse("{\"_class_name\": \"" + std::string(name) + "\"" +
                                                                   std::string(more) + "}")));
     };
-    CHECK(made("CosmosTransformer3DModel", "", {121, 704, 1280}) == grid{16, 88, 160});
-    CHECK(made("CosmosTransformer3DModel", R"(, "extra_pos_embed_type": null)", {93, 704, 1280}) == grid{24, 88, 160});
-    CHECK(made("SanaVideoTransformer3DModel", "", {81, 480, 832}) == grid{21, 60, 104});
-    CHECK(made("SanaVideoTransformer3DModel", R"(, "in_channels": 128)", {81, 704, 1280}) == grid{11, 22, 40});
-    CHECK(made("ErnieImageTransformer2DModel", "", {1, 1024, 848}) == grid{1, 64, 53});
-    CHECK(made("PRXTransformer2DModel", "", {1, 512, 1024}) == grid{1, 64, 128});
-    CHECK(made("PRXTransformer2DModel", R"(, "in_channels": 32)", {1, 512, 1024}) == grid{1, 16, 32});
-    CHECK(made("PRXTransformer2DModel", R"(, "in_channels": 3)", {1, 512, 1024}) == grid{1, 512, 1024});
+    CHECK(make("CosmosTransformer3DModel", "", {121, 704, 1280}) == grid{16, 88, 160});
+    CHECK(make("CosmosTransformer3DModel", R"(, "extra_pos_embed_type": null)", {93, 704, 1280}) == grid{24, 88, 160});
+    CHECK(make("SanaVideoTransformer3DModel", "", {81, 480, 832}) == grid{21, 60, 104});
+    CHECK(make("SanaVideoTransformer3DModel", R"(, "in_channels": 128)", {81, 704, 1280}) == grid{11, 22, 40});
+    CHECK(make("ErnieImageTransformer2DModel", "", {1, 1024, 848}) == grid{1, 64, 53});
+    CHECK(make("PRXTransformer2DModel", "", {1, 512, 1024}) == grid{1, 64, 128});
+    CHECK(make("PRXTransformer2DModel", R"(, "in_channels": 32)", {1, 512, 1024}) == grid{1, 16, 32});
+    CHECK(make("PRXTransformer2DModel", R"(, "in_channels": 3)", {1, 512, 1024}) == grid{1, 512, 1024});
     const model_config ddpm = read_config(nlohmann::json::parse(R"({"_class_name": "UNet2DModel"})"));
     CHECK(error_of([&] {
               static_cast<void>(cells_of({1, 64, 64}, ddpm));

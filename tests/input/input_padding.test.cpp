@@ -38,10 +38,10 @@ struct counted {
 
 counted count(const model_config& model, const model_input& input) {
     const flop_counter as(model);
-    counted made{tally{as.masks()}, {}};
-    add_input(input, model, made.batch);
-    made.padding = padding_of(input, model, as, made.batch);
-    return made;
+    counted counts{tally{as.masks()}, {}};
+    add_input(input, model, counts.batch);
+    counts.padding = padding_of(input, model, as, counts.batch);
+    return counts;
 }
 
 struct row {
@@ -128,9 +128,9 @@ TEST_CASE("a measured accumulator that the model does not count is an error with
           }) == "measured: \"prompt_tokens\" is not measured for own; remove it");
     model_config keeps = plain;
     keeps.cost.keep(measured("prompt_tokens"));
-    const counted kept = count(keeps, {.measured = {{"prompt_tokens", 4, 5}}});
-    CHECK(kept.batch.pairs(view::useful, measured("prompt_tokens")) == 4);
-    CHECK(kept.batch.pairs(view::padded, measured("prompt_tokens")) == 5);
+    const counted result = count(keeps, {.measured = {{"prompt_tokens", 4, 5}}});
+    CHECK(result.batch.pairs(view::useful, measured("prompt_tokens")) == 4);
+    CHECK(result.batch.pairs(view::padded, measured("prompt_tokens")) == 5);
 }
 
 }  // namespace input_padding_test

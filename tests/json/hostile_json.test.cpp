@@ -97,8 +97,8 @@ std::vector<json_reader> readers() {
     };
 }
 
-std::string with(const json_reader& of, const std::string& value) {
-    std::string text = of.text;
+std::string with(const json_reader& reader, const std::string& value) {
+    std::string text = reader.text;
     return text.replace(text.find('@'), 1, value);
 }
 

@@ -36,12 +36,12 @@ using parts = std::map<std::pair<std::string, std::string>, std::int64_t>;
 parts parts_of(const trace_times& made) {
     parts found;
     std::int64_t sum = 0;
-    for (const trace_time& one : made.times()) {
-        REQUIRE(found.count({one.part, "forward"}) == 0);
-        for (const auto& [during, time] : {std::pair("forward", one.forward), {"backward", one.backward}}) {
+    for (const trace_time& part_time : made.times()) {
+        REQUIRE(found.count({part_time.part, "forward"}) == 0);
+        for (const auto& [during, time] : {std::pair("forward", part_time.forward), {"backward", part_time.backward}}) {
             sum += time;
             if (time != 0) {
-                found[{one.part, during}] = time;
+                found[{part_time.part, during}] = time;
             }
         }
     }
@@ -73,30 +73,30 @@ TEST_CASE("a CPU trace attributes each time as an independent implementation doe
     CHECK(made.steps() == 1);
     CHECK(made.nanoseconds() == expected["nanoseconds"]);
     parts others;
-    for (const nlohmann::json& one : expected["times"]) {
+    for (const nlohmann::json& item : expected["times"]) {
         // A rest has no pass of its own.
-        const std::string part = one["part"];
-        const std::string during = part == "gradient accumulation" || part == "optimizer" ? "forward" : one["pass"];
-        others[{part, during}] += one["nanoseconds"].get<std::int64_t>();
+        const std::string part = item["part"];
+        const std::string during = part == "gradient accumulation" || part == "optimizer" ? "forward" : item["pass"];
+        others[{part, during}] += item["nanoseconds"].get<std::int64_t>();
     }
     CHECK(parts_of(made) == others);
 }
 
 TEST_CASE("a GPU trace attributes kernels to the modules that launched them") {
-    const trace_times made(floptally::load_kineto_trace(folder / "gpu_step.json"));
-    CHECK(made.on_gpu());
-    CHECK(made.devices() == 1);
-    CHECK(made.steps() == 1);
+    const trace_times measured_times(floptally::load_kineto_trace(folder / "gpu_step.json"));
+    CHECK(measured_times.on_gpu());
+    CHECK(measured_times.devices() == 1);
+    CHECK(measured_times.steps() == 1);
     // From the end of the copy that was launched before the step's mark to the end of what was launched in it.
     const nlohmann::json numbers = golden("traces/gpu_step_times.json");  // moment by moment, by another program
-    CHECK(made.nanoseconds() == numbers["nanoseconds"]);
-    CHECK(made.seconds() == Approx(1.335e-3));
+    CHECK(measured_times.nanoseconds() == numbers["nanoseconds"]);
+    CHECK(measured_times.seconds() == Approx(1.335e-3));
     parts expected;
-    for (const nlohmann::json& one : numbers["times"]) {
-        expected[{one["part"], one["pass"]}] += one["nanoseconds"].get<std::int64_t>();
+    for (const nlohmann::json& report : numbers["times"]) {
+        expected[{report["part"], report["pass"]}] += report["nanoseconds"].get<std::int64_t>();
     }
-    CHECK(parts_of(made) == expected);
-    CHECK(std::vector<std::string>(made.notes().begin(), made.notes().end()) ==
+    CHECK(parts_of(measured_times) == expected);
+    CHECK(std::vector<std::string>(measured_times.notes().begin(), measured_times.notes().end()) ==
           std::vector<std::string>{"the device began the profiler's steps 0.015 ms after the host",
                                    "kernels and copies without a launch in the trace: 1",
                                    "kernels and copies that were not launched in the profiler's steps, left out: 1",
@@ -106,16 +106,16 @@ TEST_CASE("a GPU trace attributes kernels to the modules that launched them") {
 
 TEST_CASE("module patterns of the user take precedence over the built-in ones") {
     const floptally::trace gpu = floptally::load_kineto_trace(folder / "gpu_step.json");
-    const parts made =
+    const parts outcome =
         parts_of(trace_times(gpu, floptally::module_map_named(
                                       "LlamaForCausalLM=residuals,kernel:own*=ours,op:aten::silu=silu,"
                                       "*Attention/Linear=attention.qkv,kernel:*CUDAFunctorOnSelf_add*=communication")));
-    CHECK(made.at({"residuals", "forward"}) == 10'000);
-    CHECK(made.at({"ours", "forward"}) == 10'000);
-    CHECK(made.at({"attention.qkv", "forward"}) == 100'125);
-    CHECK(made.at({"attention.qkv", "backward"}) == 100'000);
-    CHECK(made.at({"communication", "forward"}) == 140'000);
-    CHECK(made.count({"not attributed", "forward"}) == 0);
+    CHECK(outcome.at({"residuals", "forward"}) == 10'000);
+    CHECK(outcome.at({"ours", "forward"}) == 10'000);
+    CHECK(outcome.at({"attention.qkv", "forward"}) == 100'125);
+    CHECK(outcome.at({"attention.qkv", "backward"}) == 100'000);
+    CHECK(outcome.at({"communication", "forward"}) == 140'000);
+    CHECK(outcome.count({"not attributed", "forward"}) == 0);
     CHECK(error_of([] { static_cast<void>(floptally::module_map_named("a=b,c")); }) ==
           "modules[1]: must be PATTERN=NAME, items separated by commas, got \"c\"");
     CHECK(error_of([] { static_cast<void>(floptally::module_map_named("=b")); }) ==
@@ -125,36 +125,36 @@ TEST_CASE("module patterns of the user take precedence over the built-in ones") 
 TEST_CASE("backward operators with ambiguous sequence numbers are not attributed unless the trace links them") {
     nlohmann::json gpu = nlohmann::json::parse(text_of("gpu_step.json"));
     nlohmann::json without = nlohmann::json::array();
-    for (const nlohmann::json& one : gpu["traceEvents"]) {
-        if (one.value("cat", "") != "fwdbwd") {
-            without.push_back(one);
+    for (const nlohmann::json& element : gpu["traceEvents"]) {
+        if (element.value("cat", "") != "fwdbwd") {
+            without.push_back(element);
         }
     }
     gpu["traceEvents"] = without;
     const trace_times two(read(gpu.dump()));
-    const parts made = parts_of(two);
+    const parts result = parts_of(two);
     for (const char* part : {"attention.qkv+attention.output", "attention.core", "mlp"}) {
-        CHECK(made.count({part, "backward"}) == 0);
+        CHECK(result.count({part, "backward"}) == 0);
     }
-    CHECK(made.at({"not attributed", "forward"}) == 20'000 + 600'000);
+    CHECK(result.at({"not attributed", "forward"}) == 20'000 + 600'000);
     CHECK(two.notes().back() == "backward operators whose forward operator is unknown: 5");
     // One thread alone that has forward operators can be meant.
-    for (nlohmann::json& one : gpu["traceEvents"]) {
-        if (one["name"] == "aten::silu") {
-            one["args"].erase("Sequence number");
+    for (nlohmann::json& entry : gpu["traceEvents"]) {
+        if (entry["name"] == "aten::silu") {
+            entry["args"].erase("Sequence number");
         }
     }
     CHECK(parts_of(trace_times(read(gpu.dump()))).at({"mlp", "backward"}) == 200'000);
 }
 
 TEST_CASE("a trace that is a bare list of events, with times as numbers or text, is read") {
-    const parts made = parts_of(trace_times(read(
+    const parts times_by_part = parts_of(trace_times(read(
         R"([{"ph":"X","cat":"user_annotation","name":"model.layers.0.mlp","pid":1,"tid":1,"ts":1740461679470813,"dur":10},
             {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":"1740461679470814.5","dur":"4.0006"},
             {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1740461679470900,"dur":1.5e1}])")));
-    CHECK(made == parts{{{"mlp", "forward"}, 4'001},
-                        {{"not attributed", "forward"}, 15'000},
-                        {{"no operator runs", "forward"}, 102'000 - 4'001 - 15'000}});
+    CHECK(times_by_part == parts{{{"mlp", "forward"}, 4'001},
+                                 {{"not attributed", "forward"}, 15'000},
+                                 {{"no operator runs", "forward"}, 102'000 - 4'001 - 15'000}});
 }
 
 TEST_CASE("a corrupted trace is an error, or its attributed times still add up") {
@@ -229,15 +229,15 @@ TEST_CASE("traces in gzip files of one or several members are read") {
             const std::size_t at = 10 + random() % (broken.size() - 10);
             broken[at] = static_cast<char>(broken[at] ^ (1 + static_cast<char>(random() % 127)));
             broken.resize(repeat % 10 == 0 ? at : broken.size());
-            parts made;
+            parts found_parts;
             try {
-                made = parts_of(trace_times(read(broken)));
+                found_parts = parts_of(trace_times(read(broken)));
             } catch (const floptally::error& problem) {
                 REQUIRE(!problem.field().empty());
                 ++refused;
                 continue;
             }
-            REQUIRE(made == expected);
+            REQUIRE(found_parts == expected);
         }
         CHECK(refused > 60);
     }

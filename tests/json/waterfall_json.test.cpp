@@ -19,16 +19,16 @@ TEST_CASE("the JSON of a step by component has integers as strings that add up")
     work.append("lm_head").useful[0] = 30'000'000'000'000;
     timed.work = {{work, 100}};
     const std::vector<floptally::timed_part> times = {{.name = "m", .components = {"mlp"}, .seconds = 0.5}};
-    const nlohmann::ordered_json made = to_json(floptally::component_waterfall(timed, times));
+    const nlohmann::ordered_json output = to_json(floptally::component_waterfall(timed, times));
     std::int64_t lost = 0;
-    for (const nlohmann::ordered_json& line : made) {
+    for (const nlohmann::ordered_json& line : output) {
         lost += std::stoll(line["lost"].get<std::string>());
     }
     CHECK(lost == 1'200'000'000);
-    CHECK(made[0]["points_lost"] == 25.0);
-    CHECK(made[0]["mfu"] == 0.5);
-    CHECK(made[1]["name"] == "not timed");
-    CHECK(made[1]["timed"] == false);
+    CHECK(output[0]["points_lost"] == 25.0);
+    CHECK(output[0]["mfu"] == 0.5);
+    CHECK(output[1]["name"] == "not timed");
+    CHECK(output[1]["timed"] == false);
 }
 
 TEST_CASE("the JSON of a waterfall table has the printed texts and the exact numbers") {
@@ -39,11 +39,11 @@ TEST_CASE("the JSON of a waterfall table has the printed texts and the exact num
     floptally::table shown = table_of(floptally::waterfall(timed));
     shown.title = "a title";
     shown.notes = {"a note"};
-    const nlohmann::ordered_json made = to_json(shown);
-    CHECK(made["title"] == "a title");
-    CHECK(made["notes"] == nlohmann::ordered_json{"a note"});
-    REQUIRE(made["sections"].size() == 1);
-    const nlohmann::ordered_json& section = made["sections"][0];
+    const nlohmann::ordered_json report = to_json(shown);
+    CHECK(report["title"] == "a title");
+    CHECK(report["notes"] == nlohmann::ordered_json{"a note"});
+    REQUIRE(report["sections"].size() == 1);
+    const nlohmann::ordered_json& section = report["sections"][0];
     CHECK(section["columns"][0].dump() == R"({"name":"","side":"left"})");
     CHECK(section["columns"][1].dump() == R"({"name":"ms of a GPU","side":"right"})");
     CHECK(section["rows"][0].dump() == R"([{"text":"peak"},{"text":"1000.000"},{"text":"100.00"}])");

@@ -25,7 +25,7 @@ int alive = 0;
 struct counted {
     std::string text;
 
-    explicit counted(std::string of) : text(std::move(of)) { ++alive; }
+    explicit counted(std::string name) : text(std::move(name)) { ++alive; }
     counted(const counted& other) : text(other.text) { ++alive; }
     counted(counted&& other) noexcept : text(std::move(other.text)) { ++alive; }
     counted& operator=(const counted&) = default;

@@ -28,11 +28,11 @@ using namespace floptally;
 using numbers = std::vector<std::uint64_t>;
 
 numbers random_numbers(std::mt19937& random, std::size_t n, std::uint64_t below) {
-    numbers made(n);
-    for (std::uint64_t& one : made) {
-        one = random() % below;
+    numbers values(n);
+    for (std::uint64_t& amount : values) {
+        amount = random() % below;
     }
-    return made;
+    return values;
 }
 
 /// A random plan, equal on every rank, since the generator is.

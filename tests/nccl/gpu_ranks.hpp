@@ -130,8 +130,8 @@ template <class Run>
 int main_of(int argc, const char* const* argv, Run run) {
     int status = 0;
     if (argc > 2 && std::string_view(argv[1]) == "processes") {
-        for (const int one : run_processes(std::strtoull(argv[2], nullptr, 10), run)) {
-            status = WIFEXITED(one) ? std::max(status, WEXITSTATUS(one)) : 1;
+        for (const int number : run_processes(std::strtoull(argv[2], nullptr, 10), run)) {
+            status = WIFEXITED(number) ? std::max(status, WEXITSTATUS(number)) : 1;
         }
     } else {
         status = run_threads(run);

@@ -24,10 +24,10 @@ std::string reduce_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank,
     tally mine{masks};
     tally all{masks};
     for (std::uint32_t i = 0; i < 100; ++i) {
-        const sequence one{(i * i * 7 + 1) % 9000};
-        all.add(one);
+        const sequence sample{(i * i * 7 + 1) % 9000};
+        all.add(sample);
         if (i * i % ranks == rank) {  // uneven, and nothing for some
-            mine.add(one);
+            mine.add(sample);
         }
     }
     std::string problem;

@@ -128,15 +128,15 @@ class random_rows {
 
     /// Slots in units of `slot_unit` and `key_unit`, some of them empty or mock; a cached prefix here and there.
     placed_sequences row(u64 most_sequences, u64 slot_unit, u64 most_units, u64 key_unit, u64 most_past) {
-        placed_sequences made;
+        placed_sequences result;
         for (u64 n = upto(most_sequences) + 1; n > 0; --n) {
             const auto slot = static_cast<std::uint32_t>(slot_unit * upto(most_units));
             const auto keys = static_cast<std::uint32_t>(key_unit * upto(2));
             const std::uint32_t past = upto(1) == 0 ? 0 : tokens(most_past);
             const bool mock = upto(4) == 0;
-            made.add(mock ? sequence{} : sequence{tokens(slot), past, tokens(keys)}, sequence{slot, past, keys});
+            result.add(mock ? sequence{} : sequence{tokens(slot), past, tokens(keys)}, sequence{slot, past, keys});
         }
-        return made;
+        return result;
     }
 
   private:
@@ -401,8 +401,8 @@ TEST_CASE("useful and windowed pairs of context-parallel ranks equal an enumerat
                     INFO(defined.made.name() << " cp " << cp << " round " << round);
                     std::vector<u64> expected;
                     for (u64 rank = 0; rank < cp; ++rank) {
-                        const token_split& of = of_other_side(defined.made) ? keys : split;
-                        expected.push_back(enumerated_pairs(defined, row, of.indices(rank), seen));
+                        const token_split& split_of_side = of_other_side(defined.made) ? keys : split;
+                        expected.push_back(enumerated_pairs(defined, row, split_of_side.indices(rank), seen));
                     }
                     CHECK(ranks.pairs(defined.made, seen) == expected);
                     CHECK(sum_of(expected) == whole.pairs(seen, defined.made));
@@ -483,17 +483,17 @@ TEST_CASE("tallies of context-parallel shards add up to the tally of the pack in
     for (int round = 0; round < 60; ++round) {
         const u64 cp = 1 + random.upto(5);
         const placed_sequences row = random.row(8, 2 * cp, 4, 2 * cp, 9);
-        for (const mask_set& kept : {masks, kinds_of_conventions}) {
-            const split_tally whole = row.tally_of(kept);
+        for (const mask_set& several_masks : {masks, kinds_of_conventions}) {
+            const split_tally whole = row.tally_of(several_masks);
             for (const token_split& split : layouts_of(row, cp)) {
                 const context_parallel_pack whole_keys(row, split);
                 const context_parallel_pack split_keys(row, split,
                                                        token_split::contiguous(row.key_boundaries().back(), cp));
                 for (const context_parallel_pack& ranks : {whole_keys, split_keys}) {
                     for (const floptally::statistic& square_rows : {mask::causal(), mask::bidirectional()}) {
-                        split_tally sum{kept};
+                        split_tally sum{several_masks};
                         for (u64 rank = 0; rank < cp; ++rank) {
-                            const split_tally shard = ranks.tally_of(rank, kept, square_rows);
+                            const split_tally shard = ranks.tally_of(rank, several_masks, square_rows);
                             const tally own = shard.total();
                             sum += shard;
                             for (const view seen : both_views) {
@@ -590,15 +590,15 @@ TEST_CASE("a context-parallel sequence is counted by the rank of its first token
     row.add(sequence{.length = 8, .keys = 7});
     const mask_set masks{mask::encoder()};
     const context_parallel_pack ranks(row, token_split::contiguous(12, 3));
-    const auto of = [&](u64 rank) { return ranks.tally_of(rank, masks).total(); };
-    CHECK(of(0).get(view::useful, accumulator::count) == 1);
-    CHECK(of(1).get(view::useful, accumulator::count) == 1);
-    CHECK(of(2).get(view::useful, accumulator::count) == 0);
-    CHECK(of(0).get(view::useful, accumulator::keys) == 6 + 5);
-    CHECK(of(1).get(view::useful, accumulator::keys) == 7);
-    CHECK(of(2).get(view::useful, accumulator::keys) == 0);
-    CHECK(of(0).pairs(view::useful, mask::encoder()) == 36 + 25);
-    CHECK(of(2).get(view::useful, accumulator::crossed) == 4 * 7);
+    const auto value_for = [&](u64 rank) { return ranks.tally_of(rank, masks).total(); };
+    CHECK(value_for(0).get(view::useful, accumulator::count) == 1);
+    CHECK(value_for(1).get(view::useful, accumulator::count) == 1);
+    CHECK(value_for(2).get(view::useful, accumulator::count) == 0);
+    CHECK(value_for(0).get(view::useful, accumulator::keys) == 6 + 5);
+    CHECK(value_for(1).get(view::useful, accumulator::keys) == 7);
+    CHECK(value_for(2).get(view::useful, accumulator::keys) == 0);
+    CHECK(value_for(0).pairs(view::useful, mask::encoder()) == 36 + 25);
+    CHECK(value_for(2).get(view::useful, accumulator::crossed) == 4 * 7);
 
     const context_parallel_pack split(row, token_split::contiguous(12, 3), token_split::contiguous(18, 3));
     CHECK(split.pairs(mask::encoder(), view::useful) == std::vector<u64>{36, 5 * 5 + 7, 6 * 7});

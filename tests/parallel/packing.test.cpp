@@ -36,12 +36,12 @@ TEST_CASE("packing places the longest sample first, each in the first pack with 
 
 TEST_CASE("a packing lists the samples and boundaries of each pack and the pack of each sample", "[packing]") {
     const numbers pack_of{1, 0, 1};
-    const floptally::packing made = floptally::pack_by_assignment(numbers{3, 5, 2}, pack_of, 2, 4);
-    CHECK(made.pack_of == pack_of);
-    CHECK(made.offset_of == numbers{0, 0, 4});
-    REQUIRE(made.packs.size() == 2);
-    CHECK(made.packs[0] == floptally::pack{{1}, {0, 5}, {0, 8}});
-    CHECK(made.packs[1] == floptally::pack{{0, 2}, {0, 3, 5}, {0, 4, 8}});
+    const floptally::packing packed = floptally::pack_by_assignment(numbers{3, 5, 2}, pack_of, 2, 4);
+    CHECK(packed.pack_of == pack_of);
+    CHECK(packed.offset_of == numbers{0, 0, 4});
+    REQUIRE(packed.packs.size() == 2);
+    CHECK(packed.packs[0] == floptally::pack{{1}, {0, 5}, {0, 8}});
+    CHECK(packed.packs[1] == floptally::pack{{0, 2}, {0, 3, 5}, {0, 4, 8}});
     CHECK(error_of([&] { return floptally::pack_by_assignment(numbers{3, 5}, pack_of, 2); }) != "no error");
     CHECK(error_of([] {
               return pack_by_capacity(numbers{9, 1}, 6);

@@ -57,10 +57,11 @@ pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& 
         return false;
     };
     const auto length_of = [&](const pipeline_pass& pass) {
-        const chunk_work& of = work.size() == chunks ? work[pass.chunk] : work[pass.microbatch * chunks + pass.chunk];
-        return pass.type == kind::forward            ? of.forward
-               : pass.type == kind::backward_weights ? of.backward_weights
-                                                     : of.backward_data + (split ? 0 : of.backward_weights);
+        const chunk_work& subject =
+            work.size() == chunks ? work[pass.chunk] : work[pass.microbatch * chunks + pass.chunk];
+        return pass.type == kind::forward            ? subject.forward
+               : pass.type == kind::backward_weights ? subject.backward_weights
+                                                     : subject.backward_data + (split ? 0 : subject.backward_weights);
     };
     const std::size_t ranks = order.ranks().size();
     pipeline_run run{0, std::vector<std::uint64_t>(ranks, 0)};
@@ -74,8 +75,8 @@ pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& 
             for (std::size_t rank = 0; rank < ranks; ++rank) {
                 const auto& own = order.ranks()[rank];
                 if (runs[rank] && left[rank] == 0) {
-                    const pipeline_pass& one = own[next[rank]++];
-                    ended.insert({one.type, one.chunk, one.microbatch});
+                    const pipeline_pass& each_pass = own[next[rank]++];
+                    ended.insert({each_pass.type, each_pass.chunk, each_pass.microbatch});
                     runs[rank] = false;
                     run.makespan = now;
                     changed = true;
@@ -193,12 +194,12 @@ namespace {
 pipeline_simulation::result simulated(const pipeline_order& order, const std::vector<chunk_work>& work, bool split) {
     return pipeline_simulation::simulate(
         {order.ranks().begin(), order.ranks().end()}, order.chunks(), split, [&](const pipeline_pass& pass) {
-            const chunk_work& of =
+            const chunk_work& source =
                 work.size() == order.chunks() ? work[pass.chunk] : work[pass.microbatch * order.chunks() + pass.chunk];
-            return static_cast<double>(pass.type == kind::forward            ? of.forward
-                                       : pass.type == kind::backward_weights ? of.backward_weights
-                                       : split                               ? of.backward_data
-                                                                             : of.backward_data + of.backward_weights);
+            return static_cast<double>(pass.type == kind::forward            ? source.forward
+                                       : pass.type == kind::backward_weights ? source.backward_weights
+                                       : split                               ? source.backward_data
+                                               : source.backward_data + source.backward_weights);
         });
 }
 
@@ -232,10 +233,10 @@ TEST_CASE("pipeline schedules equal those of torch.distributed.pipelining") {
 TEST_CASE("zero-bubble schedules store the activations of 1F1B plus those for delayed weight gradients") {
     for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {
         for (const std::uint64_t microbatches : {pp, 2 * pp, std::uint64_t{64}}) {
-            const auto most = [&](pipeline_schedule how, const chunk_work& one) {
+            const auto most = [&](pipeline_schedule how, const chunk_work& element) {
                 const std::uint64_t vpp = vpp_of(how, 1);
                 const pipeline_order order(how, pp, vpp, microbatches);
-                const auto made = simulated(order, std::vector<chunk_work>(pp * vpp, one), splits_backward(how));
+                const auto made = simulated(order, std::vector<chunk_work>(pp * vpp, element), splits_backward(how));
                 // An order holds as much at any times.
                 CHECK(order.most_held(std::vector<std::uint64_t>(pp * vpp, 1)) == made.held);
                 for (std::uint64_t chunk = 0; chunk < pp * vpp; ++chunk) {
@@ -246,10 +247,10 @@ TEST_CASE("zero-bubble schedules store the activations of 1F1B plus those for de
                 return *std::max_element(made.held.begin(), made.held.end());
             };
             CAPTURE(pp, microbatches);
-            for (const chunk_work one : {chunk_work{1, 1, 1}, chunk_work{2, 3, 1}, chunk_work{3, 2, 2}}) {
-                CHECK(most(pipeline_schedule::one_f_one_b, one) == pp);
-                CHECK(most(pipeline_schedule::zero_bubble, one) == pp);
-                CHECK(most(pipeline_schedule::zb_v, one) <= 2 * pp);  // of half the layers each
+            for (const chunk_work item : {chunk_work{1, 1, 1}, chunk_work{2, 3, 1}, chunk_work{3, 2, 2}}) {
+                CHECK(most(pipeline_schedule::one_f_one_b, item) == pp);
+                CHECK(most(pipeline_schedule::zero_bubble, item) == pp);
+                CHECK(most(pipeline_schedule::zb_v, item) <= 2 * pp);  // of half the layers each
             }
         }
     }
@@ -287,11 +288,12 @@ TEST_CASE("ZB-H1 fitted to measured pass times never ends after 1F1B and stores 
             chunk = {up_to(small == 0 ? 1 : 20), up_to(small == 1 ? 1 : 20), up_to(small == 2 ? 1 : 20)};
         }
         const pipeline_order plain(pipeline_schedule::one_f_one_b, pp, 1, microbatches);
-        const pipeline_order made = pipeline_order::fitted(pipeline_schedule::zero_bubble, pp, 1, microbatches, work);
+        const pipeline_order outcome =
+            pipeline_order::fitted(pipeline_schedule::zero_bubble, pp, 1, microbatches, work);
         const auto first = simulated(plain, work, false);
-        const auto second = simulated(made, work, true);
+        const auto second = simulated(outcome, work, true);
         CAPTURE(pp, microbatches, repeat);
-        REQUIRE(static_cast<double>(made.run(work).makespan) == second.makespan);
+        REQUIRE(static_cast<double>(outcome.run(work).makespan) == second.makespan);
         REQUIRE(second.makespan <= first.makespan);
         sooner += second.makespan < first.makespan ? 1 : 0;
         for (std::uint64_t rank = 0; rank < pp; ++rank) {
@@ -325,9 +327,9 @@ TEST_CASE("ZB-H1 fitted to measured pass times never ends after 1F1B and stores 
 TEST_CASE("ZB-H1 fitted to pass times has the published order unless another order ends sooner") {
     const std::vector<chunk_work> work(4, {1, 1, 0});
     const pipeline_order published(pipeline_schedule::zero_bubble, 4, 1, 6);
-    const pipeline_order made = pipeline_order::fitted(pipeline_schedule::zero_bubble, 4, 1, 6, work);
+    const pipeline_order fitted_order = pipeline_order::fitted(pipeline_schedule::zero_bubble, 4, 1, 6, work);
     for (std::size_t rank = 0; rank < 4; ++rank) {
-        CHECK(made.ranks()[rank] == published.ranks()[rank]);
+        CHECK(fitted_order.ranks()[rank] == published.ranks()[rank]);
     }
 }
 
@@ -344,17 +346,17 @@ TEST_CASE("the interleaved pipeline order is Megatron-LM's") {
 }
 
 TEST_CASE("an impossible pipeline schedule is an error that names the field") {
-    const auto made = [](pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches) {
+    const auto make = [](pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches) {
         return error_of([&] { static_cast<void>(pipeline_order(how, pp, vpp, microbatches)); });
     };
-    CHECK(made(pipeline_schedule::one_f_one_b, 0, 1, 4) == "pp: must be at least 1, got 0");
-    CHECK(made(pipeline_schedule::one_f_one_b, 2, 1, 0) == "microbatches: must be at least 1, got 0");
-    CHECK(made(pipeline_schedule::interleaved, 2, 0, 4) == "vpp: must be at least 1, got 0");
-    CHECK(made(pipeline_schedule::one_f_one_b, 2, 2, 4) == "vpp: must be 1 in the schedule \"1f1b\", got 2");
-    CHECK(made(pipeline_schedule::zb_v, 2, 1, 4) == "vpp: must be 2 in the schedule \"zb_v\", got 1");
-    CHECK(made(pipeline_schedule::interleaved, 4, 2, 6) ==
+    CHECK(make(pipeline_schedule::one_f_one_b, 0, 1, 4) == "pp: must be at least 1, got 0");
+    CHECK(make(pipeline_schedule::one_f_one_b, 2, 1, 0) == "microbatches: must be at least 1, got 0");
+    CHECK(make(pipeline_schedule::interleaved, 2, 0, 4) == "vpp: must be at least 1, got 0");
+    CHECK(make(pipeline_schedule::one_f_one_b, 2, 2, 4) == "vpp: must be 1 in the schedule \"1f1b\", got 2");
+    CHECK(make(pipeline_schedule::zb_v, 2, 1, 4) == "vpp: must be 2 in the schedule \"zb_v\", got 1");
+    CHECK(make(pipeline_schedule::interleaved, 4, 2, 6) ==
           "microbatches: must be a multiple of pp, 4, in the interleaved schedule, got 6");
-    CHECK(made(pipeline_schedule::gpipe, 4096, 1, 65536) ==
+    CHECK(make(pipeline_schedule::gpipe, 4096, 1, 65536) ==
           "microbatches: microbatches x pp x vpp must be at most 16777216, got 268435456");
     const std::vector<chunk_work> three(3);
     CHECK(error_of([&] { static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(three)); }) ==

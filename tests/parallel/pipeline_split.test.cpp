@@ -243,7 +243,7 @@ using counts = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("layers that do not divide evenly are split as Megatron or torchtitan does, and the split is named") {
+TEST_CASE("layers that do not divide evenly are split like in Megatron or torchtitan, and a note names the split") {
     // What torchtitan's generate_llm_fqn_per_model_part returns for these stages and layers, with weights of 1.
     const struct {
         std::uint64_t stages;

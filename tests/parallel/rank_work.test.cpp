@@ -167,8 +167,8 @@ std::vector<model_part> with_mtp(const latent_model& model) {
     std::vector<model_part> stages = parts_of(model);
     const layer last{model.num_layers - 1, hidden, mask::causal()};
     const cost parts[] = {model.attention.cost(last), model.feed_forward.cost(last)};
-    multi_token_prediction{.num_layers = 1}.for_each_part(parts, hidden, model.vocab,
-                                                          [&](const model_part& one) { stages.push_back(one); });
+    multi_token_prediction{.num_layers = 1}.for_each_part(
+        parts, hidden, model.vocab, [&](const model_part& model_piece) { stages.push_back(model_piece); });
     return stages;
 }
 
@@ -357,8 +357,7 @@ TEST_CASE("useful FLOPs of all ranks add up to the model in every phase and conv
     check_sum(sparse, {.pp = 4}, {}, conventions::hf_6nd, {});
 }
 
-TEST_CASE(
-    "the input gradient that a trained weight on an earlier pipeline rank needs passes through all ranks between") {
+TEST_CASE("the gradient for a trained weight on an earlier pipeline rank passes through all ranks in between") {
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const std::vector<model_part> sparse = with_mtp(sparse_model());
     const auto frozen = [](const char* weights, std::uint64_t first, std::uint64_t last) {
@@ -457,8 +456,8 @@ TEST_CASE("latent projections of experts are replicated on every tp rank") {
     std::vector<model_part> model = parts_of(described);
     const layer where{0, hidden, mask::causal()};
     const cost parts[] = {described.attention.cost(where), experts.cost(where)};
-    multi_token_prediction{.num_layers = 1}.for_each_part(parts, hidden, described.vocab,
-                                                          [&](const model_part& one) { model.push_back(one); });
+    multi_token_prediction{.num_layers = 1}.for_each_part(
+        parts, hidden, described.vocab, [&](const model_part& each_part) { model.push_back(each_part); });
     const auto walk_layer = [](const walker& rank) {
         rank.attention(hidden, 4, 4, 4, matmul_trace::causal());
         rank.replicated("moe.router", hidden, 8);
@@ -686,7 +685,7 @@ TEST_CASE("a size that tensor parallelism cannot divide is an error that names t
           }) == "layers_of_chunks: must have pp x vpp numbers, 4, got 2");
 }
 
-TEST_CASE("matrices and adapters whose sizes tp does not divide are sharded product by product") {
+TEST_CASE("matrices and adapters whose sizes are not multiples of tp are sharded by whole products") {
     for (const tensor_sharding& sharding : {tensor_sharding::replicated(), tensor_sharding::experts(2, 3)}) {
         cost whole;
         whole.add("mlp",
@@ -838,9 +837,9 @@ TEST_CASE("a user's attention and experts are sharded like the library's if they
 }
 
 TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that names the entry") {
-    const auto split = [](const linear& one, const linear& other, const tensor_options& how = {}) {
+    const auto split = [](const linear& item, const linear& other, const tensor_options& how = {}) {
         cost own;
-        own.add("mine", one);
+        own.add("mine", item);
         own.add("mine", other);
         const model_part part{.name = "layer", .cost = own, .first_layer = 0};
         return error_of([&] { return tensor_parts({&part, 1}, 2, 0, 1, how); });

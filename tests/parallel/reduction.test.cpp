@@ -58,9 +58,9 @@ using floptally::statistic_scope;
 using floptally::tally;
 using floptally::tally_reduction;
 using floptally::tally_scope;
+using floptally::verified_sum;
 using floptally::view;
 using floptally::conventions::exact;
-using floptally::detail::verified_sum;
 namespace scopes = floptally::scopes;
 
 const flop_counter& mistral() {
@@ -223,9 +223,10 @@ TEST_CASE(
             if (skipped_when_sanitized(layouts, 7)) {
                 continue;
             }
-            const bool cuts = !way.zigzag || std::all_of(batch.begin(), batch.end(), [&](const padded_sequence& one) {
-                return one.slots % (2 * sizes.cp) == 0;
-            });
+            const bool cuts =
+                !way.zigzag || std::all_of(batch.begin(), batch.end(), [&](const padded_sequence& element) {
+                    return element.slots % (2 * sizes.cp) == 0;
+                });
             const counting& used = cuts ? way : ways[0];
             const parallel_layout layout(sizes, world_of(sizes), 0);
             const auto of_replica = sharded(batch, sizes.dp, random);
@@ -252,8 +253,8 @@ TEST_CASE("ranks that reduce concurrently get the same bytes, over all ranks and
     std::mt19937_64 random(11);
     const std::vector<padded_sequence> batch = random_batch(random, 10);
     tally all{mistral().masks()};
-    for (const padded_sequence& one : batch) {
-        add_whole(all, one);
+    for (const padded_sequence& item : batch) {
+        add_whole(all, item);
     }
     for (const parallel_sizes& sizes :
          {parallel_sizes{.dp = 8}, {.dp = 2, .cp = 2, .tp = 2}, {.cp = 3, .tp = 2}, {.dp = 3, .pp = 2, .vpp = 2}, {}}) {
@@ -388,8 +389,8 @@ TEST_CASE(
     // A layout that has fewer parts than the row was cut into; one whose dp are the cp ranks as well.
     single_rank alone;
     const tally mine = parts.tally_of(2, mistral().masks()).total();
-    const auto of_layout = [&](const parallel_sizes& of) {
-        const parallel_layout layout(of, world_of(of), 0);
+    const auto of_layout = [&](const parallel_sizes& layout_sizes) {
+        const parallel_layout layout(layout_sizes, world_of(layout_sizes), 0);
         return error_of([&] {
             return tally_reduction(mistral(), scopes::microbatch, layout, alone).scaled(mine, floptally::equal_lengths);
         });
@@ -690,12 +691,12 @@ TEST_CASE("loss tokens and prompt tokens are named statistics with their own sco
     const std::uint64_t prompt_of_dp[] = {4, 6};
     const tally_scope scope = tally_scope(scopes::microbatch).with_measured("loss_tokens", scopes::last_stage);
     std::vector<std::vector<std::uint64_t>> sums(8);
-    const auto run = [&](const tally_scope& of, bool loss_everywhere) {
+    const auto run = [&](const tally_scope& scopes_of_tally, bool loss_everywhere) {
         thread_world world;
         std::vector<std::string> ends = thread_world::run(8, [&](std::uint64_t rank) {
             const parallel_layout here(sizes, 8, rank);
             const auto over = world.over(here, every_axis);
-            const tally_reduction reduction(counter, of, here, over);
+            const tally_reduction reduction(counter, scopes_of_tally, here, over);
             tally mine{counter.masks()};
             mine.add(sequence{here.coordinates().dp == 0 ? 9U : 4U});
             const std::uint64_t prompt = prompt_of_dp[here.coordinates().dp];
@@ -751,7 +752,7 @@ TEST_CASE("loss tokens and prompt tokens are named statistics with their own sco
     CHECK(sparse.total_flops(visited) == sparse.evaluate(visited).total());
 }
 
-TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, and a missing one is an error") {
+TEST_CASE("a measured amount of 0 is kept by sums, scaling and new accumulators, and a missing amount is an error") {
     using floptally::measured;
     floptally::cost model = floptally::presets::mistral_7b.cost();
     model.add("head", floptally::linear{.in_features = 3, .out_features = 7}, measured("logits"));
@@ -800,8 +801,8 @@ TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, a
     tally mine{counter.masks()};
     mine.add(sequence{9});
     const parallel_layout alone({.dp = 4}, 4, 0);
-    floptally::single_rank one;
-    const tally_reduction reduction(counter, scopes::microbatch, alone, one);
+    floptally::single_rank single_reducer;
+    const tally_reduction reduction(counter, scopes::microbatch, alone, single_reducer);
     CHECK(error_of([&] {
               static_cast<void>(reduction.scaled(mine, floptally::equal_lengths));
           }).find("measured(logits): has no amount on this rank") == 0);
@@ -809,8 +810,9 @@ TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, a
     CHECK(counter.total_flops(reduction.scaled(mine, floptally::equal_lengths)).value() ==
           4 * counter.total_flops(mine).value());
     // Without a model the reduction knows no need: the sum has this rank's marks.
-    const tally_reduction of_masks(counter.masks(), scopes::microbatch, parallel_layout({}, 1, 0), one, std::nullopt);
-    CHECK(counter.total_flops(of_masks.sum(mine, one)) == counter.total_flops(mine));
+    const tally_reduction of_masks(counter.masks(), scopes::microbatch, parallel_layout({}, 1, 0), single_reducer,
+                                   std::nullopt);
+    CHECK(counter.total_flops(of_masks.sum(mine, single_reducer)) == counter.total_flops(mine));
     CHECK(counter.total_flops(mine.with_accumulators(mine.accumulators())) == counter.total_flops(mine));
     CHECK(error_of([&] {
               static_cast<void>(counter.total_flops(tally::from_accumulators(counter.masks(), mine.accumulators())));
@@ -819,7 +821,7 @@ TEST_CASE("a measured amount of 0 survives sums, scaling and new accumulators, a
     CHECK_NOTHROW(floptally::padding_of(counter, {mine, tally{counter.masks()}}));
 }
 
-TEST_CASE("each of more than 64 measured statistics is marked alone") {
+TEST_CASE("adding one of 70 measured statistics marks no other statistic as measured") {
     using floptally::measured;
     floptally::mask_set masks;
     std::vector<std::string> names;
@@ -828,19 +830,19 @@ TEST_CASE("each of more than 64 measured statistics is marked alone") {
         masks.find_or_add(measured(names.back()), "masks");
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
-        tally one{masks};
-        one.add_measured(names[i], {.useful = 0});
+        tally expected_sums{masks};
+        expected_sums.add_measured(names[i], {.useful = 0});
         for (std::size_t other = 0; other < names.size(); ++other) {
-            REQUIRE(one.has_measured(measured(names[other])) == (other == i && i < 64));
+            REQUIRE(expected_sums.has_measured(measured(names[other])) == (other == i && i < 64));
         }
     }
 }
 
 TEST_CASE("a tally remembers its context-parallel shard until a different shard is added") {
     const auto marked = [](std::uint64_t cp, std::uint64_t rank) {
-        tally one = tally_of({5});
-        one.mark_shard({.cp = cp, .rank = rank});
-        return one;
+        tally counted_batch = tally_of({5});
+        counted_batch.mark_shard({.cp = cp, .rank = rank});
+        return counted_batch;
     };
     tally sum{some_masks()};
     CHECK_FALSE(sum.shard_of_context().is_known());
@@ -867,14 +869,14 @@ TEST_CASE("a tally remembers its context-parallel shard until a different shard 
 
 TEST_CASE("a reduced sum records its axes, and the sum of two records the axes of both") {
     using floptally::added_up;
-    for (std::uint32_t one = 0; one < floptally::parallel_axis_count; ++one) {
+    for (std::uint32_t number = 0; number < floptally::parallel_axis_count; ++number) {
         for (std::uint32_t other = 0; other < floptally::parallel_axis_count; ++other) {
-            const added_up mark(1U << one, false);
-            CHECK(mark.over(other) == (one == other));
-            CHECK(added_up((1U << one) | (1U << other), false) == (added_up(mark) += added_up(1U << other, false)));
+            const added_up mark(1U << number, false);
+            CHECK(mark.over(other) == (number == other));
+            CHECK(added_up((1U << number) | (1U << other), false) == (added_up(mark) += added_up(1U << other, false)));
         }
-        CHECK_FALSE(added_up().over(one));
-        CHECK_FALSE(added_up(0, true).over(one));
+        CHECK_FALSE(added_up().over(number));
+        CHECK_FALSE(added_up(0, true).over(number));
     }
     CHECK_FALSE(added_up().is_marked());
     CHECK(added_up(0, true).is_marked());
@@ -884,9 +886,9 @@ TEST_CASE("a reduced sum records its axes, and the sum of two records the axes o
 
 TEST_CASE("a number of microbatches other than declared is an error, also without virtual stages") {
     single_rank alone;
-    const tally_reduction one(some_masks(), scopes::microbatch, parallel_layout({}, 1, 0), alone, exact);
-    const auto told = [&](std::uint64_t ran, std::uint64_t added) {
-        return error_of([&] { return one.sum(tally_of({9}), alone, {.ran = ran, .added = added}); });
+    const tally_reduction sum_of_ranks(some_masks(), scopes::microbatch, parallel_layout({}, 1, 0), alone, exact);
+    const auto told = [&](std::uint64_t ran, std::uint64_t bytes_held) {
+        return error_of([&] { return sum_of_ranks.sum(tally_of({9}), alone, {.ran = ran, .added = bytes_held}); });
     };
     CHECK(told(3, 3) == "no error");
     CHECK(told(0, 0) == "no error");

@@ -41,8 +41,8 @@ model_config sees_images() {
                                      .feed_forward = {.intermediate_size = 16},
                                      .vocab = {.size = integers}};
     model_config model;
-    for (const model_part& one : parts_of(text)) {
-        model.parts.push_back(one);
+    for (const model_part& part : parts_of(text)) {
+        model.parts.push_back(part);
     }
     const cost layer_of_tower = tower_layer();
     model.parts.insert(model.parts.begin() + 1, model_part{.name = "vision",
@@ -88,10 +88,10 @@ executed_work run_all(const parallel_sizes& sizes, const std::vector<std::vector
     for (std::uint64_t dp = 0; dp < sizes.dp; ++dp) {
         for (std::uint64_t cp = 0; cp < sizes.cp; ++cp) {
             for (std::uint64_t tp = 0; tp < sizes.tp; ++tp) {
-                for (const sample& one : of_dp[dp]) {
+                for (const sample& sample_of_rank : of_dp[dp]) {
                     std::uint64_t rows = 0;
                     std::uint64_t pairs = 0;
-                    for (std::uint64_t entry = cp; entry < one.length; entry += sizes.cp) {
+                    for (std::uint64_t entry = cp; entry < sample_of_rank.length; entry += sizes.cp) {
                         ++rows;
                         pairs += entry + 1;
                     }
@@ -99,10 +99,10 @@ executed_work run_all(const parallel_sizes& sizes, const std::vector<std::vector
                         layers("", rows, pairs, sizes.tp, h, 16, true);
                     }
                     product("lm_head", 2 * rows * h * integers / sizes.tp, true, 0, true);
-                    const std::uint64_t patches = std::uint64_t{one.image.h} * one.image.w;
+                    const std::uint64_t patches = std::uint64_t{sample_of_rank.image.h} * sample_of_rank.image.w;
                     for (std::uint64_t i = 0; i < tower_layers; ++i) {
-                        layers("vision.", one.image.t * patches, one.image.t * patches * patches, 1, width, 6,
-                               tower_trains);
+                        layers("vision.", sample_of_rank.image.t * patches, sample_of_rank.image.t * patches * patches,
+                               1, width, 6, tower_trains);
                     }
                 }
             }
@@ -135,9 +135,9 @@ TEST_CASE("a vision tower that runs on every cp and tp rank counts as executed o
                     const flop_counter once(model, conventions::exact, plan);
                     tally sum{job.masks()};
                     for (const auto& samples : batch) {
-                        for (const sample& one : samples) {
-                            sum.add(sequence{.length = static_cast<std::uint32_t>(one.length)});
-                            sum.add(one.image);
+                        for (const sample& item : samples) {
+                            sum.add(sequence{.length = static_cast<std::uint32_t>(item.length)});
+                            sum.add(item.image);
                         }
                     }
                     const breakdown work = job.evaluate(sum);

@@ -51,13 +51,13 @@ using tokens = std::vector<token>;
 std::vector<tokens> random_sequences(std::mt19937_64& random, std::size_t count) {
     std::vector<tokens> all;
     for (std::size_t i = 0; i < count; ++i) {
-        tokens one;
+        tokens hash_of_tokens;
         const std::size_t length = 24 * (random() % 20 + 1);  // 2 cp pieces for cp 1, 2, 3, 4, 6
         const std::size_t prompt = random() % length;
         for (std::size_t t = 0; t < length; ++t) {
-            one.push_back({-static_cast<std::int64_t>(random() % (5U << 20U)) + (1 << 18), t >= prompt});
+            hash_of_tokens.push_back({-static_cast<std::int64_t>(random() % (5U << 20U)) + (1 << 18), t >= prompt});
         }
-        all.push_back(one);
+        all.push_back(hash_of_tokens);
     }
     all[count / 2] = tokens(24, {-7, false});  // no token of it counts
     return all;
@@ -110,9 +110,9 @@ ratio_summary enumerated(const std::vector<tokens>& all, std::uint64_t dp) {
         for (std::size_t s = replica; s < all.size(); s += dp) {
             std::int64_t logp = 0;
             std::int64_t valid = 0;
-            for (const token& one : all[s]) {
-                logp += one.valid ? one.logp : 0;
-                valid += one.valid ? 1 : 0;
+            for (const token& position_of : all[s]) {
+                logp += position_of.valid ? position_of.logp : 0;
+                valid += position_of.valid ? 1 : 0;
             }
             if (valid == 0) {
                 ++found.empty;
@@ -337,7 +337,7 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
 
     const parallel_layout alone({}, 1, 0);
     single_rank only;
-    const auto one = [&](double numerator, std::uint64_t denominator) {
+    const auto make_single = [&](double numerator, std::uint64_t denominator) {
         return error_of([&] {
             const double numerators[] = {numerator};
             const std::uint64_t denominators[] = {denominator};
@@ -346,12 +346,12 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
                 .mean();
         });
     };
-    CHECK(one(-3, 2) == no_error());
+    CHECK(make_single(-3, 2) == no_error());
     CHECK(
-        one(0, 0) ==
+        make_single(0, 0) ==
         "ratio: has no value, because no sequence has a denominator above 0: check first that `sequences` is above 0");
-    CHECK(one(-3, 0).rfind("denominators[0]: must be above 0, or 0 where the numerator is 0", 0) == 0);
-    CHECK(one(std::numeric_limits<double>::infinity(), 2).rfind("numerators: must be finite", 0) == 0);
+    CHECK(make_single(-3, 0).rfind("denominators[0]: must be above 0, or 0 where the numerator is 0", 0) == 0);
+    CHECK(make_single(std::numeric_limits<double>::infinity(), 2).rfind("numerators: must be finite", 0) == 0);
     const number_ratio<std::int64_t> large{std::numeric_limits<std::int64_t>::max(), 1};
     thread_world world;
     for (const std::string& problem : thread_world::run(2, [&](std::uint64_t rank) {

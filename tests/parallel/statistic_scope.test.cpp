@@ -35,7 +35,7 @@ using floptally::placement;
 using floptally::require_held;
 using floptally::statistic_scope;
 using floptally::tally_scope;
-using floptally::detail::verified_sum;
+using floptally::verified_sum;
 namespace scopes = floptally::scopes;
 
 constexpr placement placements[] = {placement::replicated, placement::sharded, placement::first, placement::last,

@@ -31,7 +31,6 @@ namespace tower_parallel_test {
 namespace {
 
 using namespace floptally;
-using detail::verified_sum;
 
 nlohmann::json llava_config() {
     return nlohmann::json::parse(R"({
@@ -78,21 +77,21 @@ struct sample {
 std::vector<sample> random_batch(std::mt19937_64& random, std::size_t samples) {
     std::vector<sample> batch;
     for (std::size_t i = 0; i < samples; ++i) {
-        sample one{static_cast<std::uint32_t>(random() % 900 + 1), {}};
+        sample element{static_cast<std::uint32_t>(random() % 900 + 1), {}};
         for (std::uint64_t images = random() % 5; images > 2; --images) {
             const auto side = [&random] { return static_cast<std::uint32_t>(2 * (random() % 6 + 1)); };
-            one.images.push_back({static_cast<std::uint32_t>(random() % 3 + 1), side(), side()});
+            element.images.push_back({static_cast<std::uint32_t>(random() % 3 + 1), side(), side()});
         }
-        batch.push_back(one);
+        batch.push_back(element);
     }
     return batch;
 }
 
-void add(tally& to, const sample& one, bool text, bool images) {
+void add(tally& to, const sample& sample_of_rank, bool text, bool images) {
     if (text) {
-        to.add(sequence{one.length}, sequence{one.length + 8});
+        to.add(sequence{sample_of_rank.length}, sequence{sample_of_rank.length + 8});
     }
-    for (const grid& image : one.images) {
+    for (const grid& image : sample_of_rank.images) {
         if (images) {
             to.add(image, grid{image.t, image.h + 2, image.w});
         }
@@ -129,8 +128,8 @@ tally counted_on(const parallel_layout& layout, const image_sharding& how, const
 
 tally whole_of(const mask_set& masks, const std::vector<sample>& batch) {
     tally all{masks};
-    for (const sample& one : batch) {
-        add(all, one, true, true);
+    for (const sample& item : batch) {
+        add(all, item, true, true);
     }
     return all;
 }
@@ -339,9 +338,9 @@ training_plan only(std::string_view weights) {
 }
 
 flops of(const breakdown& work, std::string_view name, view seen = view::padded) {
-    for (const component_flops& one : work.components()) {
-        if (one.name.view() == name) {
-            return one.get(seen, phase::forward);
+    for (const component_flops& component_work : work.components()) {
+        if (component_work.name.view() == name) {
+            return component_work.get(seen, phase::forward);
         }
     }
     return {};

@@ -158,8 +158,8 @@ std::uint64_t value_of(const std::string& what) {
     }
     if (what == "block") {
         std::vector<std::uint32_t> lengths(next<std::size_t>());
-        for (std::uint32_t& one : lengths) {
-            one = next<std::uint32_t>();
+        for (std::uint32_t& index : lengths) {
+            index = next<std::uint32_t>();
         }
         return of_block(statistic, lengths);
     }

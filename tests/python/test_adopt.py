@@ -155,7 +155,7 @@ def test_uncountable_megatron_arguments_are_errors_with_the_field(changes: dict[
     assert field in caught.value.field
 
 
-def test_sums_that_no_sequence_lengths_add_up_to_are_an_error_in_megatron() -> None:
+def test_impossible_sums_of_lengths_are_an_error_in_the_megatron_drop_in() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     for squares, text in (
         (99, "must be a sum of squares of lengths that add up to 100"),
@@ -188,13 +188,13 @@ def test_megatron_bridge_drop_in_gives_its_golden_numbers(case: dict[str, Any]) 
 def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_lengths() -> None:
     count = megatron_bridge.num_floating_point_operations
     cfg = container(named("megatron_bridge", "windows/equal"))
-    for given, field in (
+    for arguments, field in (
         (dict(seqlen_sum=1200, seqlen_squared_sum=400_000, batch_size=4), "seqlen_squared_sum"),
         (dict(seqlen_sum=1201, batch_size=4), "seqlen_squared_sum"),
         (dict(cross_seqlen_sum=5), "cross_seqlen_sum"),
     ):
         with pytest.raises(floptally.Error) as caught:
-            count(cfg, **given)
+            count(cfg, **arguments)
         assert caught.value.field == field
     cfg.peft = object()
     assert count(cfg, 2) == count(container(named("megatron_bridge", "windows/equal")), 2)
@@ -345,9 +345,9 @@ def test_verl_drop_in_counts_like_the_installed_verl(real_verl: Any, model_type:
         pytest.skip(f"this verl does not count {model_type}")
     config = AutoConfig.for_model(model_type, **VERL_MODELS[model_type])
     theirs = real_verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 0.5)
-    ours = verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 0.5)
-    assert ours[1] == theirs[1] == 989.0
-    assert round(ours[0] * 0.5e12) == round(theirs[0] * 0.5e12)
+    own = verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 0.5)
+    assert own[1] == theirs[1] == 989.0
+    assert round(own[0] * 0.5e12) == round(theirs[0] * 0.5e12)
 
 
 IMAGES = [16, 64, 4]
@@ -359,8 +359,8 @@ def test_verl_drop_in_counts_images_like_the_installed_verl(real_verl: Any, mode
 
     config = AutoConfig.for_model(model_type, **VERL_MODELS[model_type])
     theirs = real_verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)[0]
-    ours = verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)[0]
-    assert round(theirs * 1e12) == round(ours * 1e12)
+    own = verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)[0]
+    assert round(theirs * 1e12) == round(own * 1e12)
 
 
 def test_verl_drop_in_takes_images_as_grids_of_any_shape() -> None:
@@ -598,12 +598,12 @@ def test_measure_flops_drop_in_counts_like_the_installed_lightning(device: str, 
     torch = pytest.importorskip("torch")
     throughput = pytest.importorskip("lightning.fabric.utilities.throughput", reason="lightning is not installed")
     model, tokens = small_llama(torch, device)  # attention is one fused operator on a CPU, and none on meta
-    for given in (
+    for arguments in (
         (model, lambda: model(input_ids=tokens).logits),
         (model, lambda: model(tokens, None).logits, torch.sum),
     ):
-        assert lightning.measure_flops(*given) == throughput.measure_flops(*given)
-        assert lightning.measure_flops(*given, convention=convention) == throughput.measure_flops(*given)
+        assert lightning.measure_flops(*arguments) == throughput.measure_flops(*arguments)
+        assert lightning.measure_flops(*arguments, convention=convention) == throughput.measure_flops(*arguments)
 
 
 def test_measure_flops_drop_in_can_count_exactly() -> None:
@@ -633,17 +633,17 @@ def test_deepspeed_drop_in_counts_like_the_installed_profiler(monkeypatch: pytes
     from floptally.adopt.deepspeed import FlopsProfiler
 
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**TINY))
-    given = dict(
+    arguments = dict(
         model=model, kwargs={"input_ids": torch.zeros(2, 24, dtype=torch.long)}, as_string=False, detailed=False
     )
-    theirs = profiler.get_model_profile(**given)
+    theirs = profiler.get_model_profile(**arguments)
     monkeypatch.setattr(profiler, "FlopsProfiler", FlopsProfiler)
-    assert profiler.get_model_profile(**given) == theirs
+    assert profiler.get_model_profile(**arguments) == theirs
     monkeypatch.setattr(profiler, "FlopsProfiler", functools.partial(FlopsProfiler, convention="exact"))
     capsys.readouterr()
-    ours = profiler.get_model_profile(**given)
+    own = profiler.get_model_profile(**arguments)
     forward = floptally.flops(model, lengths=[24, 24]).useful.forward
-    assert ours == (forward, forward // 2, theirs[2])
+    assert own == (forward, forward // 2, theirs[2])
     # All that it has more are the pairs above the diagonal and what is no product.
     assert 0 < theirs[0] - forward < 0.05 * forward
     summary = capsys.readouterr().out
@@ -766,11 +766,11 @@ def diffs() -> list[Any]:
 @pytest.mark.parametrize("blocks", diffs())
 def test_patch_of_each_trainer_has_at_most_six_lines_and_uses_only_existing_names(blocks: list[str]) -> None:
     assert len(blocks) == 1 and len(blocks[0].splitlines()) <= 6
-    added = [line[1:] for line in blocks[0].splitlines() if line.startswith("+")]
-    imports = [line for line in added if line.startswith("from floptally.")]
+    addition = [line[1:] for line in blocks[0].splitlines() if line.startswith("+")]
+    imports = [line for line in addition if line.startswith("from floptally.")]
     assert len(imports) == 1
     exec(imports[0], {})
-    assert any('convention="exact"' in line for line in added)
+    assert any('convention="exact"' in line for line in addition)
 
 
 def test_docs_have_a_patch_for_every_adopted_trainer() -> None:

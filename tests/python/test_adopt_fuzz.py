@@ -59,7 +59,7 @@ def megatron_arguments(r: random.Random, dialect: str) -> dict[str, Any]:
     layers = r.randrange(1, 9)
     family = r.choice(["dense", "dense", "experts", "experts", "latent", "linear", "hybrid", "hybrid"])
     grouped = family != "latent" and r.random() < 0.7
-    given: dict[str, Any] = dict(
+    arguments: dict[str, Any] = dict(
         num_layers=layers,
         hidden_size=hidden,
         num_attention_heads=heads,
@@ -102,25 +102,25 @@ def megatron_arguments(r: random.Random, dialect: str) -> dict[str, Any]:
         window_attn_skip_freq=None,
         untie_embeddings_and_output_weights=r.random() < 0.5,
     )
-    unit = given["make_vocab_size_divisible_by"] * given["tensor_model_parallel_size"]
+    unit = arguments["make_vocab_size_divisible_by"] * arguments["tensor_model_parallel_size"]
     experts = None
     if dialect == "megatron":
-        given.update(group_query_attention=grouped, num_query_groups=groups if grouped else 1, swiglu=r.random() < 0.6)
-        given.update(padded_vocab_size=-(-given["vocab_size"] // unit) * unit, num_experts=experts)
+        arguments.update(group_query_attention=grouped, num_query_groups=groups if grouped else 1, swiglu=r.random() < 0.6)
+        arguments.update(padded_vocab_size=-(-arguments["vocab_size"] // unit) * unit, num_experts=experts)
     else:
-        given.update(
+        arguments.update(
             num_query_groups=groups if grouped else None, gated_linear_unit=r.random() < 0.6, num_moe_experts=experts
         )
     if family in ("experts", "latent", "linear", "hybrid") and r.random() < 0.9:
-        given["num_experts" if dialect == "megatron" else "num_moe_experts"] = r.choice([4, 8, 64])
-        given["moe_router_topk"] = r.randrange(1, 5)
-        given["moe_ffn_hidden_size"] = r.choice([None, 48, 200])
-        given["moe_shared_expert_intermediate_size"] = r.choice([None, 96])
-        given["moe_shared_expert_gate"] = r.random() < 0.3
-        given["moe_latent_size"] = r.choice([None, None, 40])
-        given["moe_layer_freq"] = r.choice([1, 2, 3, [r.randrange(2) for _ in range(layers)]])
+        arguments["num_experts" if dialect == "megatron" else "num_moe_experts"] = r.choice([4, 8, 64])
+        arguments["moe_router_topk"] = r.randrange(1, 5)
+        arguments["moe_ffn_hidden_size"] = r.choice([None, 48, 200])
+        arguments["moe_shared_expert_intermediate_size"] = r.choice([None, 96])
+        arguments["moe_shared_expert_gate"] = r.random() < 0.3
+        arguments["moe_latent_size"] = r.choice([None, None, 40])
+        arguments["moe_layer_freq"] = r.choice([1, 2, 3, [r.randrange(2) for _ in range(layers)]])
     if family == "latent":
-        given.update(
+        arguments.update(
             multi_latent_attention=True,
             q_lora_rank=r.choice([None, 24]),
             kv_lora_rank=r.choice([16, 33]),
@@ -129,7 +129,7 @@ def megatron_arguments(r: random.Random, dialect: str) -> dict[str, Any]:
             v_head_dim=r.choice([16, 48]),
         )
     if family in ("linear", "hybrid"):
-        given.update(
+        arguments.update(
             linear_key_head_dim=r.choice([16, 32]),
             linear_value_head_dim=r.choice([16, 32, 48]),
             linear_num_key_heads=r.choice([2, 4]),
@@ -137,14 +137,14 @@ def megatron_arguments(r: random.Random, dialect: str) -> dict[str, Any]:
             linear_conv_kernel_dim=r.choice([2, 4]),
         )
     if family == "linear":
-        extra = (given["mtp_num_layers"] or 0) if dialect == "megatron" else 0
-        given["experimental_attention_variant"] = r.choice(["gdn", "gdn2", "gated_delta_net"])
-        given["linear_attention_freq"] = r.choice([2, 3, 4, [r.randrange(2) for _ in range(layers + extra)]])
+        extra = (arguments["mtp_num_layers"] or 0) if dialect == "megatron" else 0
+        arguments["experimental_attention_variant"] = r.choice(["gdn", "gdn2", "gated_delta_net"])
+        arguments["linear_attention_freq"] = r.choice([2, 3, 4, [r.randrange(2) for _ in range(layers + extra)]])
     if r.random() < 0.25 and family != "latent":
         window = r.randrange(2, 3000)
-        given["window_size"] = (window - 1, 0) if r.random() < 0.7 or dialect == "megatron" else window
+        arguments["window_size"] = (window - 1, 0) if r.random() < 0.7 or dialect == "megatron" else window
         skip = [None, 2, 3, [r.randrange(2) for _ in range(layers)]]
-        given["window_attn_skip_freq"] = r.choice(skip)
+        arguments["window_attn_skip_freq"] = r.choice(skip)
     if family == "hybrid":
         letters = "MMG*-E" + ("+D" if dialect == "megatron" and r.random() < 0.1 else "")
         if "+" in letters:
@@ -154,24 +154,24 @@ def megatron_arguments(r: random.Random, dialect: str) -> dict[str, Any]:
             main = main[: layers // 2] + "|" + main[layers // 2 :]
         depths = r.choice([0, 0, 1, 2])
         depth = "".join(r.choice(letters) for _ in range(2))
-        given["hybrid_layer_pattern"] = "/".join([main] + [depth] * depths)
-        given["mtp_num_layers"] = r.choice([depths or None, None])
-        given["mamba_state_dim"] = r.choice([16, 128])
-        given["mamba_head_dim"] = r.choice([16, 64])
-        given["mamba_num_groups"] = r.choice([1, 8])
-        given["mamba_num_heads"] = r.choice([None, None, 8, 24])
+        arguments["hybrid_layer_pattern"] = "/".join([main] + [depth] * depths)
+        arguments["mtp_num_layers"] = r.choice([depths or None, None])
+        arguments["mamba_state_dim"] = r.choice([16, 128])
+        arguments["mamba_head_dim"] = r.choice([16, 64])
+        arguments["mamba_num_groups"] = r.choice([1, 8])
+        arguments["mamba_num_heads"] = r.choice([None, None, 8, 24])
         if r.random() < 0.2:
-            given["experimental_attention_variant"] = "gdn2"
+            arguments["experimental_attention_variant"] = "gdn2"
         if r.random() < 0.3:
-            given["spec"] = r.choice(
+            arguments["spec"] = r.choice(
                 [
                     ["megatron.core.models.hybrid.hybrid_layer_specs", "gdp_stack_spec"],
                     "[a, gated_delta_product_stack_spec]",
                     ["a", "hybrid_stack_spec"],
                 ]
             )
-            given["gdp_num_householder"] = r.randrange(1, 4)
-    return given
+            arguments["gdp_num_householder"] = r.randrange(1, 4)
+    return arguments
 
 
 def test_random_megatron_lm_configs_count_like_the_original() -> None:
@@ -179,13 +179,13 @@ def test_random_megatron_lm_configs_count_like_the_original() -> None:
     r = dice("Megatron-LM")
     rows = []
     for _ in range(CONFIGS):
-        given = megatron_arguments(r, "megatron")
-        args = types.SimpleNamespace(**given)
+        arguments = megatron_arguments(r, "megatron")
+        args = types.SimpleNamespace(**arguments)
         lengths = packed(r)
         sums = (None, None) if r.random() < 0.5 else (float(sum(n * n for n in lengths)), float(sum(lengths)))
         batch = r.randrange(1, 64)
-        ours = megatron.num_floating_point_operations(args, batch, *sums)
-        rows.append(((given, batch, sums), original(args, batch, *sums), ours))
+        own = megatron.num_floating_point_operations(args, batch, *sums)
+        rows.append(((arguments, batch, sums), original(args, batch, *sums), own))
     report("Megatron-LM", rows)
 
 
@@ -209,11 +209,11 @@ def test_random_megatron_bridge_configs_count_like_the_original() -> None:
     rows: list[tuple[Any, float, float]] = []
     left_out: Counter[str] = Counter()
     for _ in range(CONFIGS):
-        given = megatron_arguments(r, "bridge")
-        cfg = types.SimpleNamespace(model=types.SimpleNamespace(**given), peft=None)
+        arguments = megatron_arguments(r, "bridge")
+        cfg = types.SimpleNamespace(model=types.SimpleNamespace(**arguments), peft=None)
         kind = r.choice(["configured", "sum", "packed"])
         lengths = packed(r) if kind == "packed" else [r.randrange(1, 3000)] * r.randrange(1, 9)
-        why = _bridge_differs(given, lengths if kind == "packed" else None)
+        why = _bridge_differs(arguments, lengths if kind == "packed" else None)
         if why:
             left_out[why] += 1
             continue
@@ -223,7 +223,7 @@ def test_random_megatron_bridge_configs_count_like_the_original() -> None:
         if kind == "packed":
             call += (sum(n * n for n in lengths),)
         theirs = original(cfg, *call)
-        rows.append(((given, call), theirs, megatron_bridge.num_floating_point_operations(cfg, *call)))
+        rows.append(((arguments, call), theirs, megatron_bridge.num_floating_point_operations(cfg, *call)))
     print(f"Megatron-Bridge leaves out {dict(left_out)}")
     report("Megatron-Bridge", rows)
 
@@ -265,7 +265,7 @@ def maxtext_config(r: random.Random, block_types: Any) -> dict[str, Any]:
     if block == "deepseek":
         kinds = ["mla", "mla", "global"]
     experts = r.choice([1, 1, 4, 16])
-    given: dict[str, Any] = dict(
+    arguments: dict[str, Any] = dict(
         decoder_block=block_types(block),
         emb_dim=r.choice([32, 64, 200]),
         num_query_heads=kv * r.choice([1, 2, 4]),
@@ -319,12 +319,12 @@ def maxtext_config(r: random.Random, block_types: Any) -> dict[str, Any]:
         engram_kernel_size=4,
     )
     if block in ("deepseek", "llama4", "mixtral", "qwen3_moe", "gpt_oss") and r.random() < 0.8:
-        given["num_experts"] = 8
-    if given["attention_type"] == "mla" and r.random() < 0.3:
-        given.update(use_indexer=True, q_lora_rank=24)
+        arguments["num_experts"] = 8
+    if arguments["attention_type"] == "mla" and r.random() < 0.3:
+        arguments.update(use_indexer=True, q_lora_rank=24)
     if r.random() < 0.1:
-        given["engram_layers"] = [0, layers - 1]
-    return given
+        arguments["engram_layers"] = [0, layers - 1]
+    return arguments
 
 
 def test_random_maxtext_configs_count_like_the_original() -> None:
@@ -332,11 +332,11 @@ def test_random_maxtext_configs_count_like_the_original() -> None:
     r = dice("MaxText")
     rows: list[tuple[Any, float, float]] = []
     for _ in range(CONFIGS):
-        given = maxtext_config(r, original.DecoderBlockType)  # type: ignore[attr-defined]
-        config = types.SimpleNamespace(**given)
+        arguments = maxtext_config(r, original.DecoderBlockType)  # type: ignore[attr-defined]
+        config = types.SimpleNamespace(**arguments)
         theirs = original(config, log=False)
-        ours = maxtext.calculate_tflops_training_per_device(config, log=False)
-        rows += [((name, given), value * 1e12, ours[i] * 1e12) for i, (name, value) in enumerate(zip("TWA", theirs))]
+        own = maxtext.calculate_tflops_training_per_device(config, log=False)
+        rows += [((name, arguments), value * 1e12, own[i] * 1e12) for i, (name, value) in enumerate(zip("TWA", theirs))]
     report("MaxText (three numbers each)", rows)
 
 
@@ -429,7 +429,7 @@ def verl_config(r: random.Random, kind: str) -> Any:
     windows = {"sliding_window": r.choice([16, 300]), "layer_types": layer_types(r, layers)}
     sparse = {**experts(r), "mlp_only_layers": r.choice([[], [0]]), "decoder_sparse_step": r.choice([1, 1, 2])}
     visual = dict(tower(r), deepstack_visual_indexes=[0])
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "qwen2": dict(base, use_sliding_window=True, sliding_window=16, max_window_layers=layers // 2),
         "qwen3": dict(base, **width),
         "llama": dict(base, **(width if r.random() < 0.5 else {})),
@@ -456,7 +456,7 @@ def verl_config(r: random.Random, kind: str) -> Any:
         "qwen2_vl": dict(text_config=base),
     }[kind]
     try:
-        return transformers.AutoConfig.for_model(kind, **given)
+        return transformers.AutoConfig.for_model(kind, **arguments)
     except (ValueError, KeyError):
         return None
 
@@ -502,8 +502,8 @@ def test_random_verl_configs_count_like_the_original(kind: str) -> None:
             wanted = theirs.estimate_flops(lengths, 1.0, images_seqlens=None)[0]
             images = None
             print(f"verl {kind}: {error}")
-        ours = verl.FlopsCounter(config, accelerator=H100).estimate_flops(lengths, 1.0, images_seqlens=images)[0]
-        rows.append(((plain(config), lengths, images), wanted * 1e12, ours * 1e12))
+        own = verl.FlopsCounter(config, accelerator=H100).estimate_flops(lengths, 1.0, images_seqlens=images)[0]
+        rows.append(((plain(config), lengths, images), wanted * 1e12, own * 1e12))
     report(f"verl {kind}", rows)
 
 
@@ -522,7 +522,7 @@ def automodel_config(r: random.Random, kind: str) -> Any:
     shared = {"shared_expert_intermediate_size": r.choice([24, 40])}
     types_there = dict(layer_types=[r.choice(["linear_attention", "full_attention"]) for _ in range(layers)])
     old = dict(vocab_size=base["vocab_size"], n_embd=base["hidden_size"], n_layer=layers, n_head=heads, n_positions=512)
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "gpt2": dict(old, n_inner=r.choice([None, 100])),
         "gpt_neo": dict(
             vocab_size=500, hidden_size=64, num_layers=2, attention_types=[[["global", "local"], 1]], num_heads=4
@@ -588,7 +588,7 @@ def automodel_config(r: random.Random, kind: str) -> Any:
         "phimoe": dict(base, num_local_experts=4, num_experts_per_tok=2),
     }[kind]
     try:
-        return transformers.AutoConfig.for_model(kind, **given)
+        return transformers.AutoConfig.for_model(kind, **arguments)
     except (ValueError, KeyError, TypeError) as error:
         print(f"Automodel {kind}: {error}")
         return None
@@ -656,8 +656,8 @@ def test_random_automodel_configs_count_like_the_original(kind: str) -> None:
             theirs = original(config)(config, gbs=batch, seq_len=length)
         except AttributeError as error:  # which AutoMFU takes for no MFU
             pytest.skip(f"Automodel counts no {kind}: {error}")
-        ours = automodel.get_flops_formula_for_hf_config(config)(config, gbs=batch, seq_len=length)
-        rows.append(((plain(config), batch, length), theirs, ours))
+        own = automodel.get_flops_formula_for_hf_config(config)(config, gbs=batch, seq_len=length)
+        rows.append(((plain(config), batch, length), theirs, own))
     report(f"Automodel {kind}", rows)
 
 
@@ -692,11 +692,11 @@ def test_every_torchtitan_model_config_counts_like_the_original(name: str, table
         for length in (r.randrange(2, 200), r.randrange(200, 9000), 131072):
             theirs = config.get_nparams_and_flops(model, length)
             try:
-                ours = torchtitan.get_nparams_and_flops(config, model, length)
+                own = torchtitan.get_nparams_and_flops(config, model, length)
             except floptally.Error as error:
                 unread[flavour] = str(error)
                 break
-            assert ours[0] == theirs[0]
-            rows.append(((flavour, length), theirs[1], ours[1]))
+            assert own[0] == theirs[0]
+            rows.append(((flavour, length), theirs[1], own[1]))
     print(f"torchtitan {name}: not read {unread}")
     report(f"torchtitan {name}", rows)

@@ -73,7 +73,7 @@ def test_a_forward_only_pass_with_lora_is_reported_times_three_by_the_exact_verl
     assert round(counter.estimate_flops([100, 30], 1.0, forward_only=False)[0] * 1e12) == step < 3 * forward
 
 
-def test_exact_verl_drop_in_warns_once_about_a_plan_without_forward_only() -> None:
+def test_exact_verl_drop_in_warns_once_if_the_plan_is_not_forward_only() -> None:
     config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], **TINY}
     counter = verl.FlopsCounter(config, convention="exact", plan=lora(), accelerator=H100)
     with pytest.warns(RuntimeWarning, match="forward-only passes by 3.*pass forward_only="):
@@ -160,7 +160,7 @@ def test_automodel_fallback_formula_counts_two_mlp_matrices(model_type: str) -> 
 # ---- arguments of any shape ----
 
 
-def test_verl_drop_in_counts_any_images_seqlens_without_an_exception() -> None:
+def test_verl_drop_in_counts_any_value_of_images_seqlens_without_an_exception() -> None:
     """What verl passes to every type: without a tower, with windows in one, with patches that are no whole cells."""
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     windows = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
@@ -182,7 +182,7 @@ def vision_model() -> types.SimpleNamespace:
     return container(named("megatron_bridge", "gpt/configured"), vision_config=tower)
 
 
-def test_verl_drop_in_counts_any_num_vision_patches_without_an_exception() -> None:
+def test_verl_drop_in_counts_any_value_of_num_vision_patches_without_an_exception() -> None:
     cfg = vision_model()
     assert megatron_bridge.num_floating_point_operations(cfg, 2) == 1_409_286_144
     assert megatron_bridge.num_floating_point_operations(cfg, 2, num_vision_patches=128) == 1_439_956_992
@@ -204,11 +204,11 @@ def module(monkeypatch: pytest.MonkeyPatch, name: str, source: str, folder: Any)
         monkeypatch.setitem(sys.modules, ".".join(parts[:i]), types.ModuleType(".".join(parts[:i])))
     path = folder / f"{parts[-1]}.py"
     path.write_text(source)
-    made = types.ModuleType(name)
-    made.__file__ = str(path)
-    exec(compile(source, str(path), "exec"), vars(made))
-    monkeypatch.setitem(sys.modules, name, made)
-    return made
+    result = types.ModuleType(name)
+    result.__file__ = str(path)
+    exec(compile(source, str(path), "exec"), vars(result))
+    monkeypatch.setitem(sys.modules, name, result)
+    return result
 
 
 TRAINING = """
@@ -252,10 +252,10 @@ def test_uncountable_arguments_return_the_trainers_own_count_with_one_warning(tr
 
 def test_trainers_own_function_is_found_after_floptally_has_replaced_it(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
-    ours = functools.partial(megatron.num_floating_point_operations, convention="exact")
-    trainer.num_floating_point_operations = ours  # type: ignore[attr-defined]
+    own = functools.partial(megatron.num_floating_point_operations, convention="exact")
+    trainer.num_floating_point_operations = own  # type: ignore[attr-defined]
     with pytest.warns(RuntimeWarning):
-        assert ours(args, 3) == 21.0
+        assert own(args, 3) == 21.0
 
 
 def test_option_compare_logs_both_counts_once_per_new_input(trainer: types.ModuleType, caplog: pytest.LogCaptureFixture) -> None:

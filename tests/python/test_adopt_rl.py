@@ -153,15 +153,15 @@ def test_veomni_drop_in_counts_images_like_the_original_source_file() -> None:
         equal([(frozen, wanted, counter.estimate_flops([50, 9], 2.0, images_seqlens=[16, 64], freeze_vit=frozen)[0])])
 
 
-def test_exact_veomni_count_with_lora_equals_the_count_by_a_plan() -> None:
+def test_exact_veomni_count_with_lora_equals_the_count_under_a_lora_plan() -> None:
     config = config_of("qwen2")
     counter = veomni.VeomniFlopsCounter(config, convention="exact", accelerator=H100)
     lora = types.SimpleNamespace(r=8, target_modules=["q_proj", "down_proj"], target_parameters=None)
     plan = floptally.Plan(
         weights=[floptally.WeightSetting("*", "frozen"), *(floptally.WeightSetting(f"*/{name}", "lora", rank=8) for name in lora.target_modules)]
     )
-    for given, wanted in ((None, floptally.Plan()), (lora, plan)):
-        found = counter.estimate_flops(LENGTHS, 0.25, given)[0]
+    for arguments, wanted in ((None, floptally.Plan()), (lora, plan)):
+        found = counter.estimate_flops(LENGTHS, 0.25, arguments)[0]
         assert round(found * 0.25 * 1e12) == floptally.flops(config, lengths=LENGTHS, plan=wanted).total
     vision = vision_config()
     counter = veomni.VeomniFlopsCounter(vision, convention="exact", accelerator=H100)
@@ -228,8 +228,8 @@ def megatron_arguments(seed: int, **changes: Any) -> types.SimpleNamespace:
 @pytest.mark.parametrize("name", ["slime", "miles"])
 def test_slime_and_miles_drop_ins_count_like_the_original_source_files(name: str) -> None:
     original: Callable[..., float] = originals.slime() if name == "slime" else originals.miles().calculate_fwd_flops
-    ours = slime.calculate_fwd_flops if name == "slime" else miles.calculate_fwd_flops
-    equal([(seed, original(LENGTHS, megatron_arguments(seed)), ours(LENGTHS, megatron_arguments(seed))) for seed in range(60)])
+    own = slime.calculate_fwd_flops if name == "slime" else miles.calculate_fwd_flops
+    equal([(seed, original(LENGTHS, megatron_arguments(seed)), own(LENGTHS, megatron_arguments(seed))) for seed in range(60)])
 
 
 def test_exact_slime_count_is_that_of_one_forward_pass() -> None:
@@ -300,8 +300,8 @@ def test_open_instruct_drop_in_counts_like_the_original_source_file(tmp_path: An
             drawn(kind, seed).save_pretrained(tmp_path)
             wanted, found = theirs.from_hf_config(str(tmp_path)), open_instruct.ModelDims.from_hf_config(str(tmp_path), accelerator=H100)
             wanted.device_name = "h100"
-            for given in ((prompts,), (prompts, responses, 2), (prompts, responses, 2, True)):
-                rows.append(((kind, seed, given), wanted.flops(*given), found.flops(*given)))
+            for arguments in ((prompts,), (prompts, responses, 2), (prompts, responses, 2, True)):
+                rows.append(((kind, seed, arguments), wanted.flops(*arguments), found.flops(*arguments)))
             peaks = found.device_flops / wanted.device_flops
             mfu = wanted.calculate_mfu(prompts, 2.0, responses, 2, 4), found.calculate_mfu(prompts, 2.0, responses, 2, 4) * peaks
             learner = [one.calculate_learner_utilization(prompts, responses, 3.0, 2, 8)["mfu"] for one in (wanted, found)]
@@ -329,11 +329,11 @@ def test_open_instruct_drop_in_can_count_exactly(llama: floptally.Cost) -> None:
 
 def olmo_models() -> list[Any]:
     module = originals.olmo_core("olmo_core.nn.transformer")
-    made = []
+    result = []
     for changes in ({}, {"n_kv_heads": 2}, {"n_heads": 8, "n_layers": 3}):
         sizes = {"d_model": 64, "vocab_size": 500, "n_layers": 2, "n_heads": 4, **changes}
-        made.append(module.TransformerConfig.llama_like(**sizes).build(init_device="meta"))
-    return made
+        result.append(module.TransformerConfig.llama_like(**sizes).build(init_device="meta"))
+    return result
 
 
 def test_olmo_core_drop_in_counts_like_the_olmo_core_package() -> None:
@@ -344,7 +344,7 @@ def test_olmo_core_drop_in_counts_like_the_olmo_core_package() -> None:
     equal(rows)
 
 
-def test_exact_olmo_core_drop_in_counts_what_the_config_of_its_model_counts() -> None:
+def test_exact_olmo_core_drop_in_counts_the_same_as_the_config_of_its_model() -> None:
     for model in olmo_models():
         block = model.blocks["0"]
         config = {

@@ -216,16 +216,16 @@ def modules(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
         for size in range(1, len(parts)):
             monkeypatch.setitem(sys.modules, ".".join(parts[:size]), types.ModuleType(".".join(parts[:size])))
     for module, contents in CASES[request.param][0].items():
-        made = types.ModuleType(module)
-        vars(made).update(contents)
-        monkeypatch.setitem(sys.modules, module, made)
+        result = types.ModuleType(module)
+        vars(result).update(contents)
+        monkeypatch.setitem(sys.modules, module, result)
     monkeypatch.delitem(sys.modules, "floptally.adopt._deepspeed", raising=False)
     if request.param == "open_instruct":
         transformers = pytest.importorskip("transformers")
         monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", lambda *given, **more: Named())
 
 
-def test_every_adopted_trainer_has_an_unreadable_model_in_this_test() -> None:
+def test_every_adopted_trainer_is_tested_with_a_model_that_cannot_be_read() -> None:
     assert set(CASES) == set(adopt.__all__)
 
 

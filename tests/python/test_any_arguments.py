@@ -68,10 +68,10 @@ def texts(r: random.Random) -> str:
 def arrays(r: random.Random) -> Any:
     kind = r.choice(["int8", "int32", ">i4", "int64", "uint32", "uint64", "float32", "bool", "object", "complex64", "U3", "M8[s]"])
     shape = r.choice([(), (0,), (1,), (4,), (2, 3), (3, 0), (2, 2, 2)])
-    made: Any = np.zeros(shape, dtype=kind) if kind in ("object", "U3", "M8[s]") else (np.arange(math.prod(shape)) % 5).reshape(shape).astype(kind)
-    if made.ndim == 1 and r.random() < 0.3:
-        made = made[:: r.choice([2, -1])]
-    return made.data if kind in ("int32", "int64", "float32") and made.ndim == 1 and r.random() < 0.3 else made
+    result: Any = np.zeros(shape, dtype=kind) if kind in ("object", "U3", "M8[s]") else (np.arange(math.prod(shape)) % 5).reshape(shape).astype(kind)
+    if result.ndim == 1 and r.random() < 0.3:
+        result = result[:: r.choice([2, -1])]
+    return result.data if kind in ("int32", "int64", "float32") and result.ndim == 1 and r.random() < 0.3 else result
 
 
 def any_value(r: random.Random, depth: int = 0) -> Any:
@@ -115,9 +115,9 @@ def calls(things: Things) -> dict[str, Callable[..., Any]]:
     left_out = {"from_torch", "verify", "Bytes", "Comparison", "ComponentWaterfall", "Expectation", "Fit", "Mbu", "StepPasses", "TimedPass",
                 "Verification", "Waterfall"}  # fmt: skip
     for name in floptally.__all__:
-        made = getattr(floptally, name)
-        if callable(made) and name not in left_out and not (isinstance(made, type) and issubclass(made, BaseException)):
-            found[name] = made
+        result = getattr(floptally, name)
+        if callable(result) and name not in left_out and not (isinstance(result, type) and issubclass(result, BaseException)):
+            found[name] = result
     for kind, of in (("Mask", floptally.Mask), ("Cost", floptally.Cost), ("Tally", floptally.Tally), ("cost", things.cost),
                      ("tally", things.tally), ("meter", things.meter), ("work", things.work), ("layout", things.layout)):  # fmt: skip
         for name in dir(of):

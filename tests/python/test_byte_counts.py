@@ -112,8 +112,8 @@ def test_every_form_of_input_moves_the_same_bytes(mistral: floptally.Cost) -> No
     assert meter.breakdown("run").bytes().total == moved.total
     with pytest.raises(floptally.Error, match="^tally: does not know the cached tokens of each sequence"):
         mistral.bytes(tally=tally, plan=DECODE)
-    kept = pickle.loads(pickle.dumps(mistral.flops(new_tokens=[(1, 77)], plan=DECODE)))
-    assert kept.bytes().kinds["cache"] == 77 * 32 * 2 * 1024 * 2
+    remaining = pickle.loads(pickle.dumps(mistral.flops(new_tokens=[(1, 77)], plan=DECODE)))
+    assert remaining.bytes().kinds["cache"] == 77 * 32 * 2 * 1024 * 2
     hstu = floptally.cost({"model_type": "hstu", "hidden_size": 32, "num_layers": 2, "num_attention_heads": 2,
                            "dim_per_head": 16})  # fmt: skip
     moved = hstu.bytes(sequences=[(3, 40, 5)])
@@ -173,25 +173,25 @@ def test_memory_bound_time_matches_a_hand_calculation() -> None:
 )  # fmt: skip
 def test_memory_bound_line_of_a_waterfall_equals_that_of_the_program(mistral: floptally.Cost, account: dict[str, Any], options: str) -> None:
     plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
-    made = mistral.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(seconds=1.6, gpus=4, **account)
-    line = by_step(made)["memory_bound"]
+    result = mistral.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(seconds=1.6, gpus=4, **account)
+    line = by_step(result)["memory_bound"]
     assert line.is_known == (account.get("accelerator") != "A100 SXM"), "memories of several rates are none"
     accelerator = ["--accelerator", account["accelerator"]] if "accelerator" in account else []
     rest = options.replace(f"--accelerator {account.get('accelerator')}", "").split()
     assert json.loads(printed("waterfall", "--config", CONFIG, "--lengths", "4096,2048", "--row-length", 8192, "--seconds", 1.6,
                               "--gpus", 4, "--recompute", "full", "--repeated", "lm_head=2", "--format", "json", *accelerator,
-                              *rest)) == made.to_dict()  # fmt: skip
-    assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+                              *rest)) == result.to_dict()  # fmt: skip
+    assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
 
 
 def test_memory_bound_line_of_a_waterfall_follows_what_if_settings(mistral: floptally.Cost) -> None:
     work = mistral.flops(lengths=[64])
-    made = work.waterfall(seconds=1, gpus=1, accelerator="H100 SXM", memory_tbps=0.5)
-    slow = by_step(made)["memory_bound"].gpu_nanoseconds
+    result = work.waterfall(seconds=1, gpus=1, accelerator="H100 SXM", memory_tbps=0.5)
+    slow = by_step(result)["memory_bound"].gpu_nanoseconds
     assert slow > 0
-    assert by_step(made.what_if(memory_tbps=1))["memory_bound"].gpu_nanoseconds < slow
-    assert "at 3.35 TB/s" in by_step(made.what_if(accelerator="NVIDIA H100 80GB HBM3"))["memory_bound"].note
-    assert "4 times" in by_step(made.what_if(batches=4))["memory_bound"].note
+    assert by_step(result.what_if(memory_tbps=1))["memory_bound"].gpu_nanoseconds < slow
+    assert "at 3.35 TB/s" in by_step(result.what_if(accelerator="NVIDIA H100 80GB HBM3"))["memory_bound"].note
+    assert "4 times" in by_step(result.what_if(batches=4))["memory_bound"].note
     assert not by_step(work.waterfall(seconds=1, gpus=1, peak_tflops=989))["memory_bound"].is_known
     lora = mistral.flops(lengths=[64], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)]))
     assert by_step(lora.waterfall(seconds=1, gpus=1, accelerator="H100 SXM"))["memory_bound"].is_known
@@ -219,8 +219,8 @@ def test_component_waterfall_matches_a_hand_calculation() -> None:
     cost = floptally.Cost.from_entries([("mlp", floptally.Mask.measured("units"), "linear", 10**9)])
     work = cost.flops(measured={"units": round(60 * tera / 3e9)})
     step = {"times": [{"name": "MLP", "components": ["mlp"], "seconds": 0.5}, {"name": "optimizer", "seconds": 0.2}]}
-    made = work.waterfall(seconds=1, gpus=2, peak_tflops=100, idle_gpus=0, component_times=step, apart={"data": 0.1})
-    table = made.components
+    result = work.waterfall(seconds=1, gpus=2, peak_tflops=100, idle_gpus=0, component_times=step, apart={"data": 0.1})
+    table = result.components
     assert table is not None
     mlp, optimizer, data, rest = table.lines
     assert [line.name for line in table.lines] == ["MLP", "optimizer", "data", "not timed"]
@@ -229,10 +229,10 @@ def test_component_waterfall_matches_a_hand_calculation() -> None:
     assert mlp.points_below_peak == pytest.approx(20) and mlp.points_not_useful == 0
     assert optimizer.points_lost == pytest.approx(20) and data.points_lost == pytest.approx(10)
     assert (mlp.components, mlp.passes, mlp.is_timed, rest.is_timed) == (["mlp"], "train", True, False)
-    assert sum(line.points_lost for line in table.lines) == pytest.approx(100 * (1 - made.mfu))
+    assert sum(line.points_lost for line in table.lines) == pytest.approx(100 * (1 - result.mfu))
     assert sum(line.gpu_nanoseconds for line in table.lines) == table.gpu_nanoseconds == 2 * 10**9
     assert repr(mlp) == "<ComponentLine MLP: 20.00 points lost>" and repr(table) == "<ComponentWaterfall of 4 lines>"
-    assert made.what_if(gpus=4).components is None, "times are of the step that ran"
+    assert result.what_if(gpus=4).components is None, "times are of the step that ran"
     assert work.waterfall(seconds=1, gpus=2, peak_tflops=100).components is None
 
 
@@ -247,12 +247,12 @@ def test_component_times_may_come_from_a_dict_a_file_or_a_timer(mistral: floptal
     work = mistral.flops(lengths=[512])
     account: dict[str, Any] = {"gpus": 1, "peak_tflops": 989}
     tables = []
-    for given in (TIMES, Timer(), path, str(path)):
-        made = work.waterfall(component_times=given, **account)
-        assert made.components is not None and made.seconds == 0.2
-        tables.append(made.components.to_json())
+    for arguments in (TIMES, Timer(), path, str(path)):
+        result = work.waterfall(component_times=arguments, **account)
+        assert result.components is not None and result.seconds == 0.2
+        tables.append(result.components.to_json())
         path.touch()
-        again = pickle.loads(pickle.dumps(made)).components
+        again = pickle.loads(pickle.dumps(result)).components
         assert again is not None and again.to_json() == tables[-1]
     assert len(set(tables)) == 1
     assert work.waterfall(seconds=0.3, component_times=TIMES, **account).seconds == 0.3
@@ -268,23 +268,23 @@ def test_package_and_program_read_a_trace_the_same(tmp_path: pathlib.Path) -> No
     command = ["waterfall", "--config", config, "--lengths", "128,128", "--gpus", 1, "--peak-tflops", 0.1, "--trace", trace,
                "--modules", "TinyForCausalLM=loss"]  # fmt: skip
     work = floptally.cost(TINY).flops(lengths=[128, 128])
-    made = work.waterfall(gpus=1, peak_tflops=0.1, trace=trace, modules="TinyForCausalLM=loss")
+    result = work.waterfall(gpus=1, peak_tflops=0.1, trace=trace, modules="TinyForCausalLM=loss")
     trace.rename(tmp_path / "moved.json")
-    table = made.components
+    table = result.components
     assert table is not None and "loss" in {line.name for line in table.lines}
     moved = [*command[:-3], tmp_path / "moved.json", *command[-2:]]
     out = json.loads(printed(*moved, "--format", "json"))
     assert out.pop("components") == json.loads(table.to_json()) and out.pop("notes") == table.notes
-    assert out == made.to_dict()
-    assert printed(*moved).startswith(str(made) + "\n" + str(table))
+    assert out == result.to_dict()
+    assert printed(*moved).startswith(str(result) + "\n" + str(table))
     assert table.to_markdown() in printed(*moved, "--format", "markdown")
-    again = pickle.loads(pickle.dumps(made)).components
+    again = pickle.loads(pickle.dumps(result)).components
     assert again is not None and again.to_table() == table.to_table() and again.notes == table.notes
     html = table._repr_html_()
     assert html.count("<tr>") == len(table.lines) + 2 and "not timed" in html
     packed = tmp_path / "trace.json.gz"
     packed.write_bytes(gzip.compress(TRACE.read_bytes()))
-    assert work.waterfall(gpus=1, peak_tflops=0.1, trace=packed, modules="TinyForCausalLM=loss").to_dict() == made.to_dict()
+    assert work.waterfall(gpus=1, peak_tflops=0.1, trace=packed, modules="TinyForCausalLM=loss").to_dict() == result.to_dict()
     packed.write_bytes(packed.read_bytes()[:-20])
     with pytest.raises(floptally.Error, match="^trace: is a broken gzip file: "):
         work.waterfall(gpus=1, peak_tflops=0.1, trace=packed)
@@ -310,19 +310,19 @@ def test_package_and_program_read_traces_of_several_ranks_the_same(tmp_path: pat
         for paths in ([traces / "gpu_step.json"], [traces / "gpu_step.json", traces / "gpu_step.json.gz"],
                       [slow, str(traces / "gpu_step.json.gz")]):  # fmt: skip
             out = json.loads(printed(*command, *options, "--trace", ",".join(map(str, paths)), "--format", "json"))
-            made = work.waterfall(trace=paths, **account, **more)
-            assert made.components is not None and out.pop("components") == json.loads(made.components.to_json())
-            assert out.pop("notes") == made.components.notes
-            assert out.pop("ranks", []) == [vars(line) for line in made.ranks]
-            assert out == made.to_dict()
-            assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
-            assert made.what_if().seconds == pytest.approx(made.seconds, rel=1e-9)
-    assert len(made.ranks) == 2 and made.ranks[0].waiting > made.ranks[1].waiting == 0
-    assert "waiting" in repr(made.ranks[0])
-    assert made.what_if(apart=None).seconds < made.what_if(gpus=2).seconds
-    assert not by_step(made.what_if(apart=None))["elementwise"].is_known
-    assert not by_step(made.what_if(rank_work=None))["imbalance"].is_known
-    assert by_step(made.what_if(apart={"optimizer": 0.5}))["elementwise"].is_known
+            result = work.waterfall(trace=paths, **account, **more)
+            assert result.components is not None and out.pop("components") == json.loads(result.components.to_json())
+            assert out.pop("notes") == result.components.notes
+            assert out.pop("ranks", []) == [vars(line) for line in result.ranks]
+            assert out == result.to_dict()
+            assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
+            assert result.what_if().seconds == pytest.approx(result.seconds, rel=1e-9)
+    assert len(result.ranks) == 2 and result.ranks[0].waiting > result.ranks[1].waiting == 0
+    assert "waiting" in repr(result.ranks[0])
+    assert result.what_if(apart=None).seconds < result.what_if(gpus=2).seconds
+    assert not by_step(result.what_if(apart=None))["elementwise"].is_known
+    assert not by_step(result.what_if(rank_work=None))["imbalance"].is_known
+    assert by_step(result.what_if(apart={"optimizer": 0.5}))["elementwise"].is_known
     with pytest.raises(floptally.Error, match="^trace: cannot read "):
         work.waterfall(trace=[slow, tmp_path / "none.json"], **account)
 

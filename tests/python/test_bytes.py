@@ -126,9 +126,9 @@ def counted(program: str, config: Any, folder: pathlib.Path, *options: str) -> A
     path.write_text(json.dumps({**config.to_dict(), "architectures": [architecture(config)]}))
     bits = [f"--{kind}-bits={BITS}" for kind in ("weight", "gradient", "activation", "cache")]
     command = [program, "bytes", "--config", str(path), "--format", "json", *bits, *options]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    return json.loads(made.stdout)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
 
 
 def architecture(config: Any) -> str:
@@ -187,11 +187,11 @@ def test_a_training_step_moves_the_bytes_of_its_tensors(
         if trains:
             logits.sum().backward()
     lengths = "--lengths=" + ",".join([str(columns)] * rows)
-    made = counted(program, config, tmp_path, lengths, "--phase", "train" if trains else "forward")
-    assert made["unsaid"] == []
+    result = counted(program, config, tmp_path, lengths, "--phase", "train" if trains else "forward")
+    assert result["unsaid"] == []
     seen = {
         one["name"]: {kind: int(count) for kind, count in one["bytes"].items() if kind != "total" and count != "0"}
-        for one in made["components"]
+        for one in result["components"]
     }
     assert seen == {component: dict(kinds) for component, kinds in traffic.moved.items()}
 
@@ -223,5 +223,5 @@ def test_a_decode_step_reads_the_existing_cache(
         pytest.skip("this transformers caches the heads' keys and values, not their latent")
     held = sum(size(layer.keys) + size(layer.values) for layer in cache.layers)
     tokens = [f"--new-tokens=1@{past}"] * 2
-    made = counted(program, config, tmp_path, *tokens, "--phase", "forward")
-    assert int(made["total"]["bytes"]["cache"]) == held
+    result = counted(program, config, tmp_path, *tokens, "--phase", "forward")
+    assert int(result["total"]["bytes"]["cache"]) == held

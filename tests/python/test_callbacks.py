@@ -84,11 +84,11 @@ def test_a_batch_with_cu_seqlens_ignores_its_mask_and_counts_mock_sequences_as_p
     }  # fmt: skip
     step = floptally.flops(CONFIG, **callbacks.batch_arguments(batch))
     assert step.total == work_of([3, 2]).total and step.padded_total == work_of([3, 2, 3]).total
-    kept = {"cu_seq_lens_q": np.array([[0, 3, 5, 8]]), "cu_seq_lens_q_real": np.array([[0, 3, 5]])}
-    step = floptally.flops(CONFIG, **callbacks.batch_arguments(kept))
+    remaining = {"cu_seq_lens_q": np.array([[0, 3, 5, 8]]), "cu_seq_lens_q_real": np.array([[0, 3, 5]])}
+    step = floptally.flops(CONFIG, **callbacks.batch_arguments(remaining))
     assert step.total == work_of([3, 2]).total and step.padded_total == work_of([3, 2, 3]).total
-    kept["cu_seq_lens_q_padded"] = np.array([[0, 4, 8, 12]])
-    step = floptally.flops(CONFIG, **callbacks.batch_arguments(kept))
+    remaining["cu_seq_lens_q_padded"] = np.array([[0, 4, 8, 12]])
+    step = floptally.flops(CONFIG, **callbacks.batch_arguments(remaining))
     assert step.total == work_of([3, 2]).total and step.padded_total == work_of([4, 4, 4]).total
     slots = {"cu_seq_lens_q": [0, 3, 5], "cu_seq_lens_q_padded": [0, 4, 8]}
     step = floptally.flops(CONFIG, **callbacks.batch_arguments(slots))
@@ -419,12 +419,12 @@ def lightning_run(
     lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
     from lightning.pytorch.loggers.logger import DummyLogger
 
-    given: list[tuple[int, dict[str, float]]] = []
+    arguments: list[tuple[int, dict[str, float]]] = []
 
     class Logger(DummyLogger):  # type: ignore[misc,unused-ignore]
         def log_metrics(self, metrics: Any, step: Any = None) -> None:
             if any(name.startswith("train/") for name in metrics):
-                given.append((step, dict(metrics)))
+                arguments.append((step, dict(metrics)))
 
     class Model(lightning.LightningModule):  # type: ignore[name-defined,misc,unused-ignore]
         def __init__(self) -> None:
@@ -451,7 +451,7 @@ def lightning_run(
         }
     )  # fmt: skip
     trainer.fit(Model(), loader, loader, ckpt_path=checkpoint)
-    return trainer, given
+    return trainer, arguments
 
 
 def test_lightning_loggers_have_the_scalars_of_each_step(tmp_path: Path) -> None:

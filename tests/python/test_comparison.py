@@ -23,42 +23,42 @@ BATCH: dict[str, Any] = {"lengths": [8192, 300], "row_length": 8192}
 
 
 def test_comparison_terms_add_up_to_the_exact_count_and_totals_equal_flops() -> None:
-    made = MODEL.compare(**BATCH)
-    assert list(made.conventions) == [one.name for one in floptally.conventions()]
-    assert made.exact == MODEL.total_flops(**BATCH)
-    for name, line in made.conventions.items():
+    result = MODEL.compare(**BATCH)
+    assert list(result.conventions) == [one.name for one in floptally.conventions()]
+    assert result.exact == MODEL.total_flops(**BATCH)
+    for name, line in result.conventions.items():
         assert line.total == MODEL.total_flops(convention=name, **BATCH), name  # type: ignore[arg-type]
-        assert line.total + sum(line.terms.values()) == made.exact, name
+        assert line.total + sum(line.terms.values()) == result.exact, name
     # 6 FLOPs for each weight of the look-up table, 32 000 x 4096, and token.
-    assert made.conventions["palm"].terms["embedding"] == -6 * 32_000 * 4096 * 8492
-    assert made.matches == [] and made.nearest is None
+    assert result.conventions["palm"].terms["embedding"] == -6 * 32_000 * 4096 * 8492
+    assert result.matches == [] and result.nearest is None
 
 
 def test_comparison_equals_the_output_of_the_program() -> None:
     command = [sys.executable, "-m", "floptally", "compare", "--config", str(CONFIG), "--lengths", "8192,300",
                "--row-length", "8192", "--convention", "verl", "--observed", "55.5%", "--seconds", "2", "--gpus", "1",
                "--accelerator", "H100 SXM", "--recompute", "full"]  # fmt: skip
-    made = MODEL.compare(
+    result = MODEL.compare(
         convention="verl", observed="55.5%", seconds=2, gpus=1, accelerator="H100 SXM",
         plan=floptally.Plan(recompute="full"), **BATCH,
     )  # fmt: skip
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == str(made)
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == str(result)
     text = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=True).stdout
-    assert json.loads(text) == made.to_dict()
-    assert list(made.conventions) == ["verl"]
+    assert json.loads(text) == result.to_dict()
+    assert list(result.conventions) == ["verl"]
 
 
 def test_a_number_from_a_dashboard_is_matched_to_its_convention() -> None:
     verl = MODEL.total_flops(convention="verl", **BATCH)
     step = MODEL.flops(convention="verl", **BATCH).measure(2.5, gpus=4, accelerator="H100 SXM")
     for observed in (f"{verl / 1e15:.3f}PFLOP", f"{step.tflops_per_gpu:.2f}TFLOP/s", f"{100 * step.mfu:.3f}%"):
-        made = MODEL.compare(observed=observed, seconds=2.5, gpus=4, accelerator="H100 SXM", **BATCH)
-        assert [(one.name, one.view) for one in made.matches] == [("verl", "useful"), ("verl_2026", "useful")], observed
-        assert made.nearest is not None and made.nearest.total == verl
+        result = MODEL.compare(observed=observed, seconds=2.5, gpus=4, accelerator="H100 SXM", **BATCH)
+        assert [(one.name, one.view) for one in result.matches] == [("verl", "useful"), ("verl_2026", "useful")], observed
+        assert result.nearest is not None and result.nearest.total == verl
     padded = MODEL.flops(convention="palm", **BATCH)
-    made = MODEL.compare(observed=f"{padded.padded_total / 1e15:.4f}PFLOP", **BATCH)
-    assert [(one.name, one.view) for one in made.matches] == [("palm", "padded"), ("nanogpt", "padded")]
-    assert "palm, padded" in str(made) and "<table>" in made._repr_html_()
+    result = MODEL.compare(observed=f"{padded.padded_total / 1e15:.4f}PFLOP", **BATCH)
+    assert [(one.name, one.view) for one in result.matches] == [("palm", "padded"), ("nanogpt", "padded")]
+    assert "palm, padded" in str(result) and "<table>" in result._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_missing_or_invalid_comparison_input_is_an_error_that_names_the_field(ar
 )
 def test_comparison_counts_images_as_flops_does(grids: dict[str, Any]) -> None:
     model = floptally.cost({"_class_name": "FluxTransformer2DModel", "num_layers": 1, "num_single_layers": 1})
-    made = model.compare(encoder_lengths=[7, 5], **grids)
-    assert made.exact == model.total_flops(encoder_lengths=[7, 5], **grids) > 0
-    for name, line in made.conventions.items():
+    result = model.compare(encoder_lengths=[7, 5], **grids)
+    assert result.exact == model.total_flops(encoder_lengths=[7, 5], **grids) > 0
+    for name, line in result.conventions.items():
         assert line.total == model.total_flops(convention=name, encoder_lengths=[7, 5], **grids), name  # type: ignore[arg-type]
 
 
@@ -101,16 +101,16 @@ def log_of(total: int, steps: int = 20) -> str:
 def test_a_log_is_matched_to_the_convention_by_which_its_lines_count(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "train.log"
     path.write_text(log_of(MODEL.total_flops(convention="palm", **BATCH)))
-    made = MODEL.compare(log=path, gpus=8, **BATCH)
-    assert [(one.name, one.lines) for one in made.matches] == [("palm", 20), ("nanogpt", 20)]
-    mean = sum(64 * made.exact / (4 + 0.137 * step) / 8 / 1e12 for step in range(20)) / 20
-    assert made.exact_tflops_per_gpu == pytest.approx(mean, rel=0.2)
+    result = MODEL.compare(log=path, gpus=8, **BATCH)
+    assert [(one.name, one.lines) for one in result.matches] == [("palm", 20), ("nanogpt", 20)]
+    mean = sum(64 * result.exact / (4 + 0.137 * step) / 8 / 1e12 for step in range(20)) / 20
+    assert result.exact_tflops_per_gpu == pytest.approx(mean, rel=0.2)
     seconds = sum(4 + 0.137 * step for step in range(20))
-    assert made.exact_tflops_per_gpu == pytest.approx(20 * 64 * made.exact / seconds / 8 / 1e12, rel=1e-6)
+    assert result.exact_tflops_per_gpu == pytest.approx(20 * 64 * result.exact / seconds / 8 / 1e12, rel=1e-6)
     command = [sys.executable, "-m", "floptally", "compare", "--config", str(CONFIG), "--lengths", "8192,300",
                "--row-length", "8192", "--log", str(path), "--gpus", "8"]  # fmt: skip
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == str(made)
-    assert "palm, useful:" in str(made) and "20 of 20 lines" in str(made) and "exactly" in str(made)
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == str(result)
+    assert "palm, useful:" in str(result) and "20 of 20 lines" in str(result) and "exactly" in str(result)
 
 
 def test_tools_that_ignore_lora_are_found_by_the_term_for_frozen_weights() -> None:
@@ -123,16 +123,16 @@ def test_tools_that_ignore_lora_are_found_by_the_term_for_frozen_weights() -> No
     lora = [floptally.WeightSetting(f"*/{name}", "lora", rank=16) for name in ("q_proj", "v_proj")]
     plan = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), *lora])
     for name, shown in (("verl", "64.26%"), ("torchtitan", "63.19%"), ("megatron", "59.89%")):
-        made = qwen.compare(observed=shown, seconds=0.3104, gpus=1, accelerator="H100 SXM", plan=plan, lengths=[4096])
-        (match,) = [one for one in made.matches if one.name == name and one.view == "useful"]
+        result = qwen.compare(observed=shown, seconds=0.3104, gpus=1, accelerator="H100 SXM", plan=plan, lengths=[4096])
+        (match,) = [one for one in result.matches if one.name == name and one.view == "useful"]
         assert match.total == qwen.total_flops(convention=name, lengths=[4096])  # type: ignore[arg-type]
         difference = qwen.total_flops(convention=name, plan=plan, lengths=[4096]) - match.total  # type: ignore[arg-type]
         assert match.terms == {"frozen_weights": difference} and match.factor == 1.0
-        assert "every weight is counted as trained, adapters are not counted (frozen_weights -" in str(made)
+        assert "every weight is counted as trained, adapters are not counted (frozen_weights -" in str(result)
     # transformers' Trainer knows no plan: its own formula has the term.
-    made = qwen.compare(observed="56.64%", seconds=0.3104, gpus=1, accelerator="H100 SXM", plan=plan, lengths=[4096])
-    assert [(one.name, one.terms) for one in made.matches] == [("hf_6nd", {})]
-    assert made.conventions["hf_6nd"].terms["frozen_weights"] < 0
+    result = qwen.compare(observed="56.64%", seconds=0.3104, gpus=1, accelerator="H100 SXM", plan=plan, lengths=[4096])
+    assert [(one.name, one.terms) for one in result.matches] == [("hf_6nd", {})]
+    assert result.conventions["hf_6nd"].terms["frozen_weights"] < 0
     padded = qwen.compare(observed="59.89%", seconds=0.3104, gpus=1, accelerator="H100 SXM", plan=plan, lengths=[4000],
                           row_length=4096)  # fmt: skip
     assert {(one.name, one.view) for one in padded.matches} >= {("megatron", "padded")}
@@ -156,21 +156,21 @@ def test_hf_6nd_convention_under_lora_is_what_the_trainer_logs_for_a_peft_model(
 
 def test_comparison_finds_a_constant_factor_and_a_log_of_another_batch(tmp_path: pathlib.Path) -> None:
     verl = MODEL.flops(convention="verl", **BATCH).measure(2.5, gpus=8, accelerator="H100 SXM")
-    made = MODEL.compare(observed=f"{8 * verl.tflops_per_gpu:.2f}TFLOP/s", seconds=2.5, gpus=8, **BATCH)
-    assert [(one.name, one.factor, one.cause) for one in made.matches] == [
+    result = MODEL.compare(observed=f"{8 * verl.tflops_per_gpu:.2f}TFLOP/s", seconds=2.5, gpus=8, **BATCH)
+    assert [(one.name, one.factor, one.cause) for one in result.matches] == [
         (name, 8.0, "not divided by the 8 GPUs") for name in ("verl", "verl_2026")
     ]
-    assert made.matches[0].total == MODEL.total_flops(convention="verl", **BATCH)
-    assert "x 8: not divided by the 8 GPUs" in str(made)
+    assert result.matches[0].total == MODEL.total_flops(convention="verl", **BATCH)
+    assert "x 8: not divided by the 8 GPUs" in str(result)
     # nanochat's line, of 32 times as many tokens as the batch.
     path = tmp_path / "train.log"
     path.write_text("step 00002 | dt: 2000.00ms | tok/sec: 262,144 | bf16_mfu: 18.41 | total time: 1m\n")
-    made = MODEL.compare(log=path, gpus=8, accelerator="H100 SXM", lengths=[8192, 8192])
-    assert made.log_tokens is not None
-    assert made.log_tokens[0] == pytest.approx(524288) and made.log_tokens[1] == 16384
-    assert "524288 tokens a step by its own tokens a second, the batch has 16 384 (32 times as many)" in str(made)
-    made = MODEL.compare(log=path, gpus=8, accelerator="H100 SXM", lengths=[8192] * 64)
-    assert made.log_tokens is None and "pass the whole batch" not in str(made)
+    result = MODEL.compare(log=path, gpus=8, accelerator="H100 SXM", lengths=[8192, 8192])
+    assert result.log_tokens is not None
+    assert result.log_tokens[0] == pytest.approx(524288) and result.log_tokens[1] == 16384
+    assert "524288 tokens a step by its own tokens a second, the batch has 16 384 (32 times as many)" in str(result)
+    result = MODEL.compare(log=path, gpus=8, accelerator="H100 SXM", lengths=[8192] * 64)
+    assert result.log_tokens is None and "pass the whole batch" not in str(result)
 
 
 @pytest.mark.parametrize(

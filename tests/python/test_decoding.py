@@ -170,7 +170,7 @@ def test_generating_models_count_like_pytorch(kind: str) -> None:
     config._experts_implementation = "eager"
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
-    made = floptally.cost(model)
+    result = floptally.cost(model)
     for rows, prompt, generated in ((1, 20, 9), (3, 33, 5), (2, 7, 1)):
         tokens = torch.randint(1, 100, (rows, prompt))
         with FlopCounterMode(display=False) as counter:
@@ -178,12 +178,12 @@ def test_generating_models_count_like_pytorch(kind: str) -> None:
                 tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=generated, do_sample=False, use_cache=True
             )
         assert out.shape[1] == prompt + generated
-        counted = made.flops(
+        counted = result.flops(
             requests=[(prompt, generated)] * rows, plan=LAST, convention="torch_flop_counter_eager"
         )
         again = 0
         if kind == "deepseek_v3":  # its class caches the latent, and expands that of the whole past again in each pass
-            expansion = sum(entry.flops_per_unit for entry in made.entries if entry.weight == "kv_b_proj")
+            expansion = sum(entry.flops_per_unit for entry in result.entries if entry.weight == "kv_b_proj")
             again = rows * expansion * sum(past for _, past in passes(prompt, generated))
         assert counted.total + again == counter.get_total_flops()
 

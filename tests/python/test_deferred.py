@@ -243,11 +243,11 @@ def test_every_argument_may_be_a_gpu_tensor_and_counts_with_its_value_at_the_cal
 ) -> None:
     for on_gpu in batch:
         beside = {name: np.array(value, np.int64) if name != "row_length" else value for name, value in batch.items()}
-        given = {**beside, on_gpu: Tensor(batch[on_gpu])}
+        arguments = {**beside, on_gpu: Tensor(batch[on_gpu])}
         if on_gpu == "row_length":
             continue
         with meter.step(seconds=1.0):
-            meter.add(**given)
+            meter.add(**arguments)
             for name, value in beside.items():
                 if isinstance(value, np.ndarray):
                     value[...] = 1  # the loader's next batch
@@ -383,7 +383,7 @@ def test_checkpoint_copy_and_finish_of_a_meter_wait_for_deferred_steps(meter: Me
         fresh.leave_out(3)
 
 
-def test_a_meter_that_reduces_over_ranks_waits_for_copies_and_takes_part_after_errors(
+def test_a_meter_that_reduces_waits_for_copies_and_takes_part_in_the_reduction_after_errors(
     mistral: floptally.Cost, gpu: Gpu
 ) -> None:
     sums = []
@@ -536,7 +536,7 @@ def test_an_invalid_deferred_batch_reports_its_error_and_its_step_is_left_out(me
     assert str(late[1].problem).startswith("lengths[0]: must be")
 
 
-def test_trainer_callbacks_with_their_own_reduction_take_part_after_errors(meter: Meter, gpu: Gpu) -> None:
+def test_trainer_callbacks_with_their_own_reduction_take_part_in_it_after_errors(meter: Meter, gpu: Gpu) -> None:
     sums = []
 
     def reduce(mine: floptally.Tally) -> floptally.Tally:

@@ -123,9 +123,9 @@ class WithBuffer(np.ndarray[Any, Any]):
 
     @staticmethod
     def of(tensor: Tensor) -> WithBuffer:
-        made = np.zeros(3).view(WithBuffer)
-        made.tensor = tensor
-        return made
+        result = np.zeros(3).view(WithBuffer)
+        result.tensor = tensor
+        return result
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         return self.tensor.__dlpack_device__()
@@ -304,7 +304,7 @@ def test_a_device_tally_that_fails_to_construct_frees_its_gpu_memory(mistral: fl
         library.floptally_host_require_device(-1)
 
 
-def test_kernel_binaries_need_the_cuda_version_that_the_error_names() -> None:
+def test_the_error_about_an_old_cuda_version_names_the_version_that_kernels_need() -> None:
     """A driver loads what its own CUDA or an older one has assembled; nvcc 13 has raised the ABI of machine code."""
     image = _device._kernels()
     codes = [at.start() for at in re.finditer(b"\x7fELF\x02\x01", image)]
@@ -445,10 +445,10 @@ def test_errors_that_the_host_can_see_are_raised_by_the_call(mistral: floptally.
         ({"attention_mask": Tensor([[0.5]], np.float32)}, "attention_mask: must be bool or integers, got float32"),
         ({"lengths": one, "stream": "fast"}, "stream: must be a stream of PyTorch or CuPy, or its address, got 'fast'"),
     ]  # fmt: skip
-    for given, message in wrong:
+    for arguments, message in wrong:
         before = host.counts()
         with pytest.raises(floptally.Error, match="^" + message):
-            counted.add(**given)
+            counted.add(**arguments)
         assert host.counts() - before == (0, 0, 0, 0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'cu_seqlen'; did you mean 'cu_seqlens'"):
         counted.add(cu_seqlen=one)  # type: ignore[call-arg]
@@ -469,11 +469,11 @@ def test_a_device_tally_uses_the_passed_stream_or_the_current_one_of_pytorch_or_
     counted = floptally.DeviceTally(mistral)
     stream = host.stream()
     lengths = Tensor([5])
-    for given, seen in (
+    for arguments, seen in (
         (None, 1), (0, 1), (stream, stream), (types.SimpleNamespace(cuda_stream=stream), stream),
         (types.SimpleNamespace(ptr=stream), stream), (types.SimpleNamespace(__cuda_stream__=lambda: (0, stream)), stream),
     ):  # fmt: skip
-        counted.add(lengths=lengths, stream=given)
+        counted.add(lengths=lengths, stream=arguments)
         assert lengths.given_streams[-1] == seen  # 1 is what DLPack calls the default stream
     counted.add(lengths=CudaArray(lengths))
     counted.add(lengths=WithBuffer.of(lengths))

@@ -438,22 +438,22 @@ def test_ranks_that_reduce_must_count_the_same_cost() -> None:
 
 
 def test_exceptions_of_a_users_reducer_propagate_and_its_buffers_stay_valid() -> None:
-    kept: list[Any] = []
+    remaining: list[Any] = []
 
     class Breaks(Alone):
         def max(self, integers: Any) -> None:
-            kept.append(integers)
+            remaining.append(integers)
 
         def sum(self, integers: Any) -> None:
             raise ConnectionError("gone")
 
     layout = floptally.ParallelLayout(rank=0)
     reduction = floptally.TallyReduction(tally_of([]), scope="microbatch", layout=layout, reducer=Breaks(), convention=None)
-    before = [int(integer) for integer in kept[0]]
+    before = [int(integer) for integer in remaining[0]]
     with pytest.raises(ConnectionError, match="^gone$"):
         reduction.sum(tally_of([3]), reducer=Breaks())
     del reduction
-    assert [int(integer) for integer in kept[0]] == before and len(before) == 14
+    assert [int(integer) for integer in remaining[0]] == before and len(before) == 14
 
 
 def test_missing_torch_distributed_is_named_in_the_error() -> None:

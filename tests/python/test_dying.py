@@ -26,10 +26,10 @@ SECONDS = 20  # that a rank may wait for one that died; gloo sees its end at onc
 
 
 def tally(*lengths: int) -> floptally.Tally:
-    made = floptally.Tally(floptally.cost(LLAMA))
+    result = floptally.Tally(floptally.cost(LLAMA))
     if lengths:
-        made.add_lengths(list(lengths))
-    return made
+        result.add_lengths(list(lengths))
+    return result
 
 
 def metered(rank: int) -> None:

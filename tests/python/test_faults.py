@@ -45,11 +45,11 @@ def meter() -> floptally.Meter:
 
 
 def counted(steps: int) -> floptally.Meter:
-    made = meter()
+    result = meter()
     for step in range(steps):
-        with made.step(0.1 + step / 3):
-            made.add(lengths=[7, 100 + step])
-    return made
+        with result.step(0.1 + step / 3):
+            result.add(lengths=[7, 100 + step])
+    return result
 
 
 def timed(path: pathlib.Path) -> Any:
@@ -82,10 +82,10 @@ def test_a_corrupted_file_is_an_error_with_the_field(field: str, tmp_path: pathl
 
 
 def nested() -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for _ in range(MILLION // 10):  # which Python's own memory holds
-        made = {"a": made}
-    return made
+        result = {"a": result}
+    return result
 
 
 @pytest.mark.parametrize("value", [nested(), {"a": float("nan")}, {"a": {1}}, {"a": 10**5000}, {"a": "\ud800"}],

@@ -192,10 +192,10 @@ def test_padding_and_mock_sequences_count_as_padded_and_never_as_useful(mistral:
     assert work.total == mistral.flops(lengths=[700, 5300]).total
     assert work.padded_total == mistral.flops(lengths=[768, 5376, 2304]).total
     assert work.statistics["tokens"] == {"useful": 6000, "padded": 8448}
-    kept = mistral.flops(
+    remaining = mistral.flops(
         cu_seqlens=[0, 700, 6000, 8192], cu_seqlens_padded=[0, 768, 6144, 8448], cu_seqlens_real=[0, 700, 6000]
     )
-    assert kept.to_dict() == work.to_dict()
+    assert remaining.to_dict() == work.to_dict()
     mutated = mistral.flops(cu_seqlens=[0, 700, 6000, 8192], cu_seqlens_real=[0, 700, 6000])
     assert mutated.total == work.total
     assert mutated.padded_total == mistral.flops(lengths=[700, 5300, 2192]).total
@@ -423,8 +423,8 @@ def test_costs_compare_by_value_and_can_be_pickled_and_added(llama: floptally.Co
 
 
 def test_a_pickle_from_another_numbers_version_is_an_error(llama: floptally.Cost) -> None:
-    kept = [llama, floptally.Tally(llama), floptally.Plan(), floptally.Mask.causal(), llama.flops(lengths=[3])]
-    for value in [*kept, floptally.Meter(llama, gpus=1, peak_tflops=989)]:
+    remaining = [llama, floptally.Tally(llama), floptally.Plan(), floptally.Mask.causal(), llama.flops(lengths=[3])]
+    for value in [*remaining, floptally.Meter(llama, gpus=1, peak_tflops=989)]:
         of, attributes, numbers, made_by = value.__getstate__()
         assert (numbers, made_by) == (floptally.numbers_version, floptally.__version__)
         for other in (numbers - 1, numbers + 1):
@@ -474,9 +474,9 @@ def test_a_cost_can_be_rebuilt_from_its_entries(llama: floptally.Cost) -> None:
     assert pickle.loads(pickle.dumps(row)) == row and hash(row) == hash(pickle.loads(pickle.dumps(row)))
     assert (row.padded_flops_per_unit, row.weight, row.tower) == (16, "up_proj", "text")
     assert (row.split, row.units, row.inner_units) == ("unsaid", 0, 0)
-    kept = {entry.weight: (entry.split, entry.units, entry.inner_units) for entry in pickle.loads(pickle.dumps(llama)).entries}
-    assert kept["q_proj"] == ("heads", 32, 0) and kept["k_proj"] == ("kv_heads", 8, 128)
-    assert kept["down_proj"] == ("rows", 14336, 0)
+    remaining = {entry.weight: (entry.split, entry.units, entry.inner_units) for entry in pickle.loads(pickle.dumps(llama)).entries}
+    assert remaining["q_proj"] == ("heads", 32, 0) and remaining["k_proj"] == ("kv_heads", 8, 128)
+    assert remaining["down_proj"] == ("rows", 14336, 0)
     said = floptally.Entry("mine", "tokens", "linear", 12, split="kv_heads", units=4, inner_units=8)
     assert pickle.loads(pickle.dumps(said)) == said != floptally.Entry("mine", "tokens", "linear", 12)
     assert (said.split, said.units, said.inner_units) == ("kv_heads", 4, 8)
@@ -638,11 +638,11 @@ def test_total_flops_equals_the_breakdown_and_a_plan_is_applied_once(mistral: fl
     lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv", "lora", rank=16)])
     for plan in (None, lora):
         for convention in ("exact", "verl"):
-            given: dict[str, Any] = {"lengths": [5, 9000], "row_length": 9000, "plan": plan, "convention": convention}
-            work = mistral.flops(**given)
-            assert floptally.flops(mistral, **given).to_dict() == work.to_dict()
+            arguments: dict[str, Any] = {"lengths": [5, 9000], "row_length": 9000, "plan": plan, "convention": convention}
+            work = mistral.flops(**arguments)
+            assert floptally.flops(mistral, **arguments).to_dict() == work.to_dict()
             for view in ("useful", "padded", "executed"):
-                assert mistral.total_flops(view=view, **given) == getattr(work, view).total
+                assert mistral.total_flops(view=view, **arguments) == getattr(work, view).total
     assert floptally.cost(mistral) is mistral  # what it was folded to is not thrown away
 
 

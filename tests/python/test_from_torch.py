@@ -814,8 +814,8 @@ def test_example_inputs_that_require_a_gradient_count_the_backward_to_the_input(
     plain = floptally.from_torch(model, {"input": torch.zeros(2, 9, 6)})
     needed = floptally.from_torch(model, {"input": torch.zeros(2, 9, 6, requires_grad=True)})
     assert (plain.flops(lengths=[5]).useful.backward, needed.flops(lengths=[5]).useful.backward) == (360, 720)
-    made = floptally.from_torch(model, lambda batch, length: torch.zeros(batch, length, 6, requires_grad=True))
-    assert made.flops(lengths=[5]).useful.backward == 720
+    result = floptally.from_torch(model, lambda batch, length: torch.zeros(batch, length, 6, requires_grad=True))
+    assert result.flops(lengths=[5]).useful.backward == 720
 
 
 def test_a_gradient_computed_inside_the_forward_counts_as_forward():
@@ -934,8 +934,8 @@ def test_a_nested_tensor_may_attend_another_nested_tensor():
             return F.scaled_dot_product_attention(q, k, v)
 
     def nested(batch, length, keys):
-        made = [[torch.zeros(n, 16) for _ in range(batch)] for n in (length, keys)]
-        return tuple(torch.nested.nested_tensor(one, layout=torch.jagged) for one in made)
+        result = [[torch.zeros(n, 16) for _ in range(batch)] for n in (length, keys)]
+        return tuple(torch.nested.nested_tensor(one, layout=torch.jagged) for one in result)
 
     cost = floptally.from_torch(Cross(), nested)
     sizes = [(5, 7), (21, 3)]
@@ -1409,7 +1409,7 @@ CHANCE = "what runs depends on data: a random number is taken as its mean, 0.5"
         (lambda x: torch.rand(()).item() < 0.7, True, CHANCE),
     ],
 )
-def test_data_dependent_branches_assume_finite_numbers_and_follow_probabilities(decide, runs, note):
+def test_branches_on_finite_numbers_and_on_random_numbers_are_decided_and_noted(decide, runs, note):
     cost = floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
     assert note in cost.notes
     assert cost.flops(lengths=[50]).useful.forward == 2 * 36 * 50 * (2 if runs else 1)

@@ -205,8 +205,8 @@ flash_backward.register_fake(lambda gradient, q: torch.empty_like(q))
 
 
 def of_flash(context, gradient):
-    made = flash_backward(gradient, *context.saved_tensors)
-    return made, made.clone(), made.clone(), None, None, None
+    result = flash_backward(gradient, *context.saved_tensors)
+    return result, result.clone(), result.clone(), None, None, None
 
 
 flash.register_autograd(of_flash, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]))
@@ -329,7 +329,7 @@ def test_lengths_at_which_a_mask_was_not_checked_are_noted():
 # What a step says of itself, and what it needs not refuse.
 
 
-def test_a_kernel_imported_inside_the_forward_is_counted():
+def test_an_attention_kernel_that_is_imported_inside_the_forward_is_counted():
     import subprocess
     import sys
 
@@ -352,8 +352,8 @@ class Packed(torch.nn.Module):
 cost = floptally.from_torch(Packed(), lambda batch, length: torch.zeros(batch, length, 16))
 print(cost.masks, cost.flops(lengths=[50], convention="torch_flop_counter").useful.forward)
 """
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert made.stdout.split() == ["[<Mask", "causal>]", str(2 * 16 * 48 * 50 + 4 * 16 * 2500)], made.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.split() == ["[<Mask", "causal>]", str(2 * 16 * 48 * 50 + 4 * 16 * 2500)], result.stderr
 
 
 @pytest.mark.parametrize("fused", [False, True])

@@ -90,8 +90,8 @@ def test_a_frozen_encoder_below_a_trained_head_counts_what_autograd_runs(body):
     cost = floptally.from_torch(model, rows)
     for size, flops in zip(((3, 11), (2, 40)), truth):
         assert cost.flops(lengths=[size[1]] * size[0], convention="torch_flop_counter").total == flops
-    made = floptally.verify(model, rows(3, 11))
-    assert made.pytorch == truth[0] and any("fast path" in note for note in made.notes)
+    result = floptally.verify(model, rows(3, 11))
+    assert result.pytorch == truth[0] and any("fast path" in note for note in result.notes)
 
 
 # Operators without a formula.
@@ -158,9 +158,9 @@ def test_a_complex_multiply_add_counts_as_eight_real_operations():
 
 def test_verification_names_products_that_pytorch_counts_only_in_part():
     model = After(complexes)
-    made = floptally.verify(model, rows(3, 11))
-    assert made.pytorch == counted_by_pytorch(model, rows(3, 11))
-    assert made.equal and made.differences == {"no_formula": -3 * 33 * 2 * 64 * 2}
+    result = floptally.verify(model, rows(3, 11))
+    assert result.pytorch == counted_by_pytorch(model, rows(3, 11))
+    assert result.equal and result.differences == {"no_formula": -3 * 33 * 2 * 64 * 2}
 
 
 @torch.library.custom_op("floptally_test::plus", mutates_args=())
@@ -240,8 +240,8 @@ def test_work_outside_of_matmuls_is_a_note_and_a_warning_that_name_the_operator(
         cost = floptally.from_torch(After(OTHERS[name]), rows)
     assert any(note.startswith(f"{name}, in After, multiplies outside") for note in cost.notes)
     with pytest.warns(floptally.AssumptionWarning, match=name):
-        made = floptally.verify(After(OTHERS[name]), rows(3, 11))
-    assert any(note.startswith(f"{name}, in ") for note in made.notes)
+        result = floptally.verify(After(OTHERS[name]), rows(3, 11))
+    assert any(note.startswith(f"{name}, in ") for note in result.notes)
 
 
 def test_a_deformable_convolution_is_a_note_and_a_warning():
@@ -476,8 +476,8 @@ def test_a_length_that_a_model_refuses_prints_no_traceback(capfd):
 
 def test_an_error_inside_an_exception_handler_keeps_the_variables_of_the_handled_exception():
     def fails():
-        kept = torch.ones(3)
-        raise ValueError(str(kept))
+        remaining = torch.ones(3)
+        raise ValueError(str(remaining))
 
     try:
         fails()

@@ -44,28 +44,28 @@ def own_format(cross: dict[str, Any]) -> dict[str, Any]:
 
 def batch_of(batch: dict[str, Any]) -> dict[str, Any]:
     """The keywords of flops() for a batch of the golden files."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if "grid_thw" in batch:
-        given["grid_thw"] = batch["grid_thw"]
+        arguments["grid_thw"] = batch["grid_thw"]
     if "seqlens" in batch:
-        given["lengths"] = batch["seqlens"]
+        arguments["lengths"] = batch["seqlens"]
     elif "new" in batch:
-        given["new_tokens"] = [(n, context - n) for n, context in zip(batch["new"], batch["context"], strict=True)]
+        arguments["new_tokens"] = [(n, context - n) for n, context in zip(batch["new"], batch["context"], strict=True)]
     elif "sequences" in batch:
         first = batch["sequences"][0]
         if "history" in first:
             group = batch.get("target_group", 1)
-            given["sequences"] = [
+            arguments["sequences"] = [
                 (one["contextual"], one["history"], one["targets"], group) for one in batch["sequences"]
             ]
         elif "kv" in first:
-            given["lengths"] = [one["q"] for one in batch["sequences"]]
-            given["encoder_lengths"] = [one["kv"] for one in batch["sequences"]]
+            arguments["lengths"] = [one["q"] for one in batch["sequences"]]
+            arguments["encoder_lengths"] = [one["kv"] for one in batch["sequences"]]
         else:
-            given["new_tokens"] = [(one["new"], one["context"] - one["new"]) for one in batch["sequences"]]
+            arguments["new_tokens"] = [(one["new"], one["context"] - one["new"]) for one in batch["sequences"]]
     elif "batch_size" in batch:
-        given["lengths"] = [batch["seq_len"]] * batch["batch_size"]
-    return given
+        arguments["lengths"] = [batch["seq_len"]] * batch["batch_size"]
+    return arguments
 
 
 @pytest.mark.parametrize("row", golden("exact.json"), ids=lambda row: row["id"])
@@ -77,12 +77,12 @@ def test_flops_of_every_enumerated_step_are_equal(row: dict[str, Any]) -> None:
         mla="absorbed" if "absorbed" in row["id"] else "expanded",
         mtp=config.get("num_nextn_predict_layers", 0) or 0,
     )
-    given = batch_of(row["batch"])
-    if "grid_thw" in given and "lengths" not in given:  # a tower alone: a tally asks for no text
+    arguments = batch_of(row["batch"])
+    if "grid_thw" in arguments and "lengths" not in arguments:  # a tower alone: a tally asks for no text
         tally = floptally.Tally(cost)
-        tally.add_grid_thw(given["grid_thw"])
-        given = {"tally": tally}
-    work = cost.flops(**given)
+        tally.add_grid_thw(arguments["grid_thw"])
+        arguments = {"tally": tally}
+    work = cost.flops(**arguments)
     # The file takes a step for three forwards of everything. Pixels need no gradient: one of the patch embedding's less.
     of_pixels = row["forward_components"].get("vit.patch_embed", 0)
     assert work.total == row["expected_flops"] - of_pixels
@@ -227,12 +227,12 @@ def test_conventions_give_the_numbers_of_public_counters(case: dict[str, Any], p
     config = config_of(case)
     assert config is not None
     cost = floptally.cost(config)
-    given = batch_of(case["batch"])
+    arguments = batch_of(case["batch"])
     plan = floptally.Plan(flash_attention=False)
 
     def total(convention: str) -> int:
         tally = floptally.Tally(cost, convention=convention)
-        for name, value in given.items():
+        for name, value in arguments.items():
             getattr(tally, f"add_{name}")(value)
         return cost.flops(tally=tally, convention=convention, plan=plan).total
 

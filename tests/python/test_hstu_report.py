@@ -183,8 +183,8 @@ def test_invalid_input_gives_one_error_line_and_exit_status_2_and_writes_nothing
         (["--gpus", 1], "arguments: the following arguments are required: LOG, --out"),
     ]
     for arguments, text in wrong:
-        given = list(map(str, arguments)) + (["--out", str(out)] if "required" not in text else [])
-        assert hstu_report.main(given) == 2
+        inputs = list(map(str, arguments)) + (["--out", str(out)] if "required" not in text else [])
+        assert hstu_report.main(inputs) == 2
         said = capsys.readouterr()
         assert said.out == "" and said.err.startswith(f"floptally: error: {text}")
         assert said.err.count("\n") == 1 and not out.exists()

@@ -21,15 +21,15 @@ CONFIG = SOURCE / "tests" / "golden" / "traces" / "cpu_step_config.json"
 def altered(seed: int) -> dict[str, Any]:
     """The trace in whole microseconds, which HolisticTraceAnalysis rounds to, with other kernels from the second on."""
     draw = random.Random(seed)
-    made = copy.deepcopy(GPU_STEP)
-    for event in made["traceEvents"]:
+    result = copy.deepcopy(GPU_STEP)
+    for event in result["traceEvents"]:
         for key in ("ts", "dur"):
             if key in event:
                 event[key] = int(event[key])
         if event.get("cat") in ("kernel", "gpu_memcpy") and event["name"] != "warmup_kernel" and seed:
             event["ts"] = max(event["ts"] + draw.randint(-40, 40), 88511388016)
             event["dur"] = draw.randint(1, 300)
-    return dict(made)
+    return dict(result)
 
 
 @pytest.mark.parametrize("seed", range(6))

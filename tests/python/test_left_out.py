@@ -134,7 +134,7 @@ class Sum:
         return mine + mine
 
 
-def test_reducing_ranks_are_told_about_an_uncountable_batch() -> None:
+def test_a_rank_with_an_uncountable_batch_takes_part_in_the_reduction_with_a_refusal() -> None:
     both = Sum()
     adapter = callbacks.MeterAdapter(floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, reduce=both), clock=Clock())
     ran(adapter, ROWS)
@@ -153,10 +153,10 @@ def test_an_error_on_another_rank_leaves_out_the_step_on_this_rank() -> None:
                 raise floptally.Error("sum", "rank 1 failed: look at the error of that rank")
             return super().__call__(mine)
 
-    for given in (True, False):
+    for arguments in (True, False):
         refused = Refused()
-        meter = floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, **({"reduce": refused} if given else {"gpus": 1}))
-        adapter = callbacks.MeterAdapter(meter, clock=Clock(), reduce=None if given else refused)
+        meter = floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, **({"reduce": refused} if arguments else {"gpus": 1}))
+        adapter = callbacks.MeterAdapter(meter, clock=Clock(), reduce=None if arguments else refused)
         ran(adapter, ROWS)
         with pytest.warns(RuntimeWarning, match="^sum: rank 1 refused"):
             ran(adapter, ROWS)

@@ -124,7 +124,7 @@ def test_real_models_with_logits_to_keep_count_like_pytorch(kind: str) -> None:
     config._experts_implementation = "eager"
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config)
-    made = floptally.cost(model)
+    result = floptally.cost(model)
     tokens = torch.randint(0, 1000, (3, 40))
 
     def ran(**options: Any) -> tuple[int, int]:
@@ -136,12 +136,12 @@ def test_real_models_with_logits_to_keep_count_like_pytorch(kind: str) -> None:
     whole, all_tokens = ran()
     for options in ({"logits_to_keep": 1}, {"logits_to_keep": 17}, {"logits_to_keep": torch.arange(5, 20)}):
         some, rows = ran(**options)
-        counts = {n: made.flops(lengths=[40] * 3, convention="torch_flop_counter_eager", logits=n) for n in (rows, all_tokens)}
+        counts = {n: result.flops(lengths=[40] * 3, convention="torch_flop_counter_eager", logits=n) for n in (rows, all_tokens)}
         assert whole - some == counts[all_tokens].total - counts[rows].total > 0
         if kind != "qwen3_moe" and kind != "deepseek_v3":  # where random routers decide which experts' gradients run
             assert some == counts[rows].total
         if rows == 3:
-            last = made.flops(lengths=[40] * 3, convention="torch_flop_counter_eager", logits="last")
+            last = result.flops(lengths=[40] * 3, convention="torch_flop_counter_eager", logits="last")
             assert last.total == counts[rows].total
     assert all_tokens == 120
 

@@ -220,8 +220,8 @@ def test_the_name_of_a_callable_mask_cannot_be_used_for_another_callable() -> No
 
 
 def test_a_callable_mask_is_pickled_by_its_name() -> None:
-    for kept in (ONE, ALL, cost_of(ONE), _tally(cost_of(ALL), [5, 6])):
-        assert pickle.loads(pickle.dumps(kept)) == kept
+    for remaining in (ONE, ALL, cost_of(ONE), _tally(cost_of(ALL), [5, 6])):
+        assert pickle.loads(pickle.dumps(remaining)) == remaining
     assert Mask.from_text("dilated_window") == ONE and ONE.name == "dilated_window"
     load = "import pickle, floptally\npickle.loads({!r})"
     found = subprocess.run([sys.executable, "-c", load.format(pickle.dumps(ONE))], capture_output=True, text=True, check=False)
@@ -317,5 +317,5 @@ def test_every_mask_constructor_is_in_the_stub() -> None:
     stub = ast.parse((pathlib.Path(floptally.__file__).parent / "_core.pyi").read_text())
     listed = next(part for part in stub.body if isinstance(part, ast.ClassDef) and part.name == "Mask")
     makers = {part.name for part in listed.body if isinstance(part, ast.FunctionDef) and part.decorator_list}
-    made = {name for name, member in vars(Mask).items() if isinstance(member, (staticmethod, type(len)))}
-    assert {name for name in made if not name.startswith("_")} <= makers
+    result = {name for name, member in vars(Mask).items() if isinstance(member, (staticmethod, type(len)))}
+    assert {name for name in result if not name.startswith("_")} <= makers

@@ -222,24 +222,24 @@ def test_the_program_reads_the_module_times_that_the_timer_wrote(tmp_path: Path,
          "--component-times", tmp_path / "times.json", "--format", "json"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    made = json.loads(done.stdout)
-    assert made["seconds"] == timer.times()["seconds"]
-    assert [one["name"] for one in made["components"]] == ["attn", "mlp", "lm_head", "not timed"]
-    lost = sum(int(one["lost"]) for one in made["components"])
-    assert lost == sum(int(one["gpu_nanoseconds"]) for one in made["lines"][1:])
+    result = json.loads(done.stdout)
+    assert result["seconds"] == timer.times()["seconds"]
+    assert [one["name"] for one in result["components"]] == ["attn", "mlp", "lm_head", "not timed"]
+    lost = sum(int(one["lost"]) for one in result["components"])
+    assert lost == sum(int(one["gpu_nanoseconds"]) for one in result["lines"][1:])
 
 
 def test_a_waterfall_takes_a_module_timer() -> None:
     model = Model()
     timer = timer_of_a_step(model)
     work = floptally.flops(CONFIG, lengths=[4, 4])
-    made = work.waterfall(gpus=1, peak_tflops=1, component_times=timer)
+    result = work.waterfall(gpus=1, peak_tflops=1, component_times=timer)
     timed = timer.times(work)
     with timer.step():
         model(IDS).backward()
-    assert made.seconds == timed["seconds"]
-    assert made.components is not None
-    lines = made.components.lines
+    assert result.seconds == timed["seconds"]
+    assert result.components is not None
+    lines = result.components.lines
     assert [line.name for line in lines] == ["attn", "mlp", "lm_head", "not timed"]
     assert [line.seconds for line in lines[:3]] == pytest.approx([one["seconds"] for one in timed["times"]], abs=2e-9)
     assert lines[1].components == ["mlp"]
@@ -283,7 +283,7 @@ def test_a_backward_must_end_in_the_step_that_it_began_in() -> None:
     assert timer._steps == 1
 
 
-def test_named_in_traces_marks_modules_in_a_profiler_trace(tmp_path: Path) -> None:
+def test_modules_in_named_in_traces_are_marked_in_a_profiler_trace(tmp_path: Path) -> None:
     model = Model()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         with named_in_traces(model):

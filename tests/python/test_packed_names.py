@@ -344,14 +344,14 @@ def test_padded_batches_of_transformers_collators_are_read() -> None:
         "seq2seq": (transformers.DataCollatorForSeq2Seq(tokens), features(labels=lambda n: [1] * n)),
     }
     cost = floptally.cost(CONFIG)
-    for name, (collate, given) in by_name.items():
-        batch = collate(given)
+    for name, (collate, arguments) in by_name.items():
+        batch = collate(arguments)
         assert read(batch) == right, name
         found = callbacks.batch_arguments(batch, cost=cost)
         assert list(found) == ["attention_mask"], name
     choices = transformers.DataCollatorForMultipleChoice(tokens)
-    given = [{"input_ids": [[4] * a, [5] * b], "label": 0} for a, b in ((3, 8), (5, 2))]
-    batch = choices(given)
+    arguments = [{"input_ids": [[4] * a, [5] * b], "label": 0} for a, b in ((3, 8), (5, 2))]
+    batch = choices(arguments)
     assert batch["input_ids"].ndim == 3 and read(batch) == right
     whole = transformers.default_data_collator([{"input_ids": [1, 2, 3], "label": 1}, {"input_ids": [1, 2, 3], "label": 0}])
     assert read(whole) == (12, 6, 6)
@@ -368,11 +368,11 @@ def t5_by_hand(encoder: list[int], decoder: list[int]) -> int:
     d, inner, ff, words = 16, 16, 24, 32
     mlp, projection = 2 * 2 * d * ff, 2 * d * inner
     flops = 0
-    for seen, made in zip(encoder, decoder, strict=True):
+    for seen, result in zip(encoder, decoder, strict=True):
         flops += 2 * (seen * (4 * projection + mlp) + seen * seen * 4 * inner)  # two layers, each sees all
-        flops += made * (4 * projection + mlp) + pairs_of([0] * made) * 4 * inner
-        flops += made * 2 * projection + seen * 2 * projection + made * seen * 4 * inner  # across
-        flops += made * 2 * d * words
+        flops += result * (4 * projection + mlp) + pairs_of([0] * result) * 4 * inner
+        flops += result * 2 * projection + seen * 2 * projection + result * seen * 4 * inner  # across
+        flops += result * 2 * d * words
     return 3 * flops
 
 
@@ -391,10 +391,10 @@ def test_t5_is_counted_from_its_default_batches() -> None:
     cost = floptally.cost(T5)
     right = t5_by_hand(ENCODER, DECODER)
     collate = transformers.DataCollatorForSeq2Seq(Tokenizer())
-    given = [{"input_ids": [5] * n, "labels": [5] * m} for n, m in zip(ENCODER, DECODER, strict=True)]
+    arguments = [{"input_ids": [5] * n, "labels": [5] * m} for n, m in zip(ENCODER, DECODER, strict=True)]
     shifted = np.where(seq2seq()["labels"] == -100, 0, 5)
     batches = {
-        "collator": collate(given),
+        "collator": collate(arguments),
         "labels": seq2seq(),
         "padded on the left": seq2seq("left"),
         "shifted": seq2seq(decoder_input_ids=shifted),
@@ -440,12 +440,12 @@ def test_whisper_is_counted_from_its_default_batches() -> None:
     # By hand: two convolutions of three taps, an encoder of 12 places, and a decoder.
     d, ff, words, places = 16, 24, 64, 12
     flops = 0
-    for made in (3, 1):
+    for result in (3, 1):
         stem = 24 * 2 * 3 * 8 * d + places * 2 * 3 * d * d
         encoder = 2 * (places * (4 * 2 * d * d + 2 * 2 * d * ff) + places * places * 4 * d)
-        decoder = made * (4 * 2 * d * d + 2 * 2 * d * ff) + pairs_of([0] * made) * 4 * d
-        across = made * 2 * 2 * d * d + places * 2 * 2 * d * d + made * places * 4 * d
-        flops += 3 * (stem + encoder + decoder + across + made * 2 * d * words) - 24 * 2 * 3 * 8 * d  # sound has no gradient
+        decoder = result * (4 * 2 * d * d + 2 * 2 * d * ff) + pairs_of([0] * result) * 4 * d
+        across = result * 2 * 2 * d * d + places * 2 * 2 * d * d + result * places * 4 * d
+        flops += 3 * (stem + encoder + decoder + across + result * 2 * d * words) - 24 * 2 * 3 * 8 * d  # sound has no gradient
     assert cost.total_flops(**found) == flops
     with pytest.raises(floptally.Error, match="^labels: must be in the batch, or decoder_input_ids"):
         callbacks.batch_arguments({"input_features": np.zeros((2, 8, 24))}, cost=cost)

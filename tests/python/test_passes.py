@@ -55,7 +55,7 @@ def test_the_mfu_of_each_rl_pass_is_divided_by_its_own_time() -> None:
     clock = Clock()
     meter = metered(clock)
     run_step(meter, clock)
-    made = meter.passes()
+    result = meter.passes()
     works = {
         "rollout": POLICY.flops(requests=REQUESTS, plan=DECODE),
         "reward": REWARD.flops(lengths=LENGTHS, plan=FORWARD),
@@ -63,30 +63,30 @@ def test_the_mfu_of_each_rl_pass_is_divided_by_its_own_time() -> None:
         "update": POLICY.flops(lengths=LENGTHS),
     }
     seconds = {"rollout": 2.0, "reward": 0.25, "ref": 0.5, "update": 1.5}
-    assert list(made) == list(works)
+    assert list(result) == list(works)
     for name, work in works.items():
         gpus = 4 if name == "reward" else 8
-        assert made[name].useful == work.total and made[name].executed == work.executed_total
-        assert made[name].seconds == seconds[name]
-        assert made[name].mfu == pytest.approx(work.total / (seconds[name] * gpus * 989e12))
+        assert result[name].useful == work.total and result[name].executed == work.executed_total
+        assert result[name].seconds == seconds[name]
+        assert result[name].mfu == pytest.approx(work.total / (seconds[name] * gpus * 989e12))
     learns = [work.total for name, work in works.items() if name != "rollout"]
-    assert made.learner is not None
-    assert made.learner.mfu == pytest.approx(sum(learns) / ((0.25 * 4 + 2.0 * 8) * 989e12))
-    assert made.whole.useful == sum(work.total for work in works.values()) == made.work.total
-    assert made.whole.mfu == pytest.approx(made.whole.useful / (4.5 * 8 * 989e12))
-    assert made.no_pass == pytest.approx(1 - (0.25 * 4 + 4.0 * 8) / (4.5 * 8))
+    assert result.learner is not None
+    assert result.learner.mfu == pytest.approx(sum(learns) / ((0.25 * 4 + 2.0 * 8) * 989e12))
+    assert result.whole.useful == sum(work.total for work in works.values()) == result.work.total
+    assert result.whole.mfu == pytest.approx(result.whole.useful / (4.5 * 8 * 989e12))
+    assert result.no_pass == pytest.approx(1 - (0.25 * 4 + 4.0 * 8) / (4.5 * 8))
     # The lines of the whole add up.
-    assert sum(one.points for one in made.values()) == pytest.approx(made.whole.mfu)
-    assert made.no_pass + sum(one.points + one.lost for one in made.values()) == pytest.approx(1)
+    assert sum(one.points for one in result.values()) == pytest.approx(result.whole.mfu)
+    assert result.no_pass + sum(one.points + one.lost for one in result.values()) == pytest.approx(1)
     moved = works["rollout"].bytes().kinds
-    assert made["rollout"].mbu == pytest.approx((moved["weights"] + moved["cache"]) / (2.0 * 8 * 3.35e12))
-    assert made["ref"].mbu is None
-    scalars = made.scalars()
-    assert scalars["perf/update/mfu_pct"] == 100 * made["update"].mfu
-    assert scalars["perf/whole/mfu_pct"] == 100 * made.whole.mfu
+    assert result["rollout"].mbu == pytest.approx((moved["weights"] + moved["cache"]) / (2.0 * 8 * 3.35e12))
+    assert result["ref"].mbu is None
+    scalars = result.scalars()
+    assert scalars["perf/update/mfu_pct"] == 100 * result["update"].mfu
+    assert scalars["perf/whole/mfu_pct"] == 100 * result.whole.mfu
     for accumulator in ("rollout", "learner", "whole", "no pass runs", "MFU of the whole"):
-        assert accumulator in str(made)
-    assert "rollout" in made._repr_html_()
+        assert accumulator in str(result)
+    assert "rollout" in result._repr_html_()
 
 
 def test_flops_of_rl_passes_of_several_steps_are_the_sum_over_the_steps() -> None:
@@ -115,9 +115,9 @@ def test_rl_passes_on_separate_gpu_pools_may_overlap_in_time() -> None:
             rollout.add(requests=REQUESTS)
         with meter.timed("update", gpus=2, seconds=3.5) as update:
             update.add(lengths=LENGTHS)
-    made = meter.passes()
-    assert made.learner is not None and made.learner.gpu_seconds == 7.0
-    assert made.no_pass == pytest.approx(1 / 32)
+    result = meter.passes()
+    assert result.learner is not None and result.learner.gpu_seconds == 7.0
+    assert result.no_pass == pytest.approx(1 / 32)
     before = meter.passes("run").whole.useful
     with pytest.raises(floptally.Error, match="passes: took 48 GPU-seconds of the 32"):
         with meter.step(seconds=4.0):

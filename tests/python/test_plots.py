@@ -236,8 +236,8 @@ def test_texts_of_a_waterfall_do_not_overlap_and_stay_inside(theme: Any, width: 
     from matplotlib.colors import to_rgb
     from matplotlib.text import Text
 
-    for made in waterfalls():
-        figure = plots.waterfall(made, theme=theme, width=width, about="a model and its batch", title=None)
+    for result in waterfalls():
+        figure = plots.waterfall(result, theme=theme, width=width, about="a model and its batch", title=None)
         assert overlaps(figure) == []
         assert figure.get_size_inches()[0] == width
         paper = sum(to_rgb(figure.get_facecolor()))
@@ -251,9 +251,9 @@ def test_texts_of_a_waterfall_do_not_overlap_and_stay_inside(theme: Any, width: 
 def test_the_waterfall_picture_names_the_three_largest_causes() -> None:
     from matplotlib.text import Text
 
-    for made in waterfalls():
-        figure = plots.waterfall(made)
-        dearest = sorted((line for line in made.lines[1:] if line.gpu_nanoseconds > 0), key=lambda line: line.points)[:3]
+    for result in waterfalls():
+        figure = plots.waterfall(result)
+        dearest = sorted((line for line in result.lines[1:] if line.gpu_nanoseconds > 0), key=lambda line: line.points)[:3]
         caption = " ".join(" ".join(text.get_text().split()) for text in figure.findobj(Text))
         named = ", ".join(f"{' '.join(line.name.split())} {-line.points:.2f}" for line in dearest)
         assert f"most: {named}" in caption
@@ -399,10 +399,10 @@ def test_invalid_plot_input_is_an_error_that_names_the_field() -> None:
         (lambda: plots.component_bars(step, by="phase", view="real"), 'view: must be "useful", "padded" or "executed"'),
         (lambda: plots.convention_spread({"palm": 1}), 'reference: must be one of the conventions in totals, got "exact"'),
         (lambda: plots.utilization_over_time([{"loss": 1}]), "records: must have mfu_pct"),
-        (lambda: plots.waterfall({}), 'made: must be a Waterfall or its to_dict(), got a dict without its "lines"'),
+        (lambda: plots.waterfall({}), 'waterfall: must be a Waterfall or its to_dict(), got a dict without its "lines"'),
         (lambda: plots.waterfall(waterfalls()[0], theme="blue"), 'theme: must be "light" or "dark", got "blue"'),
         (lambda: plots.waterfall(waterfalls()[0], width=1), "width: must be from 3 to 40 inches, got 1"),
-        (lambda: plots.roofline({}, peak_tflops=1, memory_tbps=1), 'made: must be a Bytes or its to_dict(), got a dict'),
+        (lambda: plots.roofline({}, peak_tflops=1, memory_tbps=1), 'byte_counts: must be a Bytes or its to_dict(), got a dict'),
         (lambda: plots.roofline(step.bytes(), peak_tflops=0, memory_tbps=1), "peak_tflops: must be a finite number above 0"),
         (lambda: plots.comparison_bars([]), "rows: must have at least one run"),
         (lambda: plots.kernel_heatmap(kernel_results(), show="time"), 'show: must be "tflops", "mfu_pct" or'),
@@ -492,22 +492,22 @@ def test_the_number_of_useful_flops_is_at_the_end_of_the_useful_bar() -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_comparison_is_drawn_as_bars_of_its_terms(theme: Any, tmp_path: Path) -> None:
-    made = floptally.cost(CONFIG).compare(lengths=[9000, 512], observed="1.1PFLOP")
-    figure = made.plot(theme=theme, path=tmp_path / "made.png")
+    result = floptally.cost(CONFIG).compare(lengths=[9000, 512], observed="1.1PFLOP")
+    figure = result.plot(theme=theme, path=tmp_path / "made.png")
     assert (tmp_path / "made.png").stat().st_size > 10_000
     axes = figure.axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
-    totals = [made.conventions[name].total for name in names]
-    assert totals == sorted(totals) and len(names) == len(made.conventions)
+    totals = [result.conventions[name].total for name in names]
+    assert totals == sorted(totals) and len(names) == len(result.conventions)
     ends = dict.fromkeys(range(len(names)), 0.0)
     for bar in axes.patches:
         ends[round(bar.get_y() + bar.get_height() / 2)] += bar.get_width()
     for row, name in enumerate(names):
-        assert ends[row] == pytest.approx(100 * (made.conventions[name].total / made.exact - 1), abs=1e-9), name
+        assert ends[row] == pytest.approx(100 * (result.conventions[name].total / result.exact - 1), abs=1e-9), name
     said = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
-    assert said == {term for line in made.conventions.values() for term in line.terms}
+    assert said == {term for line in result.conventions.values() for term in line.terms}
     assert "dashed: 1.1PFLOP" in figure.get_supxlabel()
-    with pytest.raises(floptally.Error, match="made: must be a Comparison"):
+    with pytest.raises(floptally.Error, match="comparison: must be a Comparison"):
         plots.comparison({})
 
 
@@ -523,7 +523,7 @@ def test_published_runs_are_drawn_at_their_exact_mfu_with_a_median_for_each_row(
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dense", "MoE", "hybrid", "hybrid MoE"]
 
 
-def test_gaps_of_published_runs_are_labelled_with_the_convention_or_reason_and_with_another_peak() -> None:
+def test_the_gap_between_published_and_exact_mfu_is_labelled_with_its_cause() -> None:
     runs = floptally.published_runs()
     figure = plots.published_gaps(runs)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -537,5 +537,5 @@ def test_gaps_of_published_runs_are_labelled_with_the_convention_or_reason_and_w
 
 @pytest.mark.parametrize("draw", [plots.published_mfu, plots.published_gaps])
 def test_drawing_published_runs_of_another_type_is_an_error(draw: Any) -> None:
-    with pytest.raises(floptally.Error, match="made: must be a result of floptally.expect"):
+    with pytest.raises(floptally.Error, match="expectation: must be a result of floptally.expect"):
         draw({"runs": []})

@@ -29,12 +29,12 @@ def outcome(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_forks_before_and_after_the_first_count_have_the_same_numbers() -> None:
+def test_processes_forked_before_and_after_the_first_count_have_the_same_numbers() -> None:
     done = outcome(COUNT + "before = forked()\nhere = [count(n) for n in range(1, 9)]\nprint(before == here == forked(), len(set(here)))")
     assert (done.stdout, done.returncode) == ("True 8\n", 0), done.stderr
 
 
-def test_a_second_interpreter_gets_an_error_instead_of_waiting_forever() -> None:
+def test_importing_floptally_in_a_second_interpreter_is_an_error() -> None:
     name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
     pytest.importorskip(name)
     done = outcome(

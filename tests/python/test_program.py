@@ -92,8 +92,8 @@ def test_mfu_of_the_command_equals_that_of_the_function() -> None:
 
 def test_the_program_reads_precisions_of_components_and_layers() -> None:
     step = ["--seconds", "0.8", "--gpus", "2", "--accelerator", "NVIDIA H100 80GB HBM3", "--format", "json"]
-    given = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--precisions", "mlp=fp8,@0-3=bf16")
-    mfu = json.loads(given.stdout)["mfu"]
+    arguments = run("mfu", "--config", CONFIG, "--lengths", "8192", *step, "--precisions", "mlp=fp8,@0-3=bf16")
+    mfu = json.loads(arguments.stdout)["mfu"]
     useful = floptally.flops(CONFIG, lengths=[8192]).useful
     layers = floptally.cost(CONFIG).flops(lengths=[8192]).useful.components["mlp"].total / 32
     bf16, fp8 = (floptally.accelerator("H100 SXM").peak_tflops(name) for name in ("bf16", "fp8"))

@@ -78,12 +78,12 @@ def test_eager_attention_stores_its_probabilities_for_the_backward() -> None:
 def test_model_state_bytes_equal_parameters_gradients_and_optimizer_tensors() -> None:
     model = tiny()
     ids = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
-    made = {
+    result = {
         "adamw_without_master": torch.optim.AdamW(model.parameters()),
         "sgd_momentum": torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
         "sgd": torch.optim.SGD(model.parameters(), lr=0.1),
     }
-    for name, optimizer in made.items():
+    for name, optimizer in result.items():
         optimizer.zero_grad()
         model(ids, labels=ids, use_cache=False).loss.backward()
         optimizer.step()
@@ -127,8 +127,8 @@ def test_a_layer_with_frozen_weights_stores_no_input_for_its_backward() -> None:
             floptally.WeightSetting("*/v_proj", "lora", rank=8),
         ]
     )
-    made = floptally.cost(config).flops(lengths=[LENGTH] * BATCH, plan=plan).fit(weight_bits=32, gradient_bits=32)
-    stage = made.stages[0]
+    result = floptally.cost(config).flops(lengths=[LENGTH] * BATCH, plan=plan).fit(weight_bits=32, gradient_bits=32)
+    stage = result.stages[0]
     assert stage.trainable == sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
     assert stage.parameters == sum(weight.numel() for weight in model.parameters())
 
@@ -191,17 +191,17 @@ def test_waterfall_takes_the_layout_of_experts() -> None:
 def test_a_fit_report_equals_that_of_the_program_and_explains_errors(tmp_path: Any) -> None:
     model = tiny(kv_heads=2)
     cost = floptally.cost(model.config.to_dict())
-    made = cost.flops(lengths=[64, 64]).fit(
+    result = cost.flops(lengths=[64, 64]).fit(
         dp=2, tp=2, pp=3, zero="optimizer", sequence_parallel=True, microbatches=4, network_gbps={"tp": 400, "dp": 50}, memory_gib=1
     )
-    assert [stage.unsaid for stage in made.stages] == [[], [], []]
-    first, _, last = made.stages
+    assert [stage.unsaid for stage in result.stages] == [[], [], []]
+    first, _, last = result.stages
     assert first.total > last.total or first.held["activations"] > last.held["activations"]
     assert set(first.groups) == {"tp", "dp", "pp"} and set(first.seconds) == {"tp", "dp"}
     assert first.seconds["tp"] == pytest.approx(first.groups["tp"] / 400e9)
     assert first.groups["tp"] == sum(row.bytes for row in first.sent if row.group == "tp")
-    assert "fits: " in str(made) and made.most == max(stage.total for stage in made.stages)
-    assert json.loads(made.to_json()) == made.to_dict()
+    assert "fits: " in str(result) and result.most == max(stage.total for stage in result.stages)
+    assert json.loads(result.to_json()) == result.to_dict()
     for how, text in (
         ({"tp": 3}, "num_attention_heads"),
         ({"zero": "2"}, 'zero: must be one of none, optimizer, gradients, weights, got "2"'),

@@ -33,8 +33,8 @@ def blocks(page: str) -> list[str]:
 def needed(lines: str) -> set[str]:
     """The frameworks that a block imports, itself or through ours."""
     found = {name for name in FRAMEWORKS if re.search(rf"^\s*import {name}\b", lines, re.MULTILINE)}
-    ours = {"floptally.plots": "matplotlib", "floptally.memory": "torch", "floptally.module_times": "torch"}
-    return found | {name for module, name in ours.items() if module in lines}
+    own = {"floptally.plots": "matplotlib", "floptally.memory": "torch", "floptally.module_times": "torch"}
+    return found | {name for module, name in own.items() if module in lines}
 
 
 def are_here(frameworks: set[str]) -> bool:

@@ -35,13 +35,13 @@ def trained(folder: Path, callback: callbacks.TrainerMeter, model: Any, *, kind:
             **options: Any) -> Any:  # fmt: skip
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
-    given = {
+    arguments = {
         "output_dir": str(folder), "per_device_train_batch_size": rows, "max_steps": steps, "logging_steps": 1, "report_to": [],
         "use_cpu": True, "disable_tqdm": True, "save_strategy": "no",
     }  # fmt: skip
     data = [{"input_ids": torch.ones(WIDTH, dtype=torch.long), "labels": torch.ones(WIDTH, dtype=torch.long)}] * 16
     trainer = (kind or transformers.Trainer)(
-        model=model, args=transformers.TrainingArguments(**{**given, **options}), train_dataset=data
+        model=model, args=transformers.TrainingArguments(**{**arguments, **options}), train_dataset=data
     )
     callback.attach(trainer)
     trainer.train()

@@ -56,10 +56,10 @@ def test_the_sampler_gives_each_index_once_an_epoch_and_equally_many_per_rank(sh
 def test_the_sampler_repeats_the_first_samples_if_ranks_do_not_divide_their_number() -> None:
     costs = lognormal_costs(RANKS * BATCH + 5)
     ranks = epoch_of(costs, seed=3)
-    given = [sample for rank in ranks for batch in rank for sample in batch]
+    arguments = [sample for rank in ranks for batch in rank for sample in batch]
     assert [len(rank[1]) for rank in ranks] == [2] * RANKS
-    twice = sorted(sample for sample in set(given) if given.count(sample) == 2)
-    assert set(given) == set(range(len(costs))) and len(given) == len(costs) + 3
+    twice = sorted(sample for sample in set(arguments) if arguments.count(sample) == 2)
+    assert set(arguments) == set(range(len(costs))) and len(arguments) == len(costs) + 3
     generator = torch.Generator()
     generator.manual_seed(3)
     assert twice == sorted(torch.randperm(len(costs), generator=generator).tolist()[:3])
@@ -70,22 +70,22 @@ def test_the_sampler_repeats_the_first_samples_if_ranks_do_not_divide_their_numb
 def test_drop_last_skips_incomplete_steps() -> None:
     costs = lognormal_costs(RANKS * BATCH * 2 + 31)
     ranks = epoch_of(costs, drop_last=True)
-    given = [sample for rank in ranks for batch in rank for sample in batch]
-    assert len(given) == len(set(given)) == RANKS * BATCH * 2
+    arguments = [sample for rank in ranks for batch in rank for sample in batch]
+    assert len(arguments) == len(set(arguments)) == RANKS * BATCH * 2
     assert all(len(batch) == BATCH for rank in ranks for batch in rank)
 
 
 def test_the_balanced_sampler_has_more_even_loads_than_distributed_sampler() -> None:
     costs = lognormal_costs(RANKS * BATCH * 20)
-    ours = epoch_of(costs, epoch=2, seed=11)
+    own = epoch_of(costs, epoch=2, seed=11)
     theirs = []
     for rank in range(RANKS):
         sampler = torch.utils.data.DistributedSampler(costs, num_replicas=RANKS, rank=rank, seed=11)
         sampler.set_epoch(2)
         theirs.append(list(torch.utils.data.BatchSampler(sampler, BATCH, drop_last=False)))
-    for mine, other in zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=True):
+    for mine, other in zip(zip(*own, strict=True), zip(*theirs, strict=True), strict=True):
         assert sorted(sum(mine, [])) == sorted(sum(other, []))  # the same samples in the same step
-    assert over_bound(ours, costs) < 1.01
+    assert over_bound(own, costs) < 1.01
     assert over_bound(theirs, costs) > 1.2
 
 

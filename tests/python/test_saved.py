@@ -29,8 +29,8 @@ def counted() -> floptally.Cost:
         ("core", Mask.sliding_window(100), "scores", 16, 0),
         ("once", Mask.measured("passes"), "linear", 5, 0),
     ]
-    made = floptally.Cost.from_entries(rows, model_type="Mixer", notes=["fitted"])  # type: ignore[arg-type]
-    return made.planned(Plan(recompute_components=["mixer"]))
+    result = floptally.Cost.from_entries(rows, model_type="Mixer", notes=["fitted"])  # type: ignore[arg-type]
+    return result.planned(Plan(recompute_components=["mixer"]))
 
 
 @pytest.mark.parametrize("name", ["counted", "config"])

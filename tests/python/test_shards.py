@@ -196,14 +196,14 @@ def test_canonical_groups_divide_all_dp_sizes() -> None:
 
 def test_packs_are_aligned_and_contain_every_sample() -> None:
     lengths = [9, 3, 5, 1, 7, 2]
-    made = floptally.pack_by_capacity(np.array(lengths), 16, alignment=4, min_packs=2, divisor=2)
-    assert len(made.packs) % 2 == 0 and all(row.tokens <= 16 for row in made.packs)
-    assert sorted(itertools.chain(*(row.samples for row in made.packs))) == list(range(6))
-    for number, row in enumerate(made.packs):
+    result = floptally.pack_by_capacity(np.array(lengths), 16, alignment=4, min_packs=2, divisor=2)
+    assert len(result.packs) % 2 == 0 and all(row.tokens <= 16 for row in result.packs)
+    assert sorted(itertools.chain(*(row.samples for row in result.packs))) == list(range(6))
+    for number, row in enumerate(result.packs):
         assert np.diff(row.cu_seqlens).tolist() == [lengths[i] for i in row.samples]
         assert np.diff(row.cu_seqlens_padded).tolist() == [-(-lengths[i] // 4) * 4 for i in row.samples]
-        assert made.offset_of[row.samples].tolist() == row.cu_seqlens_padded[:-1].tolist()
-        assert (made.pack_of[row.samples] == number).all()
+        assert result.offset_of[row.samples].tolist() == row.cu_seqlens_padded[:-1].tolist()
+        assert (result.pack_of[row.samples] == number).all()
     one = floptally.pack_by_assignment(lengths, [0] * 6, 1)
     assert one.packs[0].cu_seqlens.tolist() == np.cumsum([0, *lengths]).tolist()
     with pytest.raises(floptally.Error, match=r"lengths\[0\]: must fit the capacity of 8 tokens, got a slot of 9"):
@@ -366,8 +366,8 @@ def test_open_metrics_text_equals_the_counters_of_the_run(llama: floptally.Cost)
     assert {"floptally_flops", "floptally_peak_flops", "floptally_meter"} <= families
     dashboard = json.loads(next(iter(_dashboards())).read_text())
     asked = set(re.findall(r"floptally_[a-z_]+", json.dumps(dashboard)))
-    given = {sample.name for family in parser.text_string_to_metric_families(text) for sample in family.samples}
-    assert asked <= given, asked - given
+    arguments = {sample.name for family in parser.text_string_to_metric_families(text) for sample in family.samples}
+    assert asked <= arguments, asked - arguments
 
 
 def _dashboards() -> Any:

@@ -48,9 +48,9 @@ def test_useful_and_padded_views_have_their_own_accumulators(mistral: floptally.
     assert (tally.get("tokens"), tally.get("tokens", "padded")) == (5, 16)
     assert (tally.get("count"), tally.get("count", "padded")) == (1, 2)
     assert tally.pairs(Mask.sliding_window(4096), "padded") == 2 * 36
-    kept = Tally(mistral)
-    kept.add_cu_seqlens([0, 5, 9], [0, 8, 16], cu_seqlens_real=[0, 5])
-    assert kept == tally
+    remaining = Tally(mistral)
+    remaining.add_cu_seqlens([0, 5, 9], [0, 8, 16], cu_seqlens_real=[0, 5])
+    assert remaining == tally
     padded = Tally(mistral)
     padded.add_padded([5, 0], 8)
     assert padded == tally

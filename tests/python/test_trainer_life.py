@@ -358,13 +358,13 @@ def test_a_run_continues_under_another_plan_in_a_new_interval() -> None:
 def trainer_of(folder: Path, model: Any = None, *, rows: int = 16, kind: Any = None, callback_list: Any = None, **options: Any) -> Any:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
-    given = {
+    arguments = {
         "output_dir": str(folder), "per_device_train_batch_size": 2, "max_steps": 3, "logging_steps": 1, "report_to": [],
         "use_cpu": True, "disable_tqdm": True, "save_strategy": "no",
     }  # fmt: skip
     data = [{"input_ids": torch.ones(WIDTH, dtype=torch.long), "labels": torch.ones(WIDTH, dtype=torch.long)}] * rows
     return (kind or transformers.Trainer)(
-        model=transformers_llama() if model is None else model, args=transformers.TrainingArguments(**{**given, **options}),
+        model=transformers_llama() if model is None else model, args=transformers.TrainingArguments(**{**arguments, **options}),
         train_dataset=data, eval_dataset=data[:2], callbacks=callback_list,
     )  # fmt: skip
 
@@ -393,7 +393,7 @@ def test_a_second_train_after_an_interruption_counts_each_batch_once(tmp_path: P
     assert not trainer.model._forward_pre_hooks and not trainer.model._forward_hooks and not callback.meter.in_step
 
 
-def test_interruption_inside_of_a_forward_does_not_hide_the_next_one(tmp_path: Path) -> None:
+def test_training_after_an_interrupted_forward_counts_every_step(tmp_path: Path) -> None:
     meter = new_meter()
     model = transformers_llama()
     trainer = trainer_of(tmp_path, model)
@@ -414,19 +414,19 @@ def test_interruption_inside_of_a_forward_does_not_hide_the_next_one(tmp_path: P
     assert meter.run.useful == 4 * STEP and meter.run.steps == 4
 
 
-def test_hooks_leave_a_model_that_another_one_replaces(tmp_path: Path) -> None:
+def test_hooks_are_removed_from_a_model_that_another_model_replaces(tmp_path: Path) -> None:
     """A run that was interrupted leaves its hooks on the model; the next run, of another model, removes them."""
     first, second = transformers_llama(), transformers_llama()
     trainer = trainer_of(tmp_path, first)
     meter = new_meter()
     callback = callbacks.TrainerMeter(meter).attach(trainer)
-    given = trainer.args, trainer.state, trainer.control
-    callback.on_train_begin(*given, model=first)
-    callback.on_step_begin(*given)
+    arguments = trainer.args, trainer.state, trainer.control
+    callback.on_train_begin(*arguments, model=first)
+    callback.on_step_begin(*arguments)
     assert first._forward_pre_hooks
-    callback.on_train_begin(*given, model=second)
+    callback.on_train_begin(*arguments, model=second)
     assert not first._forward_pre_hooks and not first._forward_hooks and len(second._forward_pre_hooks) == 1
-    callback.on_train_end(*given)
+    callback.on_train_end(*arguments)
     assert not second._forward_pre_hooks and not second._forward_hooks
 
 
@@ -458,7 +458,7 @@ def test_a_callback_that_is_attached_twice_counts_once(tmp_path: Path) -> None:
     assert meter.run.useful == 3 * STEP and meter.run.steps == 3
 
 
-def test_two_meters_of_a_trainer_keep_two_states(tmp_path: Path) -> None:
+def test_two_meters_of_one_trainer_save_separate_states(tmp_path: Path) -> None:
     def run(steps: int, resume: Any) -> list[floptally.Meter]:
         meters = [new_meter(), new_meter(convention="megatron"), new_meter(convention="palm")]
         trainer = trainer_of(tmp_path, max_steps=steps, save_strategy="steps", save_steps=2)
@@ -554,15 +554,15 @@ def test_a_compiled_model_is_counted_without_a_break_of_its_graph(tmp_path: Path
     else:
         trainer.model_wrapped = torch.compile(model, fullgraph=True, backend=backend)
     run = model if how == "model.compile" else trainer.model_wrapped
-    given = trainer.args, trainer.state, trainer.control
-    trainer.callback_handler.on_train_begin(*given)  # what a Trainer calls, without the loop that would move the model
+    arguments = trainer.args, trainer.state, trainer.control
+    trainer.callback_handler.on_train_begin(*arguments)  # what a Trainer calls, without the loop that would move the model
     callback._hooks.register(model, trainer.model_wrapped, callback._before_forward, callback._redirected)
     inputs = {"input_ids": torch.ones(2, WIDTH, dtype=torch.long), "labels": torch.ones(2, WIDTH, dtype=torch.long)}
     for _ in range(2):
-        callback.on_step_begin(*given)
+        callback.on_step_begin(*arguments)
         run(**inputs).loss.backward()
-        callback.on_step_end(*given)
-    callback.on_train_end(*given)
+        callback.on_step_end(*arguments)
+    callback.on_train_end(*arguments)
     assert meter.run.useful == 2 * STEP and graphs  # fullgraph=True raises at a break
     run(**inputs)
     assert meter.run.useful == 2 * STEP
@@ -587,7 +587,7 @@ def test_no_call_of_a_callback_synchronises_the_device(tmp_path: Path, monkeypat
     from floptally.callbacks import _gpu_time
 
     class Event:
-        made: list[Any] = []
+        result: list[Any] = []
 
         def __init__(self, enable_timing: bool = False) -> None:
             self.made.append(self)
@@ -647,7 +647,7 @@ class Engine:
 
 
 @pytest.mark.parametrize("how", ["engine", "rollout_func", "model", "other thread", "none"])
-def test_time_is_of_updates_if_a_trainer_generates_within_a_step(tmp_path: Path, how: str) -> None:
+def test_step_time_is_that_of_updates_if_a_trainer_generates_within_a_step(tmp_path: Path, how: str) -> None:
     clock, meter = Clock(), new_meter()
     trainer = trainer_of(tmp_path)
     compute = trainer.compute_loss
@@ -697,7 +697,7 @@ def test_releases_older_than_those_that_are_tested_are_an_error() -> None:
             require_release(package, name)
 
 
-def test_a_forward_that_runs_another_method_of_the_model_is_counted_by_the_backbone(tmp_path: Path) -> None:
+def test_a_model_whose_forward_is_replaced_for_one_call_is_counted(tmp_path: Path) -> None:
     """As TRL's distillation does: the model's forward is replaced for one call, and the method calls the backbone."""
     model = transformers_llama()
     trainer = trainer_of(tmp_path, model, max_steps=2)
@@ -817,7 +817,7 @@ def test_lightning_validation_inside_an_accumulation_is_not_step_time(tmp_path: 
     assert meter.run.useful == 6 * STEP and meter.run.seconds < 100
 
 
-def test_two_lightning_meters_have_states_of_their_own(tmp_path: Path) -> None:
+def test_two_lightning_meters_save_separate_states(tmp_path: Path) -> None:
     meters = [new_meter(), new_meter(convention="megatron")]
     both = [callbacks.LightningMeter(meters[0]), callbacks.LightningMeter(meters[1], prefix="megatron/")]
     assert both[0].state_key == "LightningMeter" != both[1].state_key

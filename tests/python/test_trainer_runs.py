@@ -272,7 +272,7 @@ print("counted", meter.run.steps, meter.run.useful)
 """
 
 
-def test_run_that_is_terminated_inside_a_step_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+def test_a_run_that_is_terminated_inside_a_step_continues_from_its_checkpoint(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
     tests = str(Path(__file__).resolve().parent)
@@ -296,7 +296,7 @@ def test_run_that_is_terminated_inside_a_step_goes_on_from_its_checkpoint(tmp_pa
     assert (steps, useful) == (meter.run.steps, meter.run.useful) == truth.done[:2]
 
 
-def test_lightning_run_that_is_terminated_inside_a_step_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+def test_a_lightning_run_that_is_terminated_inside_a_step_continues_from_its_checkpoint(tmp_path: Path) -> None:
     lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
     rows = [{"input_ids": row["input_ids"], "attention_mask": row["attention_mask"]} for row in rows_of("rows", 12)]
 

@@ -27,9 +27,9 @@ def tokenizer() -> Any:
     vocabulary = {word: place for place, word in enumerate(["<pad>", "<eos>", "<unk>", *WORDS, " "])}
     by_letter = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
     by_letter.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
-    made = transformers.PreTrainedTokenizerFast(tokenizer_object=by_letter, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
-    made.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
-    return made
+    result = transformers.PreTrainedTokenizerFast(tokenizer_object=by_letter, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
+    result.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+    return result
 
 
 def model_of(layers: int) -> Any:
@@ -81,7 +81,7 @@ def grpo(model: Any, options: Any) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "generates"), [(orpo, False), (cpo, False), (distillation, True), (grpo, True)])
-def test_run_of_a_trl_trainer_counts_what_its_model_ran_with_gradients(tmp_path: Path, kind: Any, generates: bool) -> None:
+def test_a_run_of_a_trl_trainer_counts_the_passes_that_ran_with_gradients(tmp_path: Path, kind: Any, generates: bool) -> None:
     model = model_of(2)
     options = {
         "output_dir": str(tmp_path), "report_to": [], "use_cpu": True, "max_steps": 2, "per_device_train_batch_size": 2,

@@ -73,7 +73,7 @@ def test_the_package_is_marked_as_typed() -> None:
     assert (folder / "py.typed").exists() and (folder / "_core.pyi").exists()
 
 
-def test_every_export_is_documented() -> None:
+def test_every_exported_name_is_documented() -> None:
     for name in floptally.__all__:
         if not name.startswith("__"):
             assert getattr(floptally, name).__doc__, name
@@ -223,8 +223,8 @@ def test_every_public_name_has_a_docstring() -> None:
     every = dict(public_names())
     assert len(every) > 350
     missing = [name for name, one in every.items() if not (inspect.getdoc(one) or "").strip()]
-    made = [name for name, one in every.items() if (one.__doc__ or "").startswith(name.rpartition(".")[2] + "(")]
-    assert missing == [] and made == []
+    result = [name for name, one in every.items() if (one.__doc__ or "").startswith(name.rpartition(".")[2] + "(")]
+    assert missing == [] and result == []
 
 
 #: What a name says of its unit, and the words of which its docstring must have one.

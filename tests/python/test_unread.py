@@ -129,7 +129,7 @@ QUANTISED = json.loads((Path(__file__).resolve().parents[1] / "golden" / "quanti
 
 
 @pytest.mark.parametrize("kind", QUANTISED["quantization"])
-def test_quantised_config_counts_as_its_base_does(kind: str) -> None:
+def test_a_quantised_config_counts_the_same_as_its_base_model(kind: str) -> None:
     """With the keys that each tool writes: GPTQ, AWQ, bitsandbytes, FP8, compressed-tensors, …"""
     config, quantised = QUANTISED["config"], QUANTISED["quantization"][kind]
     base = without_warning(config)
@@ -145,7 +145,7 @@ def test_quantised_config_counts_as_its_base_does(kind: str) -> None:
         floptally.cost({**config, "quantization_config": quantised, "moe_latent_dim": 64})
 
 
-def test_window_that_a_llama_config_names_is_refused_since_programs_disagree_on_it() -> None:
+def test_a_sliding_window_in_a_llama_config_is_an_error_because_programs_disagree() -> None:
     """LlamaForCausalLM ignores it, and servers apply it: the caller decides."""
     windowed = {**LLAMA, "sliding_window": 4}
     with pytest.raises(floptally.Error, match="^sliding_window: names a size that spec llama does not read, got 4"):

@@ -43,7 +43,7 @@ def run(upstream: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, 
     return int(upstream.main(list(arguments)))
 
 
-def test_a_changed_function_of_a_peer_is_unread_until_it_is_accepted(upstream: Any, monkeypatch: Any, tmp_path: pathlib.Path, capsys: Any) -> None:
+def test_a_changed_function_of_another_flop_counter_is_reported_until_it_is_accepted(upstream: Any, monkeypatch: Any, tmp_path: pathlib.Path, capsys: Any) -> None:
     assert run(upstream, monkeypatch, tmp_path, PEER, "--accept") == 0
     assert run(upstream, monkeypatch, tmp_path, PEER.replace("Counts.", "Counts FLOPs.")) == 0, "a docstring is no change"
     assert run(upstream, monkeypatch, tmp_path, PEER.replace("return layers", "return 2 * layers")) == 0, "no function that counts"
@@ -54,13 +54,13 @@ def test_a_changed_function_of_a_peer_is_unread_until_it_is_accepted(upstream: A
     assert run(upstream, monkeypatch, tmp_path, changed) == 0
 
 
-def test_a_new_device_of_a_peer_is_unread(upstream: Any, monkeypatch: Any, tmp_path: pathlib.Path, capsys: Any) -> None:
+def test_a_new_device_in_another_flop_counter_is_reported(upstream: Any, monkeypatch: Any, tmp_path: pathlib.Path, capsys: Any) -> None:
     run(upstream, monkeypatch, tmp_path, PEER, "--accept")
     assert run(upstream, monkeypatch, tmp_path, PEER.replace('{"H100"', '{"B300": 1, "H100"')) == 1
     assert "pytest | device new | peer.py: B300" in capsys.readouterr().out
 
 
-def test_a_changed_default_and_a_new_type_of_transformers_are_unread(upstream: Any) -> None:
+def test_a_changed_default_and_a_new_type_of_transformers_are_reported(upstream: Any) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     state = json.loads(upstream.STATE.read_text())
     state["defaults"]["llama"]["num_hidden_layers"] = 31

@@ -28,9 +28,9 @@ EXPERTS_WITHOUT_NUMBERS = pytest.mark.skipif(
 
 def small(kind: str, config: dict[str, Any], attention: str = "sdpa") -> Any:
     """A model of transformers without numbers."""
-    made = getattr(transformers, kind)
+    result = getattr(transformers, kind)
     with torch.device("meta"):
-        return made._from_config(made.config_class(**config), attn_implementation=attention).train()
+        return result._from_config(result.config_class(**config), attn_implementation=attention).train()
 
 
 def padded_batch(rows: int = 3, length: int = 11, lost: int = 4) -> dict[str, Any]:
@@ -81,69 +81,69 @@ def test_a_verified_transformers_model_is_equal_in_every_component(kind: str, co
     for module in model.modules():  # grouped products, the default of experts, have no formula in PyTorch
         if getattr(getattr(module, "config", None), "_experts_implementation", None):
             module.config._experts_implementation = "batched_mm"
-    made = floptally.verify(model, batch)
-    assert made.equal and made.pytorch == made.counted + made.differences.get("constants", 0)
-    assert others(made) == {}
-    assert made.source == "config"
-    assert made.convention == ("torch_flop_counter" if attention == "sdpa" else "torch_flop_counter_eager")
-    given = callbacks.batch_arguments(batch)
-    assert made.exact == floptally.flops(model, **given).total
-    names = floptally.flops(model, **given).useful.components
-    assert set(made.components) == set(names)
-    for name, one in made.components.items():
+    result = floptally.verify(model, batch)
+    assert result.equal and result.pytorch == result.counted + result.differences.get("constants", 0)
+    assert others(result) == {}
+    assert result.source == "config"
+    assert result.convention == ("torch_flop_counter" if attention == "sdpa" else "torch_flop_counter_eager")
+    arguments = callbacks.batch_arguments(batch)
+    assert result.exact == floptally.flops(model, **arguments).total
+    names = floptally.flops(model, **arguments).useful.components
+    assert set(result.components) == set(names)
+    for name, one in result.components.items():
         assert one.difference == 0 and one.modules, name
         assert one.exact == names[name].total
-    check_sums(made)
-    assert made.terms["padding"] < 0
+    check_sums(result)
+    assert result.terms["padding"] < 0
 
 
 def test_verification_names_the_component_in_which_a_model_differs() -> None:
     model = small("LlamaForCausalLM", DECODER)
     other = floptally.cost({**model.config.to_dict(), "intermediate_size": 49})
-    made = floptally.verify(model, padded_batch(3, 11), cost=other)
+    result = floptally.verify(model, padded_batch(3, 11), cost=other)
     more = -3 * 2 * 3 * 32 * 2 * 33  # a column of three matrices in two layers, for 33 slots, forward and twice backward
-    assert not made.equal and made.unexplained == more
-    assert [name for name, one in made.components.items() if one.difference] == ["mlp"]
-    assert made.components["mlp"].difference == more
-    assert "without a reason" in made.line and "without a reason" in str(made)
-    check_sums(made)
+    assert not result.equal and result.unexplained == more
+    assert [name for name, one in result.components.items() if one.difference] == ["mlp"]
+    assert result.components["mlp"].difference == more
+    assert "without a reason" in result.line and "without a reason" in str(result)
+    check_sums(result)
 
 
 def test_verification_counts_images_of_the_size_in_the_config() -> None:
     config = {**SIZES, "image_size": 32, "patch_size": 8}
     del config["vocab_size"]
-    made = floptally.verify(small("ViTForImageClassification", config), {"pixel_values": torch.zeros(2, 3, 32, 32)})
-    assert made.equal and made.pytorch == made.counted and made.source == "config"
+    result = floptally.verify(small("ViTForImageClassification", config), {"pixel_values": torch.zeros(2, 3, 32, 32)})
+    assert result.equal and result.pytorch == result.counted and result.source == "config"
 
 
-def test_verification_names_a_scan_kernel_with_other_products() -> None:
+def test_verification_names_a_scan_kernel_that_runs_different_products() -> None:
     config = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "state_size": 4}
     with torch.device("meta"):
         model = transformers.MambaForCausalLM(transformers.MambaConfig(**config)).train()
-    made = floptally.verify(model, {"input_ids": torch.zeros(2, 7, dtype=torch.long)})
-    assert made.equal and set(made.differences) == {"grouped_convolutions", "recurrent_state"}
-    check_sums(made)
+    result = floptally.verify(model, {"input_ids": torch.zeros(2, 7, dtype=torch.long)})
+    assert result.equal and set(result.differences) == {"grouped_convolutions", "recurrent_state"}
+    check_sums(result)
 
 
 def test_verification_names_recompute_by_checkpointing() -> None:
     model = small("LlamaForCausalLM", DECODER)
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     batch = padded_batch()
-    made = floptally.verify(model, batch)
+    result = floptally.verify(model, batch)
     plan = floptally.Plan(recompute="full")
     again = floptally.flops(model, convention="torch_flop_counter", plan=plan, **callbacks.batch_arguments(batch))
     stopped = 2 * 2 * 33 * 48 * 32  # the last product of both layers, whose result nothing needs again
-    assert made.equal and others(made) == {"recompute": again.executed.recompute - stopped}
-    assert all(one.difference == 0 for one in made.components.values())
+    assert result.equal and others(result) == {"recompute": again.executed.recompute - stopped}
+    assert all(one.difference == 0 for one in result.components.values())
 
 
 def test_verification_names_packed_documents_that_run_as_one_row() -> None:
     model = small("LlamaForCausalLM", DECODER)
     ids = torch.randint(5, 90, (1, 12))
     batch = {"input_ids": ids, "position_ids": torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3]])}
-    made = floptally.verify(model, batch)
+    result = floptally.verify(model, batch)
     rows = model.config.num_hidden_layers * 14 * model.config.hidden_size
-    assert made.equal and others(made) == {"packed_rows": rows * (12**2 - 5**2 - 3**2 - 4**2)}
+    assert result.equal and others(result) == {"packed_rows": rows * (12**2 - 5**2 - 3**2 - 4**2)}
 
 
 def test_verification_names_frozen_weights() -> None:
@@ -152,20 +152,20 @@ def test_verification_names_frozen_weights() -> None:
         parameter.requires_grad_(False)
     model.model.embed_tokens.requires_grad_(False)
     whole = floptally.cost({**model.config.to_dict(), "architectures": ["LlamaForCausalLM"]})  # does not know what trains
-    made = floptally.verify(model, padded_batch(), cost=whole)
-    assert made.equal and list(others(made)) == ["frozen_weights"] and made.differences["frozen_weights"] < 0
-    assert "frozen" in str(made)
+    result = floptally.verify(model, padded_batch(), cost=whole)
+    assert result.equal and list(others(result)) == ["frozen_weights"] and result.differences["frozen_weights"] < 0
+    assert "frozen" in str(result)
     read = floptally.verify(model, padded_batch())  # of the model, whose plan says it
     assert read.equal and "frozen_weights" not in others(read)
 
 
-def test_verification_counts_adapters_as_they_train() -> None:
+def test_verification_of_a_lora_model_counts_the_products_of_its_training() -> None:
     peft = pytest.importorskip("peft")
     base = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     model = peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=["q_proj", "v_proj", "down_proj"]))
-    made = floptally.verify(model, padded_batch())
-    assert made.equal and made.pytorch == made.counted
-    assert made.exact < floptally.flops(base.config, **callbacks.batch_arguments(padded_batch())).total
+    result = floptally.verify(model, padded_batch())
+    assert result.equal and result.pytorch == result.counted
+    assert result.exact < floptally.flops(base.config, **callbacks.batch_arguments(padded_batch())).total
 
 
 class Convolution(torch.nn.Module):  # type: ignore[misc]
@@ -195,23 +195,23 @@ class Rotated(torch.nn.Module):  # type: ignore[misc]
         return self.inner(x * angles.T.cos())
 
 
-def test_verification_names_and_leaves_out_a_product_without_data_or_weights() -> None:
-    made = floptally.verify(Rotated(8), torch.rand(3, 5, 8))
-    assert made.equal and made.differences == {"constants": 2 * 8 * 5}
-    check_sums(made)
+def test_verification_leaves_out_and_names_a_product_without_data_and_weights() -> None:
+    result = floptally.verify(Rotated(8), torch.rand(3, 5, 8))
+    assert result.equal and result.differences == {"constants": 2 * 8 * 5}
+    check_sums(result)
     cost = floptally.from_torch(Rotated(8), torch.rand(3, 5, 8))
     assert cost.flops(lengths=[5] * 3).total == 3 * 5 * 2 * 8 * 8 * 2  # forward, and the gradient of the weights
     assert any("multiplies neither data nor weights" in note for note in cost.notes)
 
 
-def test_verification_counts_a_module_without_a_spec_as_it_runs() -> None:
-    made = floptally.verify(Convolution(), torch.zeros(2, 9, 16))
-    assert made.source == "from_torch" and made.equal
+def test_verification_counts_a_module_without_a_spec_from_its_run() -> None:
+    result = floptally.verify(Convolution(), torch.zeros(2, 9, 16))
+    assert result.source == "from_torch" and result.equal
     # The weight gradient over all 16 channels in place of 4, three taps, 2 x 9 tokens.
-    assert made.differences == {"grouped_convolutions": 2 * 18 * 16 * 3 * (16 - 4)}
-    assert {name: one.difference for name, one in made.components.items()} == dict.fromkeys(made.components, 0)
-    assert any("no spec" in note for note in made.notes)
-    check_sums(made)
+    assert result.differences == {"grouped_convolutions": 2 * 18 * 16 * 3 * (16 - 4)}
+    assert {name: one.difference for name, one in result.components.items()} == dict.fromkeys(result.components, 0)
+    assert any("no spec" in note for note in result.notes)
+    check_sums(result)
 
 
 def test_a_verified_diffusers_model_is_equal() -> None:
@@ -228,23 +228,23 @@ def test_a_verified_diffusers_model_is_equal() -> None:
         "pooled_projections": torch.zeros(2, 6), "timestep": torch.ones(2), "img_ids": torch.zeros(image, 3),
         "txt_ids": torch.zeros(text, 3),
     }  # fmt: skip
-    made = floptally.verify(model, batch)
-    assert made.equal and made.pytorch == made.counted and made.source == "config"
-    assert all(one.difference == 0 and one.modules for one in made.components.values())
-    assert made.exact == floptally.flops(model, grid_thw=[(1, 1, image)] * 2, encoder_lengths=[text] * 2).total
+    result = floptally.verify(model, batch)
+    assert result.equal and result.pytorch == result.counted and result.source == "config"
+    assert all(one.difference == 0 and one.modules for one in result.components.values())
+    assert result.exact == floptally.flops(model, grid_thw=[(1, 1, image)] * 2, encoder_lengths=[text] * 2).total
 
 
 def test_verification_gives_a_table_and_json_and_leaves_the_model_unchanged() -> None:
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
     before = {name: (one.data_ptr(), one.requires_grad) for name, one in model.named_parameters()}
-    made = floptally.verify(model, padded_batch())
+    result = floptally.verify(model, padded_batch())
     assert before == {name: (one.data_ptr(), one.requires_grad) for name, one in model.named_parameters()}
     assert all(one.grad is None for one in model.parameters())
-    found = json.loads(made.to_json())
-    assert found == made.to_dict() and found["equal"] is True
-    assert int(found["pytorch"]) == made.pytorch and made.line in str(made)
-    assert "model.layers.*.self_attn.{q_proj,k_proj,v_proj}" in str(made)
-    assert "<table>" in made._repr_html_() and "llama" in repr(made)
+    found = json.loads(result.to_json())
+    assert found == result.to_dict() and found["equal"] is True
+    assert int(found["pytorch"]) == result.pytorch and result.line in str(result)
+    assert "model.layers.*.self_attn.{q_proj,k_proj,v_proj}" in str(result)
+    assert "<table>" in result._repr_html_() and "llama" in repr(result)
 
 
 def test_the_error_without_torch_says_what_to_install() -> None:
@@ -312,21 +312,21 @@ def real(kind: str, config: dict[str, Any]) -> Any:
 def test_verification_counts_the_logits_that_the_batch_keeps(kept: Any) -> None:
     model, ids = real("LlamaForCausalLM", DECODER), torch.randint(5, 90, (2, 11))
     batch = {"input_ids": ids, "logits_to_keep": kept}
-    made = floptally.verify(model, batch)
-    assert made.pytorch == counted_by_pytorch(model, batch)
-    assert made.equal and others(made) == {}
-    check_sums(made)
+    result = floptally.verify(model, batch)
+    assert result.pytorch == counted_by_pytorch(model, batch)
+    assert result.equal and others(result) == {}
+    check_sums(result)
 
 
 def test_verification_names_positions_that_a_causal_convolution_cuts_off() -> None:
     layers = ["conv", "full_attention", "conv"]
     model = real("Lfm2ForCausalLM", {**DECODER, "num_hidden_layers": 3, "layer_types": layers, "conv_L_cache": 3})
     batch = {"input_ids": torch.randint(5, 90, (2, 11))}
-    made = floptally.verify(model, batch)
-    assert made.pytorch == counted_by_pytorch(model, batch)
+    result = floptally.verify(model, batch)
+    assert result.pytorch == counted_by_pytorch(model, batch)
     # Two layers, two samples, two positions beyond the last token, three taps of 32 channels, forward and twice backward.
-    assert made.equal and made.differences["cut_positions"] == 2 * 2 * 2 * (2 * 3 * 32) * 3
-    check_sums(made)
+    assert result.equal and result.differences["cut_positions"] == 2 * 2 * 2 * (2 * 3 * 32) * 3
+    check_sums(result)
 
 
 def test_verification_names_the_logits_between_samples_of_a_contrastive_model() -> None:
@@ -337,8 +337,8 @@ def test_verification_names_the_logits_between_samples_of_a_contrastive_model() 
         projection_dim=16,
     )
     model = transformers.CLIPModel._from_config(config).train()
-    made = floptally.verify(model, {"input_ids": torch.ones(3, 11, dtype=torch.long), "pixel_values": torch.rand(3, 3, 32, 32)})
-    assert made.equal and others(made) == {"sample_pairs": 3 * 2 * 3 * 3 * 16}
+    result = floptally.verify(model, {"input_ids": torch.ones(3, 11, dtype=torch.long), "pixel_values": torch.rand(3, 3, 32, 32)})
+    assert result.equal and others(result) == {"sample_pairs": 3 * 2 * 3 * 3 * 16}
 
 
 @EXPERTS_WITHOUT_NUMBERS
@@ -349,17 +349,17 @@ def test_verification_gives_the_number_of_pytorch_for_each_implementation_of_exp
         if getattr(getattr(module, "config", None), "_experts_implementation", None):
             module.config._experts_implementation = experts
     batch = {"input_ids": torch.randint(5, 90, (2, 11))}
-    made = floptally.verify(model, batch)
-    assert made.pytorch == counted_by_pytorch(model, batch) and made.equal
-    missing = {"no_formula": made.pytorch - made.counted} if experts == "grouped_mm" else {}
-    assert others(made) == missing
+    result = floptally.verify(model, batch)
+    assert result.pytorch == counted_by_pytorch(model, batch) and result.equal
+    missing = {"no_formula": result.pytorch - result.counted} if experts == "grouped_mm" else {}
+    assert others(result) == missing
     if missing:  # two experts of three matrices for each token, in two layers, forward and twice backward
         assert missing["no_formula"] == -3 * 2 * 22 * 2 * (3 * 2 * 32 * 48)
-        assert "so does" not in made.line
-    check_sums(made)
+        assert "so does" not in result.line
+    check_sums(result)
 
 
-def test_a_verified_diffusers_model_with_an_adapter_counts_as_it_trains() -> None:
+def test_verification_of_a_diffusers_model_with_lora_counts_its_training() -> None:
     diffusers, peft = pytest.importorskip("diffusers"), pytest.importorskip("peft")
     with torch.device("meta"):
         model = diffusers.FluxTransformer2DModel(
@@ -375,5 +375,5 @@ def test_a_verified_diffusers_model_with_an_adapter_counts_as_it_trains() -> Non
         "pooled_projections": torch.zeros(2, 6), "timestep": torch.ones(2), "img_ids": torch.zeros(9, 3),
         "txt_ids": torch.zeros(5, 3),
     }  # fmt: skip
-    made = floptally.verify(model, batch)
-    assert made.equal and made.pytorch == made.counted and made.source == "from_torch"
+    result = floptally.verify(model, batch)
+    assert result.equal and result.pytorch == result.counted and result.source == "from_torch"

@@ -40,12 +40,12 @@ def by_step(made: floptally.Waterfall) -> dict[str, floptally.WaterfallLine]:
 
 def test_waterfall_lines_match_a_hand_calculation() -> None:
     """A second of four GPUs of 100 TFLOP/s, one of them idle and a tenth of it spent on data: 60 of 400 TFLOP are useful."""
-    made = linear(60).waterfall(
+    result = linear(60).waterfall(
         seconds=1, gpus=4, peak_tflops=100, precisions="mlp=200", masked_tiles=15 * TERA, idle_gpus=1,
         rank_work=[6, 4, 2], apart={"data wait": 0.1},
     )  # fmt: skip
-    line = by_step(made)
-    assert made.mfu == pytest.approx(0.15) and line["useful"].gpu_nanoseconds == 600_000_000
+    line = by_step(result)
+    assert result.mfu == pytest.approx(0.15) and line["useful"].gpu_nanoseconds == 600_000_000
     assert line["useful"].points == pytest.approx(15) and line["useful"].seconds == 0.15
     assert line["precision"].gpu_nanoseconds == -300_000_000  # at 200 TFLOP/s it takes 0.3 s
     assert line["precision"].points == pytest.approx(7.5)
@@ -56,10 +56,10 @@ def test_waterfall_lines_match_a_hand_calculation() -> None:
     assert line["data_wait"].gpu_nanoseconds == 300_000_000 and line["data_wait"].name == "data wait"
     assert "apart" not in line and not line["communication"].is_known
     assert line["kernels"].gpu_nanoseconds == 1_800_000_000 - 450_000_000
-    assert made.kernel_rate == pytest.approx(0.25)
-    assert made.gpu_nanoseconds == 4_000_000_000
+    assert result.kernel_rate == pytest.approx(0.25)
+    assert result.gpu_nanoseconds == 4_000_000_000
     assert not line["bubble"].is_known and "pipeline bubble" in line["kernels"].note
-    assert repr(made) == "<Waterfall: MFU 15.00 % of 4 GPUs>"
+    assert repr(result) == "<Waterfall: MFU 15.00 % of 4 GPUs>"
     assert repr(line["idle_gpus"]) == "<WaterfallLine idle GPUs: -25.00 points>"
     assert repr(line["bubble"]) == "<WaterfallLine pipeline bubble: not known>"
 
@@ -111,18 +111,18 @@ def test_waterfall_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally
             account["memory_tbps"] = 10 ** draw.uniform(-3, 1)
         needed = 1000 * work.executed_total / 1e12 / account["peak_tflops"]
         seconds = draw.uniform(1, 3) * needed / (gpus - account.get("idle_gpus", 0)) + 0.004
-        made = work.waterfall(seconds=seconds, **account)
-        assert sum(line.gpu_nanoseconds for line in made.lines) == made.gpu_nanoseconds == round(seconds * 1e9) * gpus
-        assert made.mfu == pytest.approx(work.measure(seconds, gpus=gpus, peak_tflops=account["peak_tflops"]).mfu)
-        assert sum(value for name, value in made.scalars().items() if name.endswith("_pct") and "rate" not in name) == (
+        result = work.waterfall(seconds=seconds, **account)
+        assert sum(line.gpu_nanoseconds for line in result.lines) == result.gpu_nanoseconds == round(seconds * 1e9) * gpus
+        assert result.mfu == pytest.approx(work.measure(seconds, gpus=gpus, peak_tflops=account["peak_tflops"]).mfu)
+        assert sum(value for name, value in result.scalars().items() if name.endswith("_pct") and "rate" not in name) == (
             pytest.approx(100)
         )
-        assert sum(-line.points for line in made.lines[1:]) + made.lines[0].points == pytest.approx(100)
-        seen |= {line.step for line in made.lines if line.is_known and line.gpu_nanoseconds}
+        assert sum(-line.points for line in result.lines[1:]) + result.lines[0].points == pytest.approx(100)
+        seen |= {line.step for line in result.lines if line.is_known and line.gpu_nanoseconds}
         # With nothing changed it is what was measured, and a bound is never below a measurement.
-        assert made.what_if().seconds == pytest.approx(seconds, rel=1e-9)
-        bound = made.what_if(kernel_rate=1)
-        assert bound.seconds <= seconds * (1 + 1e-9) and bound.mfu >= made.mfu * (1 - 1e-9)
+        assert result.what_if().seconds == pytest.approx(seconds, rel=1e-9)
+        bound = result.what_if(kernel_rate=1)
+        assert bound.seconds <= seconds * (1 + 1e-9) and bound.mfu >= result.mfu * (1 - 1e-9)
     assert len(seen) >= 10, seen
 
 
@@ -163,8 +163,8 @@ def test_time_that_pipeline_ranks_wait_equals_a_simulation_of_the_stages(pp: int
         for rank in range(pp)
     ]
     makespan, busy = simulated(stages, microbatches)
-    made = work.waterfall(seconds=1, gpus=pp, peak_tflops=989, pp=pp, microbatches=microbatches)
-    line = by_step(made)
+    result = work.waterfall(seconds=1, gpus=pp, peak_tflops=989, pp=pp, microbatches=microbatches)
+    line = by_step(result)
     mean = sum(busy) / pp
     assert -line["imbalance"].points == pytest.approx(100 * (max(busy) - mean) / makespan, rel=1e-6)
     assert -line["bubble"].points == pytest.approx(100 * (makespan - max(busy)) / makespan, rel=1e-6)
@@ -200,11 +200,11 @@ def test_attention_tiles_with_masked_pairs_equal_an_enumeration() -> None:
     assert tiles.tile == (rows, keys) and tiles.tally.tokens == sum(lengths)
     work = cost.flops(lengths=lengths)
     account: dict[str, Any] = {"seconds": 1e-3, "gpus": 2, "peak_tflops": 1}
-    made = work.waterfall(masked_tiles=tiles, **account)
-    assert by_step(made)["masked_tiles"].gpu_nanoseconds == pytest.approx(tiles.executed() / 1e3, abs=1)
-    assert made.to_json() == work.waterfall(masked_tiles=tiles.executed(), **account).to_json()
+    result = work.waterfall(masked_tiles=tiles, **account)
+    assert by_step(result)["masked_tiles"].gpu_nanoseconds == pytest.approx(tiles.executed() / 1e3, abs=1)
+    assert result.to_json() == work.waterfall(masked_tiles=tiles.executed(), **account).to_json()
     tiles.add(lengths=[9])
-    assert by_step(made.what_if(kernel_rate=1))["masked_tiles"].is_known, "what was given is kept as it was"
+    assert by_step(result.what_if(kernel_rate=1))["masked_tiles"].is_known, "what was given is kept as it was"
     with pytest.raises(floptally.Error, match="^masked_tiles: must contain the whole batch of the step, got 4 count instead of 3: add the same"):
         work.waterfall(masked_tiles=tiles, **account)
 
@@ -219,8 +219,8 @@ def test_values_passed_to_measure_become_known_waterfall_lines(mistral: floptall
     assert measured.waterfall(seconds=1).seconds == 1
     # Another peak wins over the accelerator's, and another accelerator over a peak.
     assert measured.waterfall(peak_tflops=500).mfu == pytest.approx(work.measure(0.5, gpus=4, peak_tflops=500).mfu)
-    given = work.measure(0.5, gpus=4, peak_tflops=500)
-    assert given.waterfall(accelerator="H100 SXM").mfu == pytest.approx(measured.mfu)
+    arguments = work.measure(0.5, gpus=4, peak_tflops=500)
+    assert arguments.waterfall(accelerator="H100 SXM").mfu == pytest.approx(measured.mfu)
     boost = work.measure(0.5, gpus=4, accelerator="H100 SXM", clock_mhz=1980, precisions="mlp=bf16")
     assert boost.mixed_mfu == pytest.approx(boost.mfu), "one clock for all peaks"
     assert boost.waterfall().mfu == pytest.approx(boost.mfu) != pytest.approx(measured.mfu)
@@ -240,60 +240,60 @@ def test_what_if_keeps_the_settings_that_are_not_passed(mistral: floptally.Cost)
     assert plain.what_if(rank_work=[1] * 4).seconds == pytest.approx(0.1 + 1.9 * 2.5 / 3, rel=1e-12)
     assert plain.what_if(gpus=8).seconds == pytest.approx(0.1 + 1.9 / 2, rel=1e-12)
 
-    made = work.waterfall(seconds=2.0, pp=4, microbatches=8, **account)
-    same = made.what_if()
-    assert same.seconds == pytest.approx(2.0, rel=1e-12) and same.mfu == pytest.approx(made.mfu, rel=1e-12)
-    then = made.what_if(work=other)
+    result = work.waterfall(seconds=2.0, pp=4, microbatches=8, **account)
+    same = result.what_if()
+    assert same.seconds == pytest.approx(2.0, rel=1e-12) and same.mfu == pytest.approx(result.mfu, rel=1e-12)
+    then = result.what_if(work=other)
     assert then.work.plan == floptally.Plan() and then.what_if().seconds == pytest.approx(then.seconds)
-    assert made.what_if(microbatches=64).seconds < 2.0
-    assert made.what_if(pp=None, microbatches=None).kernel_rate == pytest.approx(made.kernel_rate)
-    assert not by_step(made.what_if(pp=None, microbatches=None))["bubble"].is_known
-    bound = made.what_if(kernel_rate=1)
-    assert by_step(bound)["kernels"].gpu_nanoseconds <= 4 and bound.mfu > made.mfu
-    for one in (made, then, bound):
+    assert result.what_if(microbatches=64).seconds < 2.0
+    assert result.what_if(pp=None, microbatches=None).kernel_rate == pytest.approx(result.kernel_rate)
+    assert not by_step(result.what_if(pp=None, microbatches=None))["bubble"].is_known
+    bound = result.what_if(kernel_rate=1)
+    assert by_step(bound)["kernels"].gpu_nanoseconds <= 4 and bound.mfu > result.mfu
+    for one in (result, then, bound):
         again = pickle.loads(pickle.dumps(one))
         assert again.to_json() == one.to_json() and copy.copy(one).to_table() == str(one)
 
 
 def test_one_gpu_waits_for_no_other_gpu() -> None:
-    made = linear(12).waterfall(seconds=1, gpus=1, peak_tflops=100, masked_tiles=0)
-    assert [line.step for line in made.lines if not line.is_known] == [
+    result = linear(12).waterfall(seconds=1, gpus=1, peak_tflops=100, masked_tiles=0)
+    assert [line.step for line in result.lines if not line.is_known] == [
         "data_wait", "optimizer", "elementwise", "launches", "memory_bound",
     ]  # fmt: skip
-    assert made.lines[-1].note == (
+    assert result.lines[-1].note == (
         "includes unknown lines: data wait, optimizer, element-wise kernels, no kernel runs, bound by memory"
     )
-    assert by_step(made)["communication"].note == "one GPU has nobody to talk to"
+    assert by_step(result)["communication"].note == "one GPU has nobody to talk to"
 
 
 def test_text_markdown_and_html_of_a_waterfall_have_the_same_cells(mistral: floptally.Cost) -> None:
-    made = mistral.flops(lengths=[4096]).waterfall(
+    result = mistral.flops(lengths=[4096]).waterfall(
         seconds=1, gpus=2, peak_tflops=989, apart={"a|b <i>\n": 0.25, "a b": 0.1, "a_b": 0.05}
     )
-    assert made.to_table() == str(made) and "measured MFU" in str(made)
-    rows = made.to_markdown().splitlines()
-    assert "| a\\|b <i>  | 250.000 | -25.00 | measured |" in rows and len(rows) == 3 + len(made.lines)
-    html = made._repr_html_()
+    assert result.to_table() == str(result) and "measured MFU" in str(result)
+    rows = result.to_markdown().splitlines()
+    assert "| a\\|b <i>  | 250.000 | -25.00 | measured |" in rows and len(rows) == 3 + len(result.lines)
+    html = result._repr_html_()
     assert "a|b &lt;i&gt;" in html and "-25.00" in html and 'title="500000000 ns of GPUs"' in html
-    assert html.count("<tr>") == 2 + len(made.lines)
-    found = made.to_dict()
-    assert found == json.loads(made.to_json())
+    assert html.count("<tr>") == 2 + len(result.lines)
+    found = result.to_dict()
+    assert found == json.loads(result.to_json())
     assert sum(int(line["gpu_nanoseconds"]) for line in found["lines"]) == 2 * 10**9
-    scalars = made.scalars("w/")
+    scalars = result.scalars("w/")
     assert scalars["w/apart/a_b_pct"] == pytest.approx(10) and scalars["w/apart/a_b_2_pct"] == pytest.approx(5)
-    assert scalars["w/mfu_pct"] == pytest.approx(100 * made.mfu) and scalars["w/step_seconds"] == 1
+    assert scalars["w/mfu_pct"] == pytest.approx(100 * result.mfu) and scalars["w/step_seconds"] == 1
     assert "w/bubble_pct" not in scalars
     assert all(re.fullmatch(r"[\w./-]+", name) for name in scalars), "as MLflow takes them"
 
 
 def test_changing_the_input_later_does_not_change_a_waterfall() -> None:
     loads, times = [3, 1], {"data": 0.1}
-    made = linear(12).waterfall(seconds=1, gpus=2, peak_tflops=100, rank_work=loads, apart=times)
+    result = linear(12).waterfall(seconds=1, gpus=2, peak_tflops=100, rank_work=loads, apart=times)
     loads[0], times["data"] = 1, 0.2
-    assert made.what_if().seconds == pytest.approx(1)
+    assert result.what_if().seconds == pytest.approx(1)
     once = (load for load in (3, 1))
     again = linear(12).waterfall(seconds=1, gpus=2, peak_tflops=100, rank_work=once, apart={"data": 0.1})
-    assert again.what_if().to_json() == made.what_if().to_json()
+    assert again.what_if().to_json() == result.what_if().to_json()
 
 
 ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
@@ -362,15 +362,15 @@ def test_an_invalid_time_breakdown_is_an_error_that_names_the_field(
 
 
 def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: floptally.Cost) -> None:
-    made = mistral.flops(lengths=[4096]).waterfall(**ACCOUNT)
+    result = mistral.flops(lengths=[4096]).waterfall(**ACCOUNT)
     wrong: list[tuple[Any, str]] = [
         (lambda: mistral.flops(lengths=[9], convention="megatron").waterfall(**ACCOUNT),
          'convention: must be exact, since only exact counts the padded and executed FLOPs that a waterfall needs, got "megatron"'),
-        (lambda: made.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
+        (lambda: result.what_if(work=3), "work: must be a floptally.Breakdown, got 3"),
         (lambda: linear(3).waterfall(masked_tiles=TERA, **ACCOUNT).what_if(work=linear(6)),
          "masked_tiles: were counted for the old work: pass the FLOPs of the new work, or None"),
-        (lambda: made.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
-        (lambda: made.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
+        (lambda: result.what_if(kernel_rate=2), "kernel_rate: must be at most 1, got 2"),
+        (lambda: result.what_if(kernel_rate=0), "kernel_rate: must be a finite number above 0"),
         (lambda: linear(3).waterfall(pp=2, microbatches=2, **ACCOUNT), "pp: needs the layers of a model"),
         (lambda: floptally.MaskedTiles(mistral, 128), "tile: must be (queries, keys), got 128"),
         (lambda: floptally.MaskedTiles(mistral, (0, 8)), "tile[0]: must be an integer from 1 to "),
@@ -385,9 +385,9 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
             call()
         assert text == "cost" or str(raised.value).startswith(text), raised.value
     with pytest.raises(TypeError, match="unexpected keyword argument 'microbatch'; did you mean 'microbatches'"):
-        made.what_if(microbatch=3)  # type: ignore[call-arg]
+        result.what_if(microbatch=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword argument 'seconds'"):
-        made.what_if(seconds=3)  # type: ignore[call-arg]
+        result.what_if(seconds=3)  # type: ignore[call-arg]
 
 
 def test_the_program_prints_the_same_waterfall() -> None:
@@ -399,7 +399,7 @@ def test_the_program_prints_the_same_waterfall() -> None:
     plan = floptally.Plan(recompute="full", repeated={"lm_head": 2})
     tiles = floptally.MaskedTiles(cost, (128, 64))
     tiles.add(lengths=[4096, 2048], row_length=8192)
-    made = cost.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(
+    result = cost.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(
         seconds=1.6, gpus=5, peak_tflops=989, precisions="mlp=1979", masked_tiles=tiles, pp=2, vpp=2,
         microbatches=8, idle_gpus=1, apart={"wait": 0.1},
     )  # fmt: skip
@@ -408,9 +408,9 @@ def test_the_program_prints_the_same_waterfall() -> None:
         command = [sys.executable, "-m", "floptally", "waterfall", *options, "--format", form]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert printed("table") == made.to_table()
-    assert printed("markdown") == made.to_markdown()
-    assert json.loads(printed("json")) == made.to_dict()
+    assert printed("table") == result.to_table()
+    assert printed("markdown") == result.to_markdown()
+    assert json.loads(printed("json")) == result.to_dict()
 
 
 EVEN = "--lengths 512,512,512,512,512,512,512,512"
@@ -449,9 +449,9 @@ def test_pipelines_and_known_waterfall_lines_equal_those_of_the_program(
     mistral: floptally.Cost, options: str, account: dict[str, Any]
 ) -> None:
     base = [*EVEN.split(), "--seconds", "1.5", "--gpus", "4", "--peak-tflops", "400", *options.split()]
-    made = mistral.flops(lengths=[512] * 8).waterfall(seconds=1.5, gpus=4, peak_tflops=400, **account)
-    assert made.to_dict() == json_of_program("waterfall", *base)
-    assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+    result = mistral.flops(lengths=[512] * 8).waterfall(seconds=1.5, gpus=4, peak_tflops=400, **account)
+    assert result.to_dict() == json_of_program("waterfall", *base)
+    assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
     for then, change, work in (
         ("", {}, None),
         ("--then-memory-tbps 1 --then-gpus 8", {"memory_tbps": 1, "gpus": 8}, None),
@@ -460,9 +460,9 @@ def test_pipelines_and_known_waterfall_lines_equal_those_of_the_program(
         ("--then-apart data_wait=0.3", {"apart": {"data_wait": 0.3}}, None),
     ):  # fmt: skip
         found = json_of_program("whatif", *base, *then.split())
-        assert found["then"] == made.what_if(work=work, **change).to_dict(), then
-        assert found["bound"] == made.what_if(work=work, kernel_rate=1, **change).to_dict(), then
-    assert made.what_if(gpus=8).what_if(gpus=4).seconds == pytest.approx(1.5, rel=1e-12), "as it was measured"
+        assert found["then"] == result.what_if(work=work, **change).to_dict(), then
+        assert found["bound"] == result.what_if(work=work, kernel_rate=1, **change).to_dict(), then
+    assert result.what_if(gpus=8).what_if(gpus=4).seconds == pytest.approx(1.5, rel=1e-12), "as it was measured"
 
 
 @pytest.mark.parametrize("split", ["zigzag", "zigzag_pack", "contiguous"])
@@ -475,12 +475,12 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
     assert sum(share.tokens for share in shares.tallies) == work.tally.tokens
     for options, account in (([], {}), (["--tp", "2"], {"tp": 2}),
                              (["--pp", "2", "--microbatches", "4"], {"pp": 2, "microbatches": 4})):  # fmt: skip
-        made = work.waterfall(seconds=2, gpus=8, peak_tflops=400, cp=shares, **account)  # type: ignore[arg-type]
-        assert made.to_dict() == json_of_program("waterfall", *base, "--cp", "4", *options)
+        result = work.waterfall(seconds=2, gpus=8, peak_tflops=400, cp=shares, **account)  # type: ignore[arg-type]
+        assert result.to_dict() == json_of_program("waterfall", *base, "--cp", "4", *options)
         found = json_of_program("whatif", *base, "--cp", "4", *options, "--then-cp", "2")
         two = floptally.ContextShards(mistral, 2, split)
         two.add(lengths=[8192, 16384])
-        assert made.what_if(cp=two).to_dict() == found["then"]
+        assert result.what_if(cp=two).to_dict() == found["then"]
     two.add(lengths=[64])
     wrong: list[tuple[Any, str]] = [
         ({"cp": two}, "cp: must contain the whole batch of the step, got 3 count instead of 2: add the same batches to both"),
@@ -527,22 +527,22 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
     lengths = [4096, 100, 900, 2048, 300, 4000, 50, 64]
     dealt = [[mistral.flops(lengths=[lengths[2 * m + r]]) for m in range(4)] for r in range(2)]
     work, account = mistral.flops(lengths=lengths), {"seconds": 2, "gpus": 8, "peak_tflops": 400, "pp": 4}
-    made = work.waterfall(microbatches=dealt, **account)
+    result = work.waterfall(microbatches=dealt, **account)
     options = ["--lengths", ",".join(map(str, lengths)), "--seconds", "2", "--gpus", "8", "--peak-tflops", "400", "--pp", "4"]
-    assert made.to_dict() == json_of_program("waterfall", *options, "--replicas", "2", "--micro-batch-size", "1")
-    assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+    assert result.to_dict() == json_of_program("waterfall", *options, "--replicas", "2", "--micro-batch-size", "1")
+    assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()
     row = [mistral.flops(lengths=lengths[i : i + 2]) for i in range(0, 8, 2)]
-    made = work.waterfall(microbatches=row, **account)
-    assert made.to_dict() == json_of_program("waterfall", *options, "--micro-batch-size", "2")
-    assert by_step(made)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
+    result = work.waterfall(microbatches=row, **account)
+    assert result.to_dict() == json_of_program("waterfall", *options, "--micro-batch-size", "2")
+    assert by_step(result)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
     wrong: list[tuple[Any, str]] = [
         (row[1:], "microbatches: must contain the whole batch of the step, got 6 count together instead of 8"),
         ([dealt[0], dealt[1][1:]], "microbatches: must be at least 1, and the same number in each replica"),
         ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least one"),
     ]
-    for given, text in wrong:
+    for arguments, text in wrong:
         with pytest.raises(floptally.Error) as raised:
-            work.waterfall(microbatches=given, **account)
+            work.waterfall(microbatches=arguments, **account)
         assert str(raised.value).startswith(text), raised.value
 
 
@@ -552,19 +552,19 @@ def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: flop
     options = ["--lengths", "8192,8192,8192,8192", "--seconds", "0.25", "--gpus", "16", "--peak-tflops", "989", "--pp", "4",
                "--replicas", "4", "--microbatches", "8", "--apart", "transfer=0.01", "--best"]  # fmt: skip
     work = mistral.flops(lengths=[8192] * 4)
-    made = work.waterfall(**account)
+    result = work.waterfall(**account)
     for more, choice in (
         (["--memory-gib", "80"], {"memory_gib": 80}),
         (["--memory-gib", "40", "--zero", "optimizer", "--activation-gib", "20"],
          {"memory_gib": 40, "zero": "optimizer", "activation_gib": 20}),
     ):  # fmt: skip
         found = json_of_program("whatif", *options, *more)["best"]
-        search = made.best(**choice)  # type: ignore[arg-type]
+        search = result.best(**choice)  # type: ignore[arg-type]
         assert search.to_dict() == found and len(search.layouts) > 3 and search.too_large + search.impossible > 0
     wrong: list[tuple[Any, str]] = [
-        (lambda: made.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
-        (lambda: made.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
-        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches only pipelines with equal stages and equal microbatches: leave"),
+        (lambda: result.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
+        (lambda: result.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
+        (lambda: result.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches only pipelines with equal stages and equal microbatches: leave"),
         (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass it"),
     ]
     for call, text in wrong:
@@ -678,10 +678,10 @@ json.dump([padded.gpu_nanoseconds, round(padded.seconds * 1e9), executed / step[
     assert relative == pytest.approx(ran, rel=1e-6), "all products that PyTorch saw are in the lines"
     assert packed_executed == packed_ran
     assert expected == pytest.approx(measured, rel=0.5)
-    ours, said = table_of(done.stdout), table_of(fenced()[number + 1][1])
-    assert set(ours) == set(said)
+    own, said = table_of(done.stdout), table_of(fenced()[number + 1][1])
+    assert set(own) == set(said)
     # What the text says of them holds of every run, whatever the machine.
-    for table in (ours, said):
+    for table in (own, said):
         costs = [float(points) for name, (_, points) in table.items() if name != "measured MFU"]
         assert costs == sorted(costs, reverse=True)
         assert sum(costs) == pytest.approx(100 - float(table["measured MFU"][1]), abs=0.05)

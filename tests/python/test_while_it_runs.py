@@ -29,7 +29,7 @@ def run(meter: floptally.Meter, steps: int = 1, seconds: float = 2.0) -> None:
 # ---- what is left ----
 
 
-def test_scalars_have_the_totals_of_the_run_and_what_is_left_of_it() -> None:
+def test_scalars_show_the_totals_of_the_run_and_how_much_is_left() -> None:
     meter = floptally.Meter(COST, gpus=1, peak_tflops=1e-3)
     now = time.time() - 1000.0
     meter.begin_run(clock=lambda: now)
@@ -74,7 +74,7 @@ def test_a_callback_takes_the_steps_of_its_trainer_unless_a_budget_is_set() -> N
 # ---- a peak that nobody knows ----
 
 
-def test_unknown_accelerator_ends_no_run() -> None:
+def test_an_unknown_accelerator_does_not_end_a_run() -> None:
     with pytest.warns(RuntimeWarning, match="^accelerator: .*Z900.* no MFU: pass peak_tflops=.*floptally.measure_peak") as said:
         meter = floptally.Meter(COST, gpus=1, accelerator="NVIDIA Z900")
     assert len(said) == 1
@@ -114,7 +114,7 @@ def test_unknown_accelerator_ends_no_run() -> None:
         assert floptally.Meter(COST, gpus=1, accelerator="NVIDIA Z900", peak_tflops=3.0).peak_tflops == 3.0
 
 
-def test_measured_peak_is_the_peak_of_a_meter_and_named_as_measured() -> None:
+def test_a_meter_uses_a_measured_peak_and_names_it_as_measured() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     torch.set_num_threads(1)
     peak = floptally.measure_peak("fp32", seconds=0.3, device="cpu")
@@ -128,7 +128,7 @@ def test_measured_peak_is_the_peak_of_a_meter_and_named_as_measured() -> None:
             floptally.measure_peak(**arguments)  # type: ignore[arg-type]
 
 
-def test_precision_of_the_trainer_is_that_of_the_peak() -> None:
+def test_the_peak_is_that_of_the_trainers_precision() -> None:
     def adapter(**options: Any) -> callbacks.MeterAdapter:
         return callbacks.MeterAdapter(floptally.Meter(COST, gpus=1, accelerator="H100 SXM", **options))
 
@@ -140,10 +140,10 @@ def test_precision_of_the_trainer_is_that_of_the_peak() -> None:
             one.compare_precision(precision)
         assert (one.meter.precision, one.meter.peak_tflops) == (precision, peaks[precision])  # type: ignore[index]
         assert (precision == "bf16") == (f"the peak is that of {precision}, in which the trainer computes" not in one.notes)
-    given = adapter(precision="bf16")
+    arguments = adapter(precision="bf16")
     with pytest.warns(RuntimeWarning, match="^the run computes in fp16, and MFU is relative to the peak of bf16"):
-        given.compare_precision("fp16")
-    assert given.meter.precision == "bf16"
+        arguments.compare_precision("fp16")
+    assert arguments.meter.precision == "bf16"
     by_number = callbacks.MeterAdapter(floptally.Meter(COST, gpus=1, peak_tflops=3.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -154,23 +154,23 @@ def test_precision_of_the_trainer_is_that_of_the_peak() -> None:
 # ---- passes ----
 
 
-def test_pass_with_a_peak_of_its_own_leaves_no_time_without_a_pass() -> None:
+def test_passes_with_different_peaks_have_shares_of_time_that_add_up() -> None:
     meter = floptally.Meter(COST, gpus=8, counted="all_gpus", peak_tflops=989)
     with meter.step(10.0):
         with meter.timed("rollout", plan=Plan(phase="forward"), learner=False, seconds=8.0, peak_tflops=1979) as rollout:
             rollout.add(lengths=[9000])
         with meter.timed("update", seconds=2.0) as update:
             update.add(lengths=[9000])
-    made = meter.passes()
-    assert made.no_pass == 0
-    assert sum(one.points for one in made.values()) == pytest.approx(made.whole.mfu)
-    assert sum(one.points + one.lost for one in made.values()) == pytest.approx(1)
+    result = meter.passes()
+    assert result.no_pass == 0
+    assert sum(one.points for one in result.values()) == pytest.approx(result.whole.mfu)
+    assert sum(one.points + one.lost for one in result.values()) == pytest.approx(1)
     # The learner's rates over its own time, and over the wall clock.
-    assert made.learner is not None and made.learner.tokens == 9000
-    assert made.learner.mfu == pytest.approx(made.learner.useful / (2.0 * 8 * 989e12))
-    assert made.learner.wall_mfu == pytest.approx(made.learner.useful / (10.0 * 8 * 989e12))
-    assert (made.learner.tokens_per_second, made.learner.wall_tokens_per_second) == (4500, 900)
-    scalars = made.scalars()
+    assert result.learner is not None and result.learner.tokens == 9000
+    assert result.learner.mfu == pytest.approx(result.learner.useful / (2.0 * 8 * 989e12))
+    assert result.learner.wall_mfu == pytest.approx(result.learner.useful / (10.0 * 8 * 989e12))
+    assert (result.learner.tokens_per_second, result.learner.wall_tokens_per_second) == (4500, 900)
+    scalars = result.scalars()
     assert scalars["perf/learner/mfu_wall_pct"] == pytest.approx(scalars["perf/learner/mfu_pct"] / 5)
     assert scalars["perf/learner/tokens_per_second_wall"] == 900 and "perf/whole/mfu_wall_pct" not in scalars
 
@@ -181,16 +181,16 @@ def test_passes_on_an_unknown_accelerator_have_flops_and_no_mfu() -> None:
     for seconds in (2.0, 3.0):
         with meter.step(10.0), meter.timed("update", seconds=seconds) as update:
             update.add(lengths=[9])
-    made = meter.passes("run")
-    assert made["update"].useful == 2 * COST.total_flops(lengths=[9]) and made["update"].mfu is None
-    assert made.no_pass == pytest.approx(0.75) and not [name for name in made.scalars() if "mfu" in name]
-    assert "the peak is unknown" in str(made) and "no MFU" in repr(made)
+    result = meter.passes("run")
+    assert result["update"].useful == 2 * COST.total_flops(lengths=[9]) and result["update"].mfu is None
+    assert result.no_pass == pytest.approx(0.75) and not [name for name in result.scalars() if "mfu" in name]
+    assert "the peak is unknown" in str(result) and "no MFU" in repr(result)
 
 
 # ---- amounts of 0 ----
 
 
-def test_measured_amount_of_zero_survives_pickles_sums_and_a_saved_run(tmp_path: Path) -> None:
+def test_a_measured_amount_of_zero_is_kept_by_pickles_sums_and_saved_runs(tmp_path: Path) -> None:
     plan = Plan(logits="measured")
     meter = floptally.Meter(COST, gpus=1, peak_tflops=1e-3, plan=plan)
     with meter.step(1.0):

@@ -235,27 +235,27 @@ def by_names(model: torch.nn.Module, config: Any) -> tuple[Any, bool]:
     main = getattr(model, "main_input_name", "input_ids")
 
     def inputs(batch: int, length: int) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         if main == "pixel_values" and "pixel_values" in names:
             frames = getattr(config, "num_frames", None)
             shape = (batch, frames, channels, *size) if frames else (batch, channels, *size)
-            made["pixel_values"] = torch.zeros(shape)
+            result["pixel_values"] = torch.zeros(shape)
             if "input_ids" in names:
-                made["input_ids"] = torch.ones(batch, length, dtype=torch.long)
+                result["input_ids"] = torch.ones(batch, length, dtype=torch.long)
         elif main == "input_features":
             bins = getattr(config, "num_mel_bins", None) or getattr(config, "feature_size", 80)
-            made["input_features"] = torch.zeros(batch, length, bins)
+            result["input_features"] = torch.zeros(batch, length, bins)
         elif main == "input_values":
-            made["input_values"] = torch.zeros(batch, 320 * length + 80)  # so many frames
+            result["input_values"] = torch.zeros(batch, 320 * length + 80)  # so many frames
         elif main == "input_ids":
-            made["input_ids"] = torch.ones(batch, length, dtype=torch.long)
+            result["input_ids"] = torch.ones(batch, length, dtype=torch.long)
             if "pixel_values" in names and type(model).__name__.find("CLIP") >= 0:
-                made["pixel_values"] = torch.zeros(batch, channels, *size)
+                result["pixel_values"] = torch.zeros(batch, channels, *size)
         else:
             raise NotBuilt(f"takes {main}")
         if "decoder_input_ids" in names:
-            made["decoder_input_ids"] = torch.ones(batch, length, dtype=torch.long)
-        return made
+            result["decoder_input_ids"] = torch.ones(batch, length, dtype=torch.long)
+        return result
 
     return inputs, main != "pixel_values" or "input_ids" in names
 
@@ -353,20 +353,20 @@ def made_diffusers(name: str) -> Any:
                 "crop_coords": lambda: torch.zeros(batch, 2),
                 "class_labels": lambda: torch.ones(batch, dtype=torch.long),
             }
-            made: dict[str, Any] = {}
+            result: dict[str, Any] = {}
             for argument in names.values():
                 one = argument.name
                 needed = argument.default is argument.empty
                 if one in ("sample", "x", "hidden_states", "image"):
-                    made[one] = torch.zeros(batch, *forms[form])
+                    result[one] = torch.zeros(batch, *forms[form])
                 elif one in known and (
                     needed
                     or one in ALWAYS
                     or one == "guidance" and config.get("guidance_embeds")
                     or one == "class_labels" and config.get("num_embeds_ada_norm")
                 ):
-                    made[one] = known[one]()
-            return made
+                    result[one] = known[one]()
+            return result
 
         return inputs
 

@@ -139,10 +139,10 @@ TEST_CASE("the raw-string delimiters of a models file count as empty lines") {
     const std::string file = read_text(source_dir / "include/floptally/models/mistral.spec");
     REQUIRE(file.starts_with("R\"spec(\nspec mistral : "));
     const std::string config = "{'model_type': 'mistral', 'num_hidden_layers': 3}";
-    const floptally::model_config given = read_by(file, config);
+    const floptally::model_config read_model = read_by(file, config);
     const floptally::model_config known = floptally::read_config(parsed(config));
-    CHECK(given.cost == known.cost);
-    CHECK(given.notes == known.notes);
+    CHECK(read_model.cost == known.cost);
+    CHECK(read_model.notes == known.notes);
     const problem said = problem_of([&] { return read_by("R\"spec(\nspec my : llama\nh = nonsense\n)spec\"\n"); });
     CHECK(said.field == "spec my:3");
     // Two files one after the other are as two literals.
@@ -426,7 +426,7 @@ TEST_CASE("the model type of a config selects among the user's specs and the lib
     }
 }
 
-TEST_CASE("a spec that derives from one spec as another takes the lines of both but not the base of the second") {
+TEST_CASE("a spec that derives from one spec as another has the lines of both, but not the base of the second") {
     // The lines of `my` come first, then those of `wide`, then those of `small`, then llama's; those of `other` never.
     const std::string specs =
         "spec my : small as wide\n"
@@ -538,13 +538,13 @@ TEST_CASE("a config list with fewer entries than layers is an error that names t
 TEST_CASE("a spec compares a list of the config with its own list element by element") {
     const auto width = [](const char* equals, const std::string& widths) {
         const std::string spec = std::string("spec my : llama\nwith widths list\nf = ") + equals + " ? 100 : 200\n";
-        const floptally::cost made =
+        const floptally::cost counted_cost =
             read_by(spec,
                     "{'vocab_size': 96, 'hidden_size': 64, 'num_hidden_layers': 1, 'num_attention_heads': 4, "
                     "'widths': " +
                         widths + "}")
                 .cost;
-        return (made.parameters() - 2 * 96 * 64 - 64 - 4 * 64 * 64 - 2 * 64) / (3 * 64);
+        return (counted_cost.parameters() - 2 * 96 * 64 - 64 - 4 * 64 * 64 - 2 * 64) / (3 * 64);
     };
     CHECK(width(".widths == [64, 32]", "[64, 32]") == 100);
     CHECK(width("[64, 32] == .widths", "[64.0, 32]") == 100);

@@ -57,9 +57,9 @@ TEST_CASE("an image whose number of patches is not in the table of sizes is an e
     CHECK(error_of([&] {
               two.add(grid{1, 5, 2});
           }) == "grid: 1 x 5 x 2 patches: a frame must have 12 or 9 patches; resize the image");
-    tally one{floptally::mask_set{unit::listed_units(12, 5, 12, 5)}};
+    tally sums{floptally::mask_set{unit::listed_units(12, 5, 12, 5)}};
     CHECK(error_of([&] {
-              one.add(grid{2, 3, 3});
+              sums.add(grid{2, 3, 3});
           }) == "grid: 2 x 3 x 3 patches: a frame must have 12 patches; resize the image");
     CHECK(error_of([] { return unit::listed_units(0, 1, 1, 1); }) == "patches: must be from 1 to 2147483647, got 0");
 }

@@ -115,58 +115,59 @@ void for_each_sample(Visit visit) {
 
 TEST_CASE("tokens and pairs of an image grid with text equal an enumeration per stream", "[latents]") {
     std::size_t samples = 0;
-    for_each_sample([&](const latent_patches& made, const grid& g) {
-        INFO(g.t << " x " << g.h << " x " << g.w << " and " << g.keys << ", side " << made.side);
-        REQUIRE(statistic(unit::latent_tokens(made))(g) == tokens(g, made, token_stream::grid).size());
+    for_each_sample([&](const latent_patches& outcome, const grid& g) {
+        INFO(g.t << " x " << g.h << " x " << g.w << " and " << g.keys << ", side " << outcome.side);
+        REQUIRE(statistic(unit::latent_tokens(outcome))(g) == tokens(g, outcome, token_stream::grid).size());
         for (const token_stream queries : {token_stream::grid, token_stream::text, token_stream::joint}) {
-            REQUIRE(statistic(unit::joint_tokens(made, queries))(g) == tokens(g, made, queries).size());
+            REQUIRE(statistic(unit::joint_tokens(outcome, queries))(g) == tokens(g, outcome, queries).size());
             for (const token_stream keys : {token_stream::grid, token_stream::text, token_stream::joint}) {
                 std::uint64_t pairs = 0;
-                for (std::size_t i = 0; i < tokens(g, made, queries).size(); ++i) {
-                    pairs += tokens(g, made, keys).size();
+                for (std::size_t i = 0; i < tokens(g, outcome, queries).size(); ++i) {
+                    pairs += tokens(g, outcome, keys).size();
                 }
-                REQUIRE(mask::joint_pairs(made, queries, keys).pairs(g) == pairs);
+                REQUIRE(mask::joint_pairs(outcome, queries, keys).pairs(g) == pairs);
             }
         }
-        const std::vector<token> all = tokens(g, made, token_stream::grid);
-        REQUIRE(mask::latent_pairs(made).pairs(g) == all.size() * all.size());
+        const std::vector<token> all = tokens(g, outcome, token_stream::grid);
+        REQUIRE(mask::latent_pairs(outcome).pairs(g) == all.size() * all.size());
         ++samples;
     });
     CHECK(samples > 300);
 }
 
 TEST_CASE("video pairs within a frame, or at one place of all frames, equal an enumeration", "[latents]") {
-    for (const latent_patches& made : {latent_patches{}, latent_patches{.side = 2}, latent_patches{.frames = 2}}) {
+    for (const latent_patches& result : {latent_patches{}, latent_patches{.side = 2}, latent_patches{.frames = 2}}) {
         for (const grid& g : {grid{2, 2, 3}, grid{4, 4, 6}, grid{6, 2, 4, 9}, grid{0, 4, 4}}) {
             std::uint64_t of_frame = 0;
             std::uint64_t of_place = 0;
-            for (const token& query : stream(g, made, false)) {
-                for (const token& key : stream(g, made, false)) {
+            for (const token& query : stream(g, result, false)) {
+                for (const token& key : stream(g, result, false)) {
                     of_frame += query.frame == key.frame ? 1U : 0U;
                     of_place += query.place == key.place ? 1U : 0U;
                 }
             }
-            CHECK(mask::latent_pairs(made, latent_reach::frame).pairs(g) == of_frame);
-            CHECK(mask::latent_pairs(made, latent_reach::place).pairs(g) == of_place);
+            CHECK(mask::latent_pairs(result, latent_reach::frame).pairs(g) == of_frame);
+            CHECK(mask::latent_pairs(result, latent_reach::place).pairs(g) == of_place);
         }
     }
 }
 
 TEST_CASE("text or prefix tokens repeated for each frame or place equal an enumeration", "[latents]") {
-    for_each_sample([](const latent_patches& made, const grid& g) {
+    for_each_sample([](const latent_patches& patching, const grid& g) {
         for (const token_stream which : {token_stream::text, token_stream::joint}) {
             for (const latent_reach each : {latent_reach::frame, latent_reach::place}) {
                 std::set<std::uint32_t> parts;
                 std::size_t own = 0;
-                for (const token& one : stream(g, {made.side, made.frames, 1, 0, made.filled}, false)) {
-                    parts.insert(each == latent_reach::frame ? one.frame : one.place);
+                for (const token& item : stream(g, {patching.side, patching.frames, 1, 0, patching.filled}, false)) {
+                    parts.insert(each == latent_reach::frame ? item.frame : item.place);
                 }
                 std::size_t beside = 0;
-                for (const token& one : tokens(g, made, which)) {
-                    (one.of == token::kind::grid ? own : beside) += 1;
+                for (const token& position_of : tokens(g, patching, which)) {
+                    (position_of.of == token::kind::grid ? own : beside) += 1;
                 }
                 if (!parts.empty()) {
-                    REQUIRE(statistic(unit::joint_tokens(made, which, each)).pairs(g) == own + parts.size() * beside);
+                    REQUIRE(statistic(unit::joint_tokens(patching, which, each)).pairs(g) ==
+                            own + parts.size() * beside);
                 }
             }
         }
@@ -215,7 +216,7 @@ TEST_CASE("tokens of samples with several texts and condition images equal an en
                                {third, &grid::third, 1},        {third, &grid::third, 2},   {fourth, &grid::fourth, 1},
                                {condition, &grid::condition, 1}};
     std::size_t samples = 0;
-    for (const latent_patches& made :
+    for (const latent_patches& patches :
          {latent_patches{}, latent_patches{.side = 2, .frames = 2}, latent_patches{.multiple = 4, .prefix = 3}}) {
         for (std::uint32_t seed = 0; seed < 40; ++seed) {
             const auto drawn = [&](std::uint32_t bits, std::uint32_t most) { return (seed * 7919U >> bits) % most; };
@@ -233,29 +234,29 @@ TEST_CASE("tokens of samples with several texts and condition images equal an en
                         continue;
                     }
                     // One token after the other: the grid's, then each copy of each stream, padded to the multiple.
-                    std::vector<token> all = tokens(g, made, token_stream::grid);
+                    std::vector<token> all = tokens(g, patches, token_stream::grid);
                     auto streams = static_cast<std::uint32_t>(token_stream::grid);
-                    for (const stream_of& one : {first, other}) {
-                        for (std::uint32_t copy = 0; copy < one.copies; ++copy) {
-                            const std::uint32_t cells = one.which == condition ? 1U : 0U;
-                            const auto patch = static_cast<std::uint32_t>(made.side * made.side * made.frames);
+                    for (const stream_of& each_stream : {first, other}) {
+                        for (std::uint32_t copy = 0; copy < each_stream.copies; ++copy) {
+                            const std::uint32_t cells = each_stream.which == condition ? 1U : 0U;
+                            const auto patch = static_cast<std::uint32_t>(patches.side * patches.side * patches.frames);
                             std::uint32_t count = 0;
-                            for (std::uint32_t k = 0; k < g.*one.length; k += cells == 1 ? patch : 1U) {
+                            for (std::uint32_t k = 0; k < g.*each_stream.length; k += cells == 1 ? patch : 1U) {
                                 all.push_back({token::kind::text, 0, 0});
                                 ++count;
                             }
-                            for (; count % made.multiple != 0; ++count) {
+                            for (; count % patches.multiple != 0; ++count) {
                                 all.push_back({token::kind::text, 0, 0});
                             }
-                            streams += static_cast<std::uint32_t>(one.which);
+                            streams += static_cast<std::uint32_t>(each_stream.which);
                         }
                     }
                     const auto read = static_cast<token_stream>(streams);
-                    REQUIRE(statistic(unit::joint_tokens(made, read))(g) == all.size());
-                    REQUIRE(mask::joint_pairs(made, read, token_stream::grid).pairs(g) ==
-                            all.size() * tokens(g, made, token_stream::grid).size());
-                    REQUIRE(mask::joint_pairs(made, token_stream::grid, read).pairs(g) ==
-                            all.size() * tokens(g, made, token_stream::grid).size());
+                    REQUIRE(statistic(unit::joint_tokens(patches, read))(g) == all.size());
+                    REQUIRE(mask::joint_pairs(patches, read, token_stream::grid).pairs(g) ==
+                            all.size() * tokens(g, patches, token_stream::grid).size());
+                    REQUIRE(mask::joint_pairs(patches, token_stream::grid, read).pairs(g) ==
+                            all.size() * tokens(g, patches, token_stream::grid).size());
                     ++samples;
                 }
             }

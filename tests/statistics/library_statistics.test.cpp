@@ -60,11 +60,11 @@ i64 whole_blocks(i64 tokens, i64 size) {
 detail::resampled_cells level_of(words p) { return {p[0], p[1], p[2], p[3]}; }
 /// The cells of an axis: a kernel is laid wherever it fits, and what it makes is repeated.
 u64 made_of(i64 cells, const resampling& by) {
-    i64 made = 0;
+    i64 outcome = 0;
     for (i64 first = 0; cells != 0 && first + by.field <= cells; first += by.stride) {
-        made += by.up;
+        outcome += by.up;
     }
-    return made == 0 ? 0 : static_cast<u64>(std::max<i64>(made + by.add, 0));
+    return outcome == 0 ? 0 : static_cast<u64>(std::max<i64>(outcome + by.add, 0));
 }
 u64 made_frame(words p, const grid& g) { return made_of(g.h, level_of(p).space()) * made_of(g.w, level_of(p).space()); }
 u64 made_frames(words p, const grid& g) { return made_of(g.t, level_of(p).frames()); }
@@ -367,9 +367,9 @@ void for_each_statistic(Each each) {
         REQUIRE((found->of_sequence != nullptr) == bool{table->of_sequence});
         REQUIRE((found->of_grid != nullptr) == (table->of_grid || table->of_frame));
         REQUIRE((found->of_clip != nullptr) == bool{table->of_clip});
-        for (const statistic& made : found->made) {
-            INFO(made.name());
-            each(made, *found);
+        for (const statistic& result : found->made) {
+            INFO(result.name());
+            each(result, *found);
         }
     }
 }
@@ -406,65 +406,65 @@ std::vector<grid> grids() {
 }  // namespace
 
 TEST_CASE("every library statistic equals its enumeration and is at most L^2 or L^3", "[statistic]") {
-    for_each_statistic([](const statistic& made, const enumeration& line) {
-        const words p = made.parameters().values;
+    for_each_statistic([](const statistic& which, const enumeration& line) {
+        const words p = which.parameters().values;
         u64 counted = 0;
         for (const sequence& s : sequences()) {
             if (line.of_sequence != nullptr) {
                 INFO(s.length << " tokens, past " << s.past << ", keys " << s.keys << ", targets " << s.targets);
-                REQUIRE(made(s) == line.of_sequence(p, s));
+                REQUIRE(which(s) == line.of_sequence(p, s));
                 const u64 all = u64{s.past} + s.length + s.keys;
-                REQUIRE(made(s) <= most_of(line, all));
-                counted += made(s);
+                REQUIRE(which(s) <= most_of(line, all));
+                counted += which(s);
             }
         }
         for (const grid& g : grids()) {
-            if (line.of_grid != nullptr && made.problem_of(g) == grid_problem::none) {
+            if (line.of_grid != nullptr && which.problem_of(g) == grid_problem::none) {
                 INFO(g.t << " x " << g.h << " x " << g.w);
-                REQUIRE(made(g) == line.of_grid(p, g));
+                REQUIRE(which(g) == line.of_grid(p, g));
                 const u64 all = g.t * (g.frame_patches() + 3) + g.keys + g.second;
-                REQUIRE(made(g) <= most_of(line, all));
-                counted += made(g);
+                REQUIRE(which(g) <= most_of(line, all));
+                counted += which(g);
             }
         }
         for (std::uint32_t frames = 0; line.of_clip != nullptr && frames < 30; ++frames) {
             INFO(frames << " frames");
-            REQUIRE(made(audio_clip{frames}) == line.of_clip(p, audio_clip{frames}));
-            REQUIRE(made(audio_clip{frames}) <= u64{frames} * frames);
-            counted += made(audio_clip{frames});
+            REQUIRE(which(audio_clip{frames}) == line.of_clip(p, audio_clip{frames}));
+            REQUIRE(which(audio_clip{frames}) <= u64{frames} * frames);
+            counted += which(audio_clip{frames});
         }
-        REQUIRE((counted != 0 || made.is_measured()));
+        REQUIRE((counted != 0 || which.is_measured()));
     });
 }
 
 TEST_CASE("pairs of single queries of every library statistic add up and shrink with more cached tokens",
           "[statistic]") {
-    for_each_statistic([](const statistic& made, const enumeration& line) {
-        if (line.of_sequence == nullptr || made.reads_other_side()) {
+    for_each_statistic([](const statistic& parsed, const enumeration& line) {
+        if (line.of_sequence == nullptr || parsed.reads_other_side()) {
             return;
         }
         for (const sequence& whole : sequences()) {
-            u64 before = made(whole);
+            u64 before = parsed(whole);
             for (std::uint32_t row = 1; row <= whole.length; ++row) {
                 sequence rest = whole;
                 rest.length -= row;
                 rest.past += row;
                 INFO(whole.length << " tokens, past " << whole.past << ", from row " << row << " on");
-                if (made.is<moment_statistics::cached>()) {
+                if (parsed.is<moment_statistics::cached>()) {
                     continue;  // Σ n·past, of which a row's share is n of it: split by the tally's own words
                 }
-                REQUIRE(made(rest) <= before);
-                before = made(rest);
+                REQUIRE(parsed(rest) <= before);
+                before = parsed(rest);
             }
-            REQUIRE((before == 0 || whole.length == 0 || made.is<moment_statistics::cached>()));
+            REQUIRE((before == 0 || whole.length == 0 || parsed.is<moment_statistics::cached>()));
         }
     });
 }
 
 TEST_CASE("the text of every library statistic can be parsed and starts with a reserved name", "[statistic]") {
-    for_each_statistic([](const statistic& made, const enumeration& line) {
-        CHECK(statistic_named(made.name()) == made);
-        const std::string text = made.name().substr(made.name().find('.') + 1);
+    for_each_statistic([](const statistic& value, const enumeration& line) {
+        CHECK(statistic_named(value.name()) == value);
+        const std::string text = value.name().substr(value.name().find('.') + 1);
         CHECK(detail::is_name_in(library_statistics{}, text.substr(0, text.find('('))));
         CHECK(detail::is_name_in(library_statistics{}, line.name));
     });

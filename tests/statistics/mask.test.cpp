@@ -409,13 +409,13 @@ const std::vector<far_row> far_rows{
 
 }  // namespace
 
-TEST_CASE("the fast reference of these tests counts as many keys per query as the definition of each mask") {
+TEST_CASE("the fast reference function of these tests gives the number of keys by the definition of each mask") {
     std::string difference;
     for (const definition& d : every_definition(12)) {
         for (std::uint32_t end = 0; end <= 12; ++end) {
             for (std::uint32_t i = 0; i < end; ++i) {
-                const sequence one{1, i, (5 * end + i) % 13};
-                const sequence rest{end - i, i, one.keys};
+                const sequence sample{1, i, (5 * end + i) % 13};
+                const sequence rest{end - i, i, sample.keys};
                 std::uint64_t attended = 0;
                 for (std::int64_t j = 0; j < d.keys(rest); ++j) {
                     attended += d.attends(i, j) ? d.weight(i, j, rest) : 0U;
@@ -458,7 +458,7 @@ TEST_CASE("cross attention attends every key whatever the number of cached token
     CHECK(mask::cross_attention().pairs(sequence{0xFFFF'FFFFU, 0, 0xFFFF'FFFFU}) == 18446744065119617025U);
 }
 
-TEST_CASE("an encoder mask attends every pair of encoder tokens") {
+TEST_CASE("in an encoder mask every encoder token attends every other") {
     comparison all;
     const definition d{statistic::encoder};
     for (std::uint32_t keys = 0; keys <= 24; ++keys) {
@@ -646,7 +646,7 @@ TEST_CASE("top-k has the pairs of a sliding window of k, and chunks of one token
     }
 }
 
-TEST_CASE("only checked calls refuse a sequence past the longest length") {
+TEST_CASE("a sequence longer than the longest length is refused by checked calls and accepted by unchecked ones") {
     random_definitions random;
     for (int round = 0; round < 1000; ++round) {
         const mask m = random.next(largest_parameter).made();

@@ -107,9 +107,9 @@ TEST_CASE("conventions count a user's mask by the shape that it declares", "[sta
             tally sum{counter.masks()};
             sum.add_lengths(batch);
             const breakdown work = counter.evaluate(sum);
-            for (const component_flops& one : work.components()) {
-                if (one.name.view() == "attention.core") {
-                    return one.total(view::useful).low();
+            for (const component_flops& component : work.components()) {
+                if (component.name.view() == "attention.core") {
+                    return component.total(view::useful).low();
                 }
             }
             return std::uint64_t{0};
@@ -251,11 +251,12 @@ TEST_CASE("a statistic tells whether it lists the keys of a query and which inpu
     const auto streams = [](std::int64_t tokens, std::int64_t text, std::int64_t second) {
         return unit::powers(tokens, text, second).streams();
     };
-    const auto one = [](token_stream stream) { return static_cast<std::uint64_t>(stream); };
-    CHECK(streams(1, 0, 0) == one(token_stream::grid));
-    CHECK(streams(0, 1, 0) == one(token_stream::text));
-    CHECK(streams(0, 0, 1) == one(token_stream::second));
-    CHECK(streams(1, 1, 1) == one(token_stream::grid) + one(token_stream::text) + one(token_stream::second));
+    const auto make_single = [](token_stream stream) { return static_cast<std::uint64_t>(stream); };
+    CHECK(streams(1, 0, 0) == make_single(token_stream::grid));
+    CHECK(streams(0, 1, 0) == make_single(token_stream::text));
+    CHECK(streams(0, 0, 1) == make_single(token_stream::second));
+    CHECK(streams(1, 1, 1) ==
+          make_single(token_stream::grid) + make_single(token_stream::text) + make_single(token_stream::second));
 }
 
 TEST_CASE("a grid smaller than a convolution kernel is an error, and an empty grid is allowed", "[statistic]") {
@@ -438,9 +439,9 @@ TEST_CASE("the text of every library statistic is parsed back to an equal statis
         recsys_examples::other_pairs{2},
         mask_statistics::compressed_box{4, 512},
         mask_statistics::compressed_box{128, mask_statistics::compressed_box::every}};
-    for (const statistic& one : all) {
-        INFO(one.name());
-        CHECK(statistic_named(one.name()) == one);
+    for (const statistic& value : all) {
+        INFO(value.name());
+        CHECK(statistic_named(value.name()) == value);
     }
     CHECK(mask::grid_windows(7, 3).name() == "vision.grid_windows(7,shift=3)");
     CHECK(statistic(mask_statistics::compressed_box{128, mask_statistics::compressed_box::every}).name() ==
@@ -601,7 +602,7 @@ TEST_CASE("a statistic's parameter above 2^63 - 1 is an error that shows it unch
           "max_attn_len: must be from 0 to 2147483647" + got);
 }
 
-TEST_CASE("a user's statistic may sum a block of lengths in a function of its own", "[statistic]") {
+TEST_CASE("a user's statistic may define a faster sum over a block of lengths", "[statistic]") {
     tally batch{mask_set{statistic(doubled_squares{})}};
     std::vector<std::uint32_t> many(700, 3);
     many[5] = 0;

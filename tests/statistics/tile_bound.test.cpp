@@ -93,11 +93,11 @@ TEST_CASE("attention tiles of sequence masks equal an enumeration", "[tile_bound
         all.push_back({mask::window(-1, n), [n](auto i, auto j) { return j - i <= n; }});
         all.push_back({mask::window(n, -1), [n](auto i, auto j) { return i - j <= n; }});
     }
-    for (const defined& one : all) {
+    for (const defined& definition : all) {
         for (std::uint32_t length = 0; length <= 17; ++length) {
             for (const std::uint32_t past : {0U, 1U, 6U, 13U}) {
-                REQUIRE(difference(one.attends, {.length = length, .past = past, .keys = 2 * past + length},
-                                   one.by_words) == "");
+                REQUIRE(difference(definition.attends, {.length = length, .past = past, .keys = 2 * past + length},
+                                   definition.by_words) == "");
             }
         }
     }

@@ -76,24 +76,25 @@ TEST_CASE("the goodput of a restarted run includes the time of all its processes
                 }
             }
             if (process == 3) {
-                const goodput made = goodput_of(steps.run().totals, steps.goodput());
-                CHECK(made.wall_seconds == Approx(lived.now - began));
-                double named = made.step_seconds + made.rest_seconds;
+                const goodput shares_of_time = goodput_of(steps.run().totals, steps.goodput());
+                CHECK(shares_of_time.wall_seconds == Approx(lived.now - began));
+                double named = shares_of_time.step_seconds + shares_of_time.rest_seconds;
                 std::map<std::string, double> spent;
-                for (const spent_time& each : made.spent) {
+                for (const spent_time& each : shares_of_time.spent) {
                     named += each.seconds;
                     spent[each.name] = each.seconds;
                 }
-                CHECK(named == Approx(made.wall_seconds));
+                CHECK(named == Approx(shares_of_time.wall_seconds));
                 CHECK(spent["checkpoint"] == Approx(lived.went_to["checkpoint"]));
                 // Two steps of each of three processes were lost, with their data: they are in the restarts.
-                CHECK(made.step_seconds < lived.went_to["step"]);
+                CHECK(shares_of_time.step_seconds < lived.went_to["step"]);
                 CHECK(spent["restart"] > lived.went_to["away"]);
-                CHECK(made.step_seconds + spent["data"] + made.rest_seconds + spent["restart"] ==
+                CHECK(shares_of_time.step_seconds + spent["data"] + shares_of_time.rest_seconds + spent["restart"] ==
                       Approx(lived.went_to["step"] + lived.went_to["data"] + lived.went_to["rest"] +
                              lived.went_to["away"]));
-                CHECK(made.mfu == Approx(to_double(steps.run().totals.useful) / 1e12 / 989 / (lived.now - began)));
-                CHECK(made.step_share == Approx(made.step_seconds / (lived.now - began)));
+                CHECK(shares_of_time.mfu ==
+                      Approx(to_double(steps.run().totals.useful) / 1e12 / 989 / (lived.now - began)));
+                CHECK(shares_of_time.step_share == Approx(shares_of_time.step_seconds / (lived.now - began)));
             }
             lived.live("away", draw());
         }
@@ -122,13 +123,13 @@ TEST_CASE("goodput counts nothing before begin() is called") {
     now = 60;
     steps.goodput().spend("evaluation", 3);
     steps.goodput().spend("evaluation", 1);
-    const goodput made = goodput_of(steps.run().totals, steps.goodput());
-    CHECK(made.rest_seconds == Approx(4));
-    CHECK(made.step_share == Approx(0.2));
+    const goodput result = goodput_of(steps.run().totals, steps.goodput());
+    CHECK(result.rest_seconds == Approx(4));
+    CHECK(result.step_share == Approx(0.2));
     const step_rates rate = rates(steps.run().totals);
-    CHECK(made.mfu == Approx(0.2 * rate.mfu));
-    CHECK(made.padded_mfu == Approx(0.2 * rate.padded_mfu));
-    CHECK(made.hfu == Approx(0.2 * rate.hfu));
+    CHECK(result.mfu == Approx(0.2 * rate.mfu));
+    CHECK(result.padded_mfu == Approx(0.2 * rate.padded_mfu));
+    CHECK(result.hfu == Approx(0.2 * rate.hfu));
     const std::string text = to_open_metrics(steps);
     CHECK(text.find("floptally_wall_seconds_total 10\n") != std::string::npos);
     CHECK(text.find("floptally_spent_seconds_total{on=\"evaluation\"} 4\n") != std::string::npos);

@@ -80,16 +80,16 @@ TEST_CASE("context-parallel ranks count the pairs of their own queries") {
             }
             start += slot;
         }
-        const floptally::layout_work made = floptally::layout_work_of(model, forward, 1, sharded.shards(), peak);
+        const floptally::layout_work result = floptally::layout_work_of(model, forward, 1, sharded.shards(), peak);
         CAPTURE(repeat, cp, window);
-        REQUIRE(made.loads.size() == cp);
+        REQUIRE(result.loads.size() == cp);
         double whole = 0;
         for (std::uint64_t rank = 0; rank < cp; ++rank) {
-            REQUIRE(std::abs(static_cast<double>(made.loads[rank]) - expected[rank] / peak * 1e3) <= 1);
+            REQUIRE(std::abs(static_cast<double>(result.loads[rank]) - expected[rank] / peak * 1e3) <= 1);
             whole += expected[rank];
         }
         floptally::flops run;
-        for (const floptally::work_at_peak& piece : made.run) {
+        for (const floptally::work_at_peak& piece : result.run) {
             run += piece.work.total(floptally::view::executed);
         }
         REQUIRE(to_double(run) == whole);
@@ -105,9 +105,9 @@ TEST_CASE("tensor-parallel ranks count their own heads and replicate what cannot
     const std::vector<tally> shares{batch};
     const auto executed = [&](std::uint64_t tp) {
         floptally::flops sum;
-        const floptally::layout_work made = floptally::layout_work_of(model, forward, tp, shares, peak);
-        REQUIRE(made.loads_of_ranks.size() == tp);
-        for (const floptally::work_at_peak& piece : made.run) {
+        const floptally::layout_work rank_loads = floptally::layout_work_of(model, forward, tp, shares, peak);
+        REQUIRE(rank_loads.loads_of_ranks.size() == tp);
+        for (const floptally::work_at_peak& piece : rank_loads.run) {
             sum += piece.work.total(floptally::view::executed);
         }
         return to_double(sum);
@@ -143,16 +143,17 @@ TEST_CASE("context parallelism simulates one pipeline per cp rank, each with its
     REQUIRE(layout.loads.size() == 2);
     REQUIRE(layout.loads[0] < layout.loads[1]);
     for (const std::uint64_t replicas : {1U, 2U}) {
-        const floptally::step_ranks made =
+        const floptally::step_ranks step_ranks_result =
             floptally::run_ranks(floptally::pipeline_choices{.pp = 3, .replicas = replicas, .microbatches = 4}, layout,
                                  model, forward, sharded.total(), peak, {}, 6 * replicas);
-        CHECK(made.microbatches == replicas * 2 * 4);
-        REQUIRE(made.times);
-        CHECK(made.times->ranks == replicas * 2 * 3);
+        CHECK(step_ranks_result.microbatches == replicas * 2 * 4);
+        REQUIRE(step_ranks_result.times);
+        CHECK(step_ranks_result.times->ranks == replicas * 2 * 3);
         // Three equal stages of four microbatches: 6 times one of them, in which a rank works 4.
         const auto load = [&](std::size_t rank) { return static_cast<double>(layout.loads[rank]); };
-        const auto end = static_cast<double>(made.times->makespan.value_or(0));
-        const double busy = static_cast<double>(made.times->sum) / static_cast<double>(made.times->ranks) / end;
+        const auto end = static_cast<double>(step_ranks_result.times->makespan.value_or(0));
+        const double busy = static_cast<double>(step_ranks_result.times->sum) /
+                            static_cast<double>(step_ranks_result.times->ranks) / end;
         CHECK(std::abs(busy - 4.0 / 6 * (load(0) + load(1)) / 2 / load(1)) < 1e-9);
     }
     // Without a pipeline they are those of the layout; without either there is nothing to say.
@@ -178,22 +179,22 @@ TEST_CASE("context parallelism simulates one pipeline per cp rank, each with its
 
 TEST_CASE("context-parallel work of two batches adds up and can be cleared") {
     const mask_set masks = floptally::cost_of(small_model(3)).masks();
-    context_shards one(masks, 2, context_split::zigzag);
-    context_shards other = one;
-    context_shards both = one;
-    one.add_lengths(std::vector<std::uint64_t>{8, 4});
+    context_shards sharded_batch(masks, 2, context_split::zigzag);
+    context_shards other = sharded_batch;
+    context_shards both = sharded_batch;
+    sharded_batch.add_lengths(std::vector<std::uint64_t>{8, 4});
     other.add_lengths(std::vector<std::uint64_t>{12});
     both.add_lengths(std::vector<std::uint64_t>{8, 4});
     both.add_lengths(std::vector<std::uint64_t>{12});
-    one += other;
-    CHECK(one.total() == both.total());
+    sharded_batch += other;
+    CHECK(sharded_batch.total() == both.total());
     for (std::size_t rank = 0; rank < 2; ++rank) {
-        CHECK(one.shards()[rank] == both.shards()[rank]);
+        CHECK(sharded_batch.shards()[rank] == both.shards()[rank]);
     }
-    one.clear();
-    CHECK(one.total() == tally{masks});
-    CHECK(one.shards()[0] == tally{masks});
-    CHECK(one.shards()[1] == tally{masks});
+    sharded_batch.clear();
+    CHECK(sharded_batch.total() == tally{masks});
+    CHECK(sharded_batch.shards()[0] == tally{masks});
+    CHECK(sharded_batch.shards()[1] == tally{masks});
 }
 
 TEST_CASE("a batch that cannot be split over ranks is an error that names the field") {

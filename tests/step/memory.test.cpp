@@ -109,14 +109,14 @@ TEST_CASE("model states equal those of the ZeRO paper", "[memory]") {
     CHECK(gigabytes(zero_stage::gradients) == 16.640625);
     CHECK(gigabytes(zero_stage::weights) == 1.875);
     // Each stage splits one more of the three.
-    const memory_plan one{.sharded = zero_stage::gradients, .data_parallel = 4};
-    CHECK(state_bytes_of(1000, one) == state_bytes{.weights = 2000, .gradients = 500, .optimizer = 3000});
+    const memory_plan sharding_plan{.sharded = zero_stage::gradients, .data_parallel = 4};
+    CHECK(state_bytes_of(1000, sharding_plan) == state_bytes{.weights = 2000, .gradients = 500, .optimizer = 3000});
 }
 
 TEST_CASE("model states equal Megatron-LM's table for its distributed optimizer", "[memory]") {
     // Megatron Core developer guide, "Distributed Optimizer": bytes of a parameter, d data-parallel ranks.
-    const auto bytes = [](const parameter_bytes& of, zero_stage sharded, std::uint64_t d) {
-        return state_bytes_of(1'000'000 * d, {.sharded = sharded, .data_parallel = d, .bytes = of}).total();
+    const auto bytes = [](const parameter_bytes& sizes, zero_stage sharded, std::uint64_t d) {
+        return state_bytes_of(1'000'000 * d, {.sharded = sharded, .data_parallel = d, .bytes = sizes}).total();
     };
     namespace optimizers = floptally::optimizers;
     for (const std::uint64_t d : {std::uint64_t{1}, std::uint64_t{8}, std::uint64_t{64}}) {

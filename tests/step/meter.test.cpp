@@ -96,10 +96,10 @@ std::vector<slotted> joined(std::vector<slotted> a, const std::vector<slotted>& 
     return a;
 }
 
-void run_step(meter& of, const std::vector<slotted>& batch, double seconds) {
-    of.begin_step();
-    add(of.microbatch(), batch);
-    of.end_step(seconds);
+void run_step(meter& counter_of_steps, const std::vector<slotted>& batch, double seconds) {
+    counter_of_steps.begin_step();
+    add(counter_of_steps.microbatch(), batch);
+    counter_of_steps.end_step(seconds);
 }
 
 void check_totals(const step_totals& done, const std::vector<slotted>& batch, std::uint64_t steps, double seconds) {
@@ -362,8 +362,8 @@ TEST_CASE("microbatches added by worker threads give the same integers as one th
         for (std::thread& entry : running) {
             entry.join();
         }
-        for (const tally& one : counted) {
-            m.microbatch() += one;
+        for (const tally& sums : counted) {
+            m.microbatch() += sums;
         }
         m.end_step(0.5);
         for (std::size_t thread = 0; thread < threads; ++thread) {
@@ -512,9 +512,9 @@ TEST_CASE("a meter of several GPUs without a reduction is an error unless its se
         }
         return m.counted();
     };
-    meter one(folded(), {.gpus = 1, .peak_tflops = 989});
+    meter other_meter(folded(), {.gpus = 1, .peak_tflops = 989});
     meter declared(folded(), two_gpus);
-    CHECK(counted(one) == "of 1 GPU");
+    CHECK(counted(other_meter) == "of 1 GPU");
     CHECK(counted(declared) == "of all 2 GPUs, as declared");
 }
 
@@ -576,35 +576,35 @@ TEST_CASE("step time percentiles without the first ten steps are within 1/128 of
     std::mt19937_64 random(24);
     for (const std::size_t steps : {11U, 12U, 13U, 40U, 110U, 1010U}) {
         meter m(folded(), two_gpus);
-        std::vector<double> kept;
+        std::vector<double> values;
         for (std::size_t step = 0; step < steps; ++step) {
             // Steps that compile are a hundred times longer; the others are spread, some with a long tail.
             const double spread = std::exp(0.3 * std::normal_distribution<double>()(random));
             const double seconds = step < 10 ? 41 : (random() % 50 == 0 ? 3.5 : 0.41) * spread;
             run_step(m, {}, seconds);
             if (step >= 10) {
-                kept.push_back(seconds);
+                values.push_back(seconds);
             }
         }
-        std::sort(kept.begin(), kept.end());
+        std::sort(values.begin(), values.end());
         const floptally::duration_percentiles found = m.step_percentiles();
         CHECK(found.left_out == 10);
-        CHECK(found.steps == kept.size());
+        CHECK(found.steps == values.size());
         const std::pair<std::size_t, double> all[] = {{10, found.p10}, {25, found.p25}, {50, found.p50},
                                                       {75, found.p75}, {90, found.p90}, {99, found.p99}};
         for (const auto& [percent, seconds] : all) {
-            const std::size_t place = (percent * kept.size() + 99) / 100;  // ⌈p·n/100⌉, from 1
-            const double exactly = kept[place - 1];
+            const std::size_t place = (percent * values.size() + 99) / 100;  // ⌈p·n/100⌉, from 1
+            const double exactly = values[place - 1];
             INFO(steps << " steps, p" << percent << ": " << seconds << ", exactly " << exactly);
             CHECK(std::abs(seconds - exactly) <= exactly / 128);
             CHECK((place != 1 || seconds == exactly));
-            CHECK((place != kept.size() || seconds == exactly));
+            CHECK((place != values.size() || seconds == exactly));
         }
         CHECK(m.run().step_seconds.max() == 41);  // the run's own histogram has all steps
     }
 }
 
-TEST_CASE("one call gives and one log line prints the step time percentiles, once enough steps have ended") {
+TEST_CASE("step time percentiles are returned and logged once enough steps have ended") {
     meter m(folded(), two_gpus);
     for (int step = 0; step < 10; ++step) {
         run_step(m, {}, 9);
@@ -859,7 +859,7 @@ std::map<std::string, double> scalars_of(const meter& m, const floptally::step_s
 
 }  // namespace
 
-TEST_CASE("a budget says what is left of the run and when it ends") {
+TEST_CASE("a meter with a budget logs how much of the run is left and when it ends") {
     meter m(folded(), two_gpus);
     double day = 1'800'000'000;
     m.goodput() = floptally::goodput_clock([&] { return day; });
@@ -908,7 +908,7 @@ TEST_CASE("a budget says what is left of the run and when it ends") {
     CHECK(next.budget() == floptally::run_budget{.steps = 25});
 }
 
-TEST_CASE("a meter that reduces says which rank is the slowest and how far the ranks are apart") {
+TEST_CASE("a meter that reduces over ranks logs the slowest rank and the spread of step times") {
     const double seconds_of[3][3] = {{1.0, 1.5, 1.25}, {1.0, 1.75, 1.5}, {2.0, 1.0, 1.75}};  // step by step
     thread_world world;
     const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
@@ -1078,7 +1078,7 @@ TEST_CASE("a meter can be made from a model, a plan and an accelerator") {
     CHECK(of_ranks.hardware().gpus == 3);
 }
 
-TEST_CASE("a meter says in a sentence why its rates are implausible") {
+TEST_CASE("a meter explains in a sentence why its rates are implausible") {
     meter m(floptally::presets::llama_3_8b, {}, floptally::accelerator_named("H100 SXM"));
     const auto doubt = [&m](double seconds) {
         m.begin_step();

@@ -141,7 +141,7 @@ TEST_CASE("mixed precision divides the FLOPs of each layer and component by the 
                expected(1e-6, [](std::string_view, std::uint64_t l) { return l < num_layers ? fp8 : bf16; })));
 }
 
-TEST_CASE("the mixed-precision denominator gives the same MFU and lies between the two peaks") {
+TEST_CASE("the mean peak of a mixed-precision step gives the same MFU and lies between the two peaks") {
     const std::vector<model_part> parts = small_model();
     const flop_counter whole(parts);
     const tally batch = batch_of(whole);
@@ -278,13 +278,13 @@ TEST_CASE("a meter logs the mixed-precision MFU and its denominator") {
     const mixed_precision_rate wanted =
         expected(0.5, [](std::string_view, std::uint64_t l) { return l >= 1 && l < 7 ? fp8 : bf16; });
     std::size_t found = 0;
-    for (const floptally::metric& one : floptally::metrics(m, m.run(), "train/")) {
-        if (one.name == "train/mfu_mixed_pct") {
-            CHECK(near(one.value, 100 * wanted.mfu));
+    for (const floptally::metric& logged : floptally::metrics(m, m.run(), "train/")) {
+        if (logged.name == "train/mfu_mixed_pct") {
+            CHECK(near(logged.value, 100 * wanted.mfu));
             ++found;
         }
-        if (one.name == "train/mixed_peak_tflops") {
-            CHECK(near(one.value, wanted.peak_tflops));
+        if (logged.name == "train/mixed_peak_tflops") {
+            CHECK(near(logged.value, wanted.peak_tflops));
             ++found;
         }
     }

@@ -118,9 +118,9 @@ TEST_CASE("modules of a step may have their own ranks, dp sizes, frozen weights 
 
 TEST_CASE("a single module on all ranks has the same MFU as a step without modules") {
     const breakdown work = work_of(1 << 14, 1 << 15);
-    const std::vector<step_module> one{
+    const std::vector<step_module> item{
         {.name = "language", .ranks = ranks_from(0, 12), .work = work, .peak_tflops = 989}};
-    const module_utilization step = utilize(one, twelve_ranks);
+    const module_utilization step = utilize(item, twelve_ranks);
     tally batch;
     batch.add(sequence{1 << 15});
     const utilization plain = utilize(work, batch, twelve_ranks);
@@ -133,13 +133,13 @@ TEST_CASE("a single module on all ranks has the same MFU as a step without modul
     CHECK(step.doubt == plain.doubt);
 }
 
-TEST_CASE("a step of several modules says in a sentence why its rates are implausible") {
+TEST_CASE("a step of several modules explains in a sentence why its rates are implausible") {
     const auto doubt = [](std::uint64_t width, counted_passes counted, double seconds) {
-        const std::vector<step_module> one{{.name = "language",
-                                            .ranks = ranks_from(0, 12),
-                                            .work = work_of(width, 1 << 15, counted),
-                                            .peak_tflops = 989}};
-        return utilize(one, {.seconds = seconds, .gpus = 12, .peak_tflops = 989}).doubt;
+        const std::vector<step_module> single_module{{.name = "language",
+                                                      .ranks = ranks_from(0, 12),
+                                                      .work = work_of(width, 1 << 15, counted),
+                                                      .peak_tflops = 989}};
+        return utilize(single_module, {.seconds = seconds, .gpus = 12, .peak_tflops = 989}).doubt;
     };
     const double needed = to_double(work_of(1 << 14, 1 << 15).total()) / 12 / 989e12;
     CHECK(doubt(1 << 14, counted_passes::train, 2 * needed).empty());

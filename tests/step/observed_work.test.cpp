@@ -179,7 +179,7 @@ TEST_CASE("a dashboard's number rescaled to exact FLOPs keeps its unit and numbe
     CHECK(half("0.50000000000000000 PFLOP") == "0.250000000000000 PFLOP");
 }
 
-TEST_CASE("a log by verl's convention is recognised as verl's, also if it is a table", "[comparison]") {
+TEST_CASE("a log with FLOPs of verl's convention is recognised, also if the log is a table", "[comparison]") {
     const convention_comparison all(presets::llama_3_8b);
     tally batch{all.masks()};
     batch.add({.length = 8192});
@@ -189,17 +189,17 @@ TEST_CASE("a log by verl's convention is recognised as verl's, also if it is a t
         "completed step: 1, seconds: 0.500, TFLOP/s/device: 447.467, loss: 3\n"
         "completed step: 2, seconds: 0.500, TFLOP/s/device: 600.000, loss: 3\n";
     std::istringstream lines(text);
-    const comparison_report made =
+    const comparison_report report =
         comparison_of("llama", all, batch, "verl", observed_log_of(lines, batch, {.seconds = {}, .gpus = 2}));
-    REQUIRE(made.observed->matches.size() == 2);
-    CHECK(made.observed->matches[0].explained == 2);
-    const std::string table = to_table(made);
+    REQUIRE(report.observed->matches.size() == 2);
+    CHECK(report.observed->matches[0].explained == 2);
+    const std::string table = to_table(report);
     CAPTURE(table);
     CHECK(table.find("log of MaxText") != std::string::npos);
     CHECK(table.find("verl, useful: 447 466 872 766 464, 2 of 3 lines") != std::string::npos);
     CHECK(table.find("exactly") != std::string::npos);
     CHECK(table.find("316.2 TFLOP/s of one GPU, 421 651 971 833 856 FLOPs") != std::string::npos);
-    CHECK(made.conventions.size() == 1);
+    CHECK(report.conventions.size() == 1);
     // One line of two is as good as another; one of three is not enough, it may be so by chance.
     std::istringstream two(
         "completed step: 0, seconds: 1.000, TFLOP/s/device: 223.733, loss: 3\n"
@@ -232,7 +232,7 @@ TEST_CASE("FLOPs logged for a whole run are scaled to the batch by the number of
     }
 }
 
-TEST_CASE("the plan's parts reveal a tool that ignores frozen weights, adapters or recompute", "[comparison]") {
+TEST_CASE("a tool that ignores frozen weights, adapters or recompute is recognised by its FLOPs", "[comparison]") {
     // Qwen2.5-7B with LoRA of rank 16 on the queries and values.
     const training_plan lora{.weights = {{.weights = "*", .state = weight_state::frozen},
                                          {.weights = "*/q_proj", .state = weight_state::lora, .rank = 16},
@@ -295,7 +295,7 @@ TEST_CASE("the plan's parts reveal a tool that ignores frozen weights, adapters 
           std::string::npos);
 }
 
-TEST_CASE("a number that is off by a constant factor is found with the cause of the factor", "[comparison]") {
+TEST_CASE("a number that is wrong by a constant factor is explained with the cause of the factor", "[comparison]") {
     const convention_comparison model(presets::llama_3_8b);
     tally batch{model.masks()};
     batch.add_lengths(std::vector<std::int64_t>(8, 8192));

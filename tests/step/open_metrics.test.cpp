@@ -42,24 +42,24 @@ std::map<std::string, std::string> samples_of(const std::string& text) {
     std::string family;
     std::string type;
     bool ended = false;
-    for (std::string one; std::getline(lines, one);) {
-        INFO(one);
+    for (std::string element; std::getline(lines, element);) {
+        INFO(element);
         REQUIRE(!ended);
-        if (one == "# EOF") {
+        if (element == "# EOF") {
             ended = true;
-        } else if (one.rfind("# TYPE ", 0) == 0) {
-            std::istringstream accumulators(one.substr(7));
+        } else if (element.rfind("# TYPE ", 0) == 0) {
+            std::istringstream accumulators(element.substr(7));
             accumulators >> family >> type;
             CHECK((type == "counter" || type == "gauge" || type == "info"));
-        } else if (one.rfind("# ", 0) == 0) {
-            CHECK((one.rfind("# HELP " + family + " ", 0) == 0 || one.rfind("# UNIT " + family + " ", 0) == 0));
-            if (one.rfind("# UNIT ", 0) == 0) {
-                const std::string unit = one.substr(one.rfind(' ') + 1);
+        } else if (element.rfind("# ", 0) == 0) {
+            CHECK((element.rfind("# HELP " + family + " ", 0) == 0 || element.rfind("# UNIT " + family + " ", 0) == 0));
+            if (element.rfind("# UNIT ", 0) == 0) {
+                const std::string unit = element.substr(element.rfind(' ') + 1);
                 CHECK(family.ends_with("_" + unit));  // as the format demands
             }
         } else {
             std::smatch parts;
-            REQUIRE(std::regex_match(one, parts, line));
+            REQUIRE(std::regex_match(element, parts, line));
             CHECK(parts[1] == family + (type == "counter" ? "_total" : type == "info" ? "_info" : ""));
             CHECK(samples.emplace(parts[1].str() + parts[2].str(), parts[3]).second);
         }
@@ -147,9 +147,9 @@ TEST_CASE("the Prometheus query of docs/meter.md uses existing metrics and label
     for (const std::string& query : fenced_blocks(page, "promql")) {
         for (std::sregex_iterator at(query.begin(), query.end(), metric), end; at != end; ++at, ++asked) {
             INFO(at->str());
-            CHECK(std::any_of(samples.begin(), samples.end(), [&](const auto& one) {
-                const std::string name = one.first.substr(0, one.first.find('{'));
-                return name == (*at)[1].str() && one.first.find((*at)[2].str()) != one.first.npos;
+            CHECK(std::any_of(samples.begin(), samples.end(), [&](const auto& item) {
+                const std::string name = item.first.substr(0, item.first.find('{'));
+                return name == (*at)[1].str() && item.first.find((*at)[2].str()) != item.first.npos;
             }));
         }
     }
@@ -188,15 +188,15 @@ TEST_CASE("the Grafana dashboard uses existing metrics") {
 
 TEST_CASE("the OpenMetrics text of a run that two plans counted has the FLOPs of each step as it was counted") {
     using floptally::recompute;
-    const floptally::metered_hardware one{.gpus = 1, .peak_tflops = 989};
+    const floptally::metered_hardware hardware{.gpus = 1, .peak_tflops = 989};
     const auto step = [](meter& m) {
         m.begin_step();
         m.microbatch().add_lengths(std::vector<int>{500});
         m.end_step(1);
     };
-    meter before(floptally::presets::llama_3_8b, {}, one);
+    meter before(floptally::presets::llama_3_8b, {}, hardware);
     step(before);
-    meter after(floptally::presets::llama_3_8b, {.recomputed = recompute::full}, one);
+    meter after(floptally::presets::llama_3_8b, {.recomputed = recompute::full}, hardware);
     CHECK_FALSE(after.continue_from(before));
     step(after);
     const auto samples = samples_of(floptally::to_open_metrics(after));

@@ -37,8 +37,8 @@ using choice = std::tuple<std::uint64_t, pipeline_schedule, std::uint64_t>;  // 
 
 std::vector<choice> found_by(const pipeline_search& search) {
     std::vector<choice> all;
-    for (const fitting_pipeline& one : search.found) {
-        all.emplace_back(one.pp, one.schedule, one.vpp);
+    for (const fitting_pipeline& fitting : search.found) {
+        all.emplace_back(fitting.pp, fitting.schedule, fitting.vpp);
     }
     return all;
 }
@@ -68,9 +68,9 @@ TEST_CASE("a pipeline search tries every schedule that divides layers and microb
                                                   {4, zb_v, 2}});
     CHECK(search.impossible == 1 + 2);  // of 2 ranks 16 chunks each, of 4 ranks 8 and 16: more than there are layers
     CHECK(search.too_large == 0);
-    for (const fitting_pipeline& one : search.found) {
-        CHECK(one.pp * one.replicas == 4);
-        CHECK(one.microbatches * one.replicas == 8);
+    for (const fitting_pipeline& pipeline : search.found) {
+        CHECK(pipeline.pp * pipeline.replicas == 4);
+        CHECK(pipeline.microbatches * pipeline.replicas == 8);
     }
     // Six microbatches: two of each of three replicas; a rank of 2 interleaves them, of 6 ranks none divides 6 layers.
     const pipeline_search six =
@@ -84,7 +84,7 @@ TEST_CASE("a pipeline search tries every schedule that divides layers and microb
               .impossible == 1 + 7);
 }
 
-TEST_CASE("a pipeline search takes as memory the model states and activations of the fullest rank") {
+TEST_CASE("a pipeline search compares the memory limit with the model states and activations of the fullest rank") {
     const std::vector<model_part> model = small_model(4);
     const auto memory = [&](pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t gpus,
                             double activation) {

@@ -121,10 +121,10 @@ double pass_length(const pipeline_pass& pass, Listed listed_of) {
                : listed_of(pass.type) + listed_of(pipeline_pass::kind::backward_weights);
 }
 
-void check(const rank_times& made, const shares& expected) {
-    CHECK(std::abs(made.busy_share() - expected.busy) < 1e-12);
-    CHECK(std::abs(made.imbalance_share() - expected.imbalance) < 1e-12);
-    CHECK(std::abs(made.bubble_share() - expected.bubble) < 1e-12);
+void check(const rank_times& outcome, const shares& expected) {
+    CHECK(std::abs(outcome.busy_share() - expected.busy) < 1e-12);
+    CHECK(std::abs(outcome.imbalance_share() - expected.imbalance) < 1e-12);
+    CHECK(std::abs(outcome.bubble_share() - expected.bubble) < 1e-12);
 }
 
 }  // namespace
@@ -178,12 +178,12 @@ TEST_CASE("full recompute adds the forward time of layers, not of the head, to t
                               : 0);
         });
     };
-    const auto made = [&](const floptally::training_plan& plan) {
+    const auto make = [&](const floptally::training_plan& plan) {
         return rank_times::of(std::vector<pipeline_run>{
             order.run(pipeline_times(model, split, plan, bf16, {}).of(batch_of(lengths), 3))});
     };
-    check(made(eager), expected(false));
-    check(made(again), expected(true));
+    check(make(eager), expected(false));
+    check(make(again), expected(true));
     CHECK(std::abs(expected(true).busy - expected(false).busy) > 0.0001);
 }
 
@@ -196,9 +196,9 @@ TEST_CASE("pipeline times keep their proportions for work above 64 bits") {
     for (int doubled = 0; doubled < 13; ++doubled) {
         larger += tally{larger};
     }
-    const auto run = [&](const tally& of) {
+    const auto run = [&](const tally& sums) {
         return rank_times::of(
-            std::vector<pipeline_run>{order.run(pipeline_times(model, split, eager, bf16).of(of, 8))});
+            std::vector<pipeline_run>{order.run(pipeline_times(model, split, eager, bf16).of(sums, 8))});
     };
     // 7 layers of 96 FLOPs for each of 10 · 2^13 · 10^12 / 2 pairs are more than 2^62.
     const rank_times small = run(batch);
@@ -214,9 +214,9 @@ TEST_CASE("pipeline replicas with different microbatches are simulated together,
     std::vector<std::vector<tally>> batches;
     std::vector<pipeline_order> orders;
     for (const auto& replica : replicas) {
-        std::vector<tally>& of = batches.emplace_back();
+        std::vector<tally>& tallies = batches.emplace_back();
         for (const lengths_list& lengths : replica) {
-            of.push_back(batch_of(lengths));
+            tallies.push_back(batch_of(lengths));
         }
         orders.emplace_back(pipeline_schedule::one_f_one_b, 4, 1, replica.size());
     }
@@ -225,9 +225,9 @@ TEST_CASE("pipeline replicas with different microbatches are simulated together,
     for (std::size_t replica = 0; replica < orders.size(); ++replica) {
         runs.push_back(orders[replica].run(times[replica]));
     }
-    const rank_times made = rank_times::of(runs);
-    CHECK(made.ranks == 8);
-    check(made, simulated(orders, [&](std::size_t replica, const pipeline_pass& pass) {
+    const rank_times rank_shares = rank_times::of(runs);
+    CHECK(rank_shares.ranks == 8);
+    check(rank_shares, simulated(orders, [&](std::size_t replica, const pipeline_pass& pass) {
               return pass_length(pass, [&](pipeline_pass::kind what) {
                   return listed(replicas[replica][pass.microbatch], layers_of_stages[pass.chunk], pass.chunk == 3, what,
                                 fp8, fp8);
@@ -307,17 +307,18 @@ TEST_CASE("pipelines of any schedule, split and replicas equal an event simulati
         tally whole = batch_of({});
         for (auto& replica : lengths) {
             std::vector<tally>& own = choices.batches.emplace_back();
-            for (lengths_list& one : replica) {
-                one = {static_cast<std::uint32_t>(1 + up_to(12)), static_cast<std::uint32_t>(1 + up_to(4))};
-                own.push_back(batch_of(one));
+            for (lengths_list& lengths_of_microbatch : replica) {
+                lengths_of_microbatch = {static_cast<std::uint32_t>(1 + up_to(12)),
+                                         static_cast<std::uint32_t>(1 + up_to(4))};
+                own.push_back(batch_of(lengths_of_microbatch));
                 whole += own.back();
             }
         }
         const std::vector<precision_setting> settings = {{.layers = index_range{0, 7}, .peak_tflops = fp8}};
-        const auto made = floptally::run_pipelines(choices, model, eager, whole, bf16, settings, 2 * pp * replicas);
-        CHECK(made.microbatches == replicas * microbatches);
-        CHECK(made.times.ranks == pp * replicas);
-        const auto run = [&](pipeline_schedule of, std::uint64_t of_vpp, std::size_t replica) {
+        const auto result = floptally::run_pipelines(choices, model, eager, whole, bf16, settings, 2 * pp * replicas);
+        CHECK(result.microbatches == replicas * microbatches);
+        CHECK(result.times.ranks == pp * replicas);
+        const auto run = [&](pipeline_schedule chosen_schedule, std::uint64_t of_vpp, std::size_t replica) {
             const std::uint64_t merged = vpp / of_vpp;  // chunks of a stage in forward order
             const auto length = [&](const pipeline_pass& pass, pipeline_pass::kind what) {
                 double sum = 0;
@@ -327,7 +328,7 @@ TEST_CASE("pipelines of any schedule, split and replicas equal an event simulati
                 }
                 return sum;
             };
-            const bool split = splits_backward(of);
+            const bool split = splits_backward(chosen_schedule);
             std::vector<chunk_work> work;
             for (std::uint64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
                 for (std::uint64_t chunk = 0; chunk < pp * of_vpp; ++chunk) {
@@ -338,7 +339,7 @@ TEST_CASE("pipelines of any schedule, split and replicas equal an event simulati
                                     of_kind(pipeline_pass::kind::backward_weights)});
                 }
             }
-            const pipeline_order order = pipeline_order::fitted(of, pp, of_vpp, microbatches, work);
+            const pipeline_order order = pipeline_order::fitted(chosen_schedule, pp, of_vpp, microbatches, work);
             return pipeline_simulation::simulate(
                 {order.ranks().begin(), order.ranks().end()}, order.chunks(), split, [&](const pipeline_pass& pass) {
                     return split ? length(pass, pass.type)
@@ -360,9 +361,9 @@ TEST_CASE("pipelines of any schedule, split and replicas equal an event simulati
         }
         CAPTURE(repeat, pp, vpp, replicas, microbatches);
         const double mean = sum / static_cast<double>(pp * replicas);
-        check(made.times, {mean / end, (largest - mean) / end, (end - largest) / end});
-        REQUIRE(made.times.is_after_one_f_one_b == (end > one_f_one_b));
-        later += made.times.is_after_one_f_one_b ? 1 : 0;
+        check(result.times, {mean / end, (largest - mean) / end, (end - largest) / end});
+        REQUIRE(result.times.is_after_one_f_one_b == (end > one_f_one_b));
+        later += result.times.is_after_one_f_one_b ? 1 : 0;
     }
     CHECK(later > 0);
     CHECK(later < 60);

@@ -44,15 +44,15 @@ TEST_CASE("a batch report names its sequences and its settings", "[report]") {
     const flop_counter counter(model, conventions::exact, all);
     tally batch{counter.masks()};
     batch.add(sequence{.length = 7});
-    const report made = report_of(model, counter, all, batch, model.cost.masks());
-    CHECK(made.model_type == "small");
-    CHECK(made.notes == model.notes);
-    CHECK(made.counted_as.name == "exact");
-    CHECK(made.plan == all);
-    CHECK(made.batch == batch);
-    CHECK(made.masks == model.cost.masks());
-    CHECK(made.work.total() == flops{7 * 3 * 2 * 15});
-    CHECK(made.parameters == weight_counts{.total = 15, .active = 15});
+    const report result = report_of(model, counter, all, batch, model.cost.masks());
+    CHECK(result.model_type == "small");
+    CHECK(result.notes == model.notes);
+    CHECK(result.counted_as.name == "exact");
+    CHECK(result.plan == all);
+    CHECK(result.batch == batch);
+    CHECK(result.masks == model.cost.masks());
+    CHECK(result.work.total() == flops{7 * 3 * 2 * 15});
+    CHECK(result.parameters == weight_counts{.total = 15, .active = 15});
     // Where a plan says what trains, it is counted in the parts.
     model.parts.push_back({.name = "layer", .cost = model.cost, .first_layer = 0});
     const training_plan lora{.weights = {{"*", weight_state::frozen}, {"mlp", weight_state::lora, 2}}};

@@ -383,9 +383,9 @@ TEST_CASE("the report starts with parameters, including active and trained ones 
         const std::vector<std::string> lines = lines_of(to_table(r));
         std::string text;
         for (std::size_t i = 3; !lines.at(i).starts_with("  sequences"); ++i) {
-            const std::vector<std::string> of = cells(lines[i]);
-            REQUIRE(of.size() == 2);
-            text += of[0] + ": " + of[1] + "; ";
+            const std::vector<std::string> names = cells(lines[i]);
+            REQUIRE(names.size() == 2);
+            text += names[0] + ": " + names[1] + "; ";
         }
         return text;
     };

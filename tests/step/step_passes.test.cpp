@@ -29,8 +29,8 @@ breakdown work_of(std::uint64_t tera, bool trains) {
 }
 
 step_pass pass(const char* name, breakdown work, const measurement& time, bool learns = true) {
-    step_pass made{.name = name, .work = std::move(work), .time = gpu_time(time), .learns = learns};
-    return made;
+    step_pass rl_pass{.name = name, .work = std::move(work), .time = gpu_time(time), .learns = learns};
+    return rl_pass;
 }
 
 }  // namespace
@@ -53,15 +53,15 @@ TEST_CASE("each RL pass is divided by its own GPU time, and the total by the wal
     CHECK(made.no_pass == Approx(0.1));
     double sum = made.no_pass;
     double points = 0;
-    for (const pass_rate& one : made.passes) {
-        sum += one.points + one.lost;
-        points += one.points;
+    for (const pass_rate& rate : made.passes) {
+        sum += rate.points + rate.lost;
+        points += rate.points;
     }
     CHECK(sum == Approx(1));
     CHECK(points == Approx(made.whole.mfu));
 }
 
-TEST_CASE("a pass with a peak of its own leaves no time without a pass, and shares of time add up") {
+TEST_CASE("RL passes with different peaks have shares of time that add up to the whole step") {
     // A rollout in fp8 fills 8 of 10 seconds, and the update in bf16 the rest.
     const std::vector<step_pass> passes{pass("rollout", work_of(4000, false), {8, 8, 1979}, false),
                                         pass("update", work_of(2000, true), {2, 8, 989})};
@@ -88,12 +88,12 @@ TEST_CASE("a pass with a peak of its own leaves no time without a pass, and shar
 TEST_CASE("passes whose peak is unknown have FLOPs and times, and no MFU") {
     step_pass rollout = pass("rollout", work_of(100, false), {4, 8, 100}, false);
     rollout.time.peak_tflop = 0;
-    const pass_rates made =
+    const pass_rates outcome =
         rates_of(std::vector{rollout, pass("update", work_of(100, true), {4, 8, 100})}, gpu_time({10, 8, 100}));
-    CHECK_FALSE(made.has_peak);
-    CHECK(made.no_pass == Approx(0.2));
-    CHECK(made.whole.useful == flops{uint128{400} * 1'000'000'000'000U});
-    const std::string text = to_table(made);
+    CHECK_FALSE(outcome.has_peak);
+    CHECK(outcome.no_pass == Approx(0.2));
+    CHECK(outcome.whole.useful == flops{uint128{400} * 1'000'000'000'000U});
+    const std::string text = to_table(outcome);
     CHECK(text.find('%') == std::string::npos);
     CHECK(text.find("the peak is unknown, so that there is no MFU: pass peak_tflops") != std::string::npos);
 }
@@ -102,10 +102,10 @@ TEST_CASE("RL passes on separate GPU pools may overlap, and idle GPUs lower only
     // 12 GPUs generate while 4 learn; one second of four is the slower side's.
     const std::vector<step_pass> passes{pass("rollout", work_of(100, false), {4, 12, 100}, false),
                                         pass("update", work_of(200, true), {3, 4, 100})};
-    const pass_rates made = rates_of(passes, gpu_time({4, 16, 100}));
-    CHECK(made.learner->mfu == Approx(600. / 1200));
-    CHECK(made.whole.mfu == Approx(700. / 6400));
-    CHECK(made.no_pass == Approx(4. / 64));
+    const pass_rates result = rates_of(passes, gpu_time({4, 16, 100}));
+    CHECK(result.learner->mfu == Approx(600. / 1200));
+    CHECK(result.whole.mfu == Approx(700. / 6400));
+    CHECK(result.no_pass == Approx(4. / 64));
 }
 
 TEST_CASE("the table of RL passes names a pass that did more FLOPs than its peak allows") {
@@ -170,13 +170,13 @@ TEST_CASE("an RL step reports rollouts of one prompt both as a tree and as separ
     rows.add_lengths(std::vector<std::uint32_t>{600, 700, 800});
     step_pass update = pass("update", counter.evaluate(tree), {1, 8, 989});
     update.shared = flops{counter.total_flops(rows).value() - counter.total_flops(tree).value()};
-    const pass_rates made = rates_of(std::vector{update}, gpu_time({1, 8, 989}));
-    CHECK(made.whole.useful == counter.total_flops(tree));
+    const pass_rates step_rates = rates_of(std::vector{update}, gpu_time({1, 8, 989}));
+    CHECK(step_rates.whole.useful == counter.total_flops(tree));
     // Twice more the prompt: its tokens and the pairs among themselves.
     tally prompt{counter.masks()};
     prompt.add(sequence{500});
-    CHECK(made.whole.shared.value() == 2 * counter.total_flops(prompt).value());
-    CHECK(to_table(made).find(to_string(made.whole.shared)) != std::string::npos);
+    CHECK(step_rates.whole.shared.value() == 2 * counter.total_flops(prompt).value());
+    CHECK(to_table(step_rates).find(to_string(step_rates.whole.shared)) != std::string::npos);
 }
 
 TEST_CASE("an RL pass adds up over steps and has an MBU in addition to its MFU") {
@@ -190,12 +190,12 @@ TEST_CASE("an RL pass adds up over steps and has an MBU in addition to its MFU")
     step_pass both = decode;
     both += pass("rollout", work_of(5, false), {3, 2, 100}, false);
     both.memory_bytes += 6 * 3e12;
-    const pass_rates made = rates_of(std::vector{both}, gpu_time({5, 2, 100}));
-    CHECK(made.passes[0].useful == flops{uint128{8} * 1'000'000'000'000U});
-    CHECK(made.passes[0].mfu == Approx(8. / 800));
-    CHECK(*made.passes[0].mbu == Approx(3. / 24));
-    CHECK_FALSE(made.learner);
-    CHECK(to_table(made) == R"(passes of a step
+    const pass_rates rates = rates_of(std::vector{both}, gpu_time({5, 2, 100}));
+    CHECK(rates.passes[0].useful == flops{uint128{8} * 1'000'000'000'000U});
+    CHECK(rates.passes[0].mfu == Approx(8. / 800));
+    CHECK(*rates.passes[0].mbu == Approx(3. / 24));
+    CHECK_FALSE(rates.learner);
+    CHECK(to_table(rates) == R"(passes of a step
 
                                         TFLOP   seconds  GPU-seconds      MFU      HFU      MBU
   rollout                               8.000     4.000        8.000   1.00 %   1.00 %  12.50 %

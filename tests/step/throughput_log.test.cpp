@@ -150,31 +150,32 @@ TEST_CASE("step log lines of every recsys-examples version are parsed") {
 }
 
 TEST_CASE("layer log lines are parsed for every name, pass and version of recsys-examples") {
-    const auto one = [](const std::string& line) {
+    const auto make_single = [](const std::string& line) {
         const throughput_log log =
             read("loading\n" + line + "\n[FUSED] [peak] bf16 peak TFLOPS: 989.0 on NVIDIA H100\n");
         return log.layers.size() == 1 && log.steps.empty() ? log.layers[0] : layer_line{};
     };
     // main (43465aea): "[{layer type in capitals}] [train_fwd|bwd|e2e] … {:.4f} … {:.4f} … {:.2f}%".
-    CHECK(one("[FUSED] [train_fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS;MFU: "
-              "34.94%") == layer_line{.layer = "FUSED",
-                                      .pass = "train_fwd",
-                                      .tokens = 131168,
-                                      .milliseconds = 12.3456,
-                                      .tflops = 345.6,
-                                      .mfu_pct = 34.94});
-    CHECK(one("[NATIVE] [e2e] tokens 5;time (median): 1.0000 ms;achieved flops: 2.0000 TFLOPS;MFU: 0.20%").layer ==
-          "NATIVE");
+    CHECK(
+        make_single("[FUSED] [train_fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS;MFU: "
+                    "34.94%") == layer_line{.layer = "FUSED",
+                                            .pass = "train_fwd",
+                                            .tokens = 131168,
+                                            .milliseconds = 12.3456,
+                                            .tflops = 345.6,
+                                            .mfu_pct = 34.94});
+    CHECK(make_single("[NATIVE] [e2e] tokens 5;time (median): 1.0000 ms;achieved flops: 2.0000 TFLOPS;MFU: 0.20%")
+              .layer == "NATIVE");
     // release-v26.04: no MFU, "fwd", and the sum of two medians.
-    CHECK(one("[FUSED] [fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS") ==
+    CHECK(make_single("[FUSED] [fwd] tokens 131168;time (median): 12.3456 ms;achieved flops: 345.6000 TFLOPS") ==
           layer_line{.layer = "FUSED", .pass = "fwd", .tokens = 131168, .milliseconds = 12.3456, .tflops = 345.6});
-    CHECK(one("[DEBUG] [e2e] tokens 131168;time: 36.5000 ms;achieved flops: 350.1000 TFLOPS") ==
+    CHECK(make_single("[DEBUG] [e2e] tokens 131168;time: 36.5000 ms;achieved flops: 350.1000 TFLOPS") ==
           layer_line{.layer = "DEBUG", .pass = "e2e", .tokens = 131168, .milliseconds = 36.5, .tflops = 350.1});
     // Before release-25.10: a time alone.
     const layer_line timed{.layer = "FUSED", .pass = "bwd", .tokens = 131168, .milliseconds = 24.125};
-    CHECK(one("[FUSED] [bwd] tokens 131168;time (median): 24.1250 ms.") == timed);
-    CHECK(one(floptally::to_string(timed)) == timed);
-    CHECK(one("[FUSED] [e2e] tokens 131168;time: 24.1250 ms.").pass == "e2e");
+    CHECK(make_single("[FUSED] [bwd] tokens 131168;time (median): 24.1250 ms.") == timed);
+    CHECK(make_single(floptally::to_string(timed)) == timed);
+    CHECK(make_single("[FUSED] [e2e] tokens 131168;time: 24.1250 ms.").pass == "e2e");
 }
 
 TEST_CASE("a malformed log line is an error, and a log without throughput lines is an error") {

@@ -44,7 +44,7 @@ TEST_CASE("the words in the name of a measured time decide its kind, in any case
     CHECK(kind_of({.name = "data"}) == apart_kind::data_wait);
 }
 
-TEST_CASE("a time breakdown sums work at its own peaks and named times") {
+TEST_CASE("a time breakdown adds up work at different peaks and named times") {
     time_breakdown timed{.step = {.seconds = 1, .gpus = 8, .peak_tflops = 100},
                          .work = {work(300, 100), work(50, 200)}};
     CHECK(detail::executed_seconds(timed) == 3.25);
@@ -91,10 +91,10 @@ TEST_CASE("the time breakdown of a single GPU has no waiting, communication or r
     timed.apart = {{.name = "nccl", .seconds = 0.5}};
     timed.repeated = {work(400, 100)};
     timed.ranks = rank_times{.largest = 3, .sum = 3, .makespan = 4};
-    const time_breakdown kept = with_one_gpu_defaults(timed);
-    CHECK(kept.apart.size() == 1);
-    CHECK(detail::executed_seconds(kept) == 4);
-    CHECK(kept.ranks->makespan == 4);
+    const time_breakdown breakdown = with_one_gpu_defaults(timed);
+    CHECK(breakdown.apart.size() == 1);
+    CHECK(detail::executed_seconds(breakdown) == 4);
+    CHECK(breakdown.ranks->makespan == 4);
     // Of several nothing is known.
     timed = {.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}, .work = {work(300, 100)}};
     const time_breakdown several = with_one_gpu_defaults(timed);

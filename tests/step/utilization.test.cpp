@@ -149,7 +149,7 @@ TEST_CASE("a mixed-precision measurement whose product is not finite is an error
           "seconds: is out of range, because the rate divided by it is zero or infinite: check its unit");
 }
 
-TEST_CASE("measurements at the limits of a double are counted or an error and never infinite", "[utilization]") {
+TEST_CASE("measurements at the limits of a double give finite rates or an error", "[utilization]") {
     const one_token_step step(1);
     CHECK_THROWS_AS(utilize(step.work, step.batch, {.seconds = 5e-324, .gpus = 1, .peak_tflops = 1e5}), error);
     const utilization u = utilize(step.work, step.batch, {.seconds = 1e-200, .gpus = 1, .peak_tflops = 1e5});
@@ -173,7 +173,7 @@ TEST_CASE("a peak above 100000 TFLOP/s is an error that names the unit", "[utili
           }).starts_with("peak_tflops: must be in TFLOP/s"));
 }
 
-TEST_CASE("a utilization says in a sentence why its rates are implausible", "[utilization]") {
+TEST_CASE("a utilization explains in a sentence why its rates are implausible", "[utilization]") {
     const llama_step trains;
     const auto doubt = [](const auto& step, double seconds) {
         return utilize(step.work, step.batch, {.seconds = seconds, .gpus = 8, .peak_tflops = 989}).doubt;

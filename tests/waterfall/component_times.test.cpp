@@ -31,12 +31,12 @@ constexpr std::uint64_t tera = 1'000'000'000'000;
 /// A third of the FLOPs forward; the rest backward. Padding and recompute besides.
 void put(breakdown& work, std::string_view name, std::uint64_t useful, std::uint64_t padding = 0,
          std::uint64_t recomputed = 0) {
-    floptally::component_flops& one = work.append(floptally::component_name(name));
-    one.useful[0] = useful / 3;
-    one.useful[1] = useful - useful / 3;
-    one.padded[0] = one.useful[0] + padding;
-    one.padded[1] = one.useful[1];
-    one.recomputed_forward = recomputed;
+    floptally::component_flops& component_work = work.append(floptally::component_name(name));
+    component_work.useful[0] = useful / 3;
+    component_work.useful[1] = useful - useful / 3;
+    component_work.padded[0] = component_work.useful[0] + padding;
+    component_work.padded[1] = component_work.useful[1];
+    component_work.recomputed_forward = recomputed;
 }
 
 /// A second of four GPUs of 100 TFLOP/s.
@@ -52,8 +52,8 @@ time_breakdown by_hand() {
     return timed;
 }
 
-const component_line& line(const component_waterfall& of, std::string_view name) {
-    for (const component_line& entry : of.lines()) {
+const component_line& line(const component_waterfall& subject, std::string_view name) {
+    for (const component_line& entry : subject.lines()) {
         if (entry.name == name) {
             return entry;
         }
@@ -68,9 +68,9 @@ struct sums {
     std::int64_t lost = 0;
 };
 
-sums sums_of(const component_waterfall& of) {
+sums sums_of(const component_waterfall& source) {
     sums sum;
-    for (const component_line& line : of.lines()) {
+    for (const component_line& line : source.lines()) {
         sum.time += line.gpu_nanoseconds;
         sum.useful += line.useful_nanoseconds;
         sum.executed += line.executed_nanoseconds;
@@ -88,8 +88,8 @@ TEST_CASE("a component waterfall matches a hand calculation") {
     const std::vector<timed_part> times = {{.name = "core", .components = {"attention.*"}, .seconds = 0.3},
                                            {.name = "mlp", .components = {"mlp"}, .seconds = 0.25},
                                            {.name = "dispatch", .seconds = 0.1}};
-    const component_waterfall made(timed, times);
-    const component_line& core = line(made, "core");
+    const component_waterfall outcome(timed, times);
+    const component_line& core = line(outcome, "core");
     CHECK(core.components == std::vector<std::string>{"attention.core"});
     CHECK(core.gpu_nanoseconds == 1'200'000'000);
     CHECK(core.useful_nanoseconds == 300'000'000);    // 30 TFLOP at 100 TFLOP/s
@@ -100,25 +100,25 @@ TEST_CASE("a component waterfall matches a hand calculation") {
     CHECK(core.share == Approx(0.3));
     CHECK(core.mfu == Approx(0.25));
     CHECK(core.kernel_rate == Approx(0.375));
-    const component_line& mlp = line(made, "mlp");
+    const component_line& mlp = line(outcome, "mlp");
     CHECK(mlp.useful_nanoseconds == 900'000'000);  // at the stated peak
     CHECK(mlp.executed_nanoseconds == 450'000'000);
     CHECK(mlp.not_useful() == -450'000'000);  // its own peak is twice the stated one
     CHECK(mlp.mfu == Approx(0.45));
-    CHECK(line(made, "dispatch").lost() == 400'000'000);
-    CHECK(line(made, "dispatch").mfu == 0);
-    CHECK(line(made, "optimizer").lost() == 200'000'000);
-    const component_line& rest = made.lines().back();
+    CHECK(line(outcome, "dispatch").lost() == 400'000'000);
+    CHECK(line(outcome, "dispatch").mfu == 0);
+    CHECK(line(outcome, "optimizer").lost() == 200'000'000);
+    const component_line& rest = outcome.lines().back();
     CHECK(rest.name == "not timed");
     CHECK_FALSE(rest.is_timed);
     CHECK(rest.components == std::vector<std::string>{"lm_head"});
     CHECK(rest.gpu_nanoseconds == 1'200'000'000);
     CHECK(rest.useful_nanoseconds == 120'000'000);
-    const sums sum = sums_of(made);
+    const sums sum = sums_of(outcome);
     CHECK(sum.time == 4'000'000'000);
-    CHECK(sum.useful == made.whole().lines().front().gpu_nanoseconds);
+    CHECK(sum.useful == outcome.whole().lines().front().gpu_nanoseconds);
     CHECK(sum.lost == 4'000'000'000 - 1'320'000'000);
-    CHECK(made.points(sum.lost) == Approx(100 * (1 - made.whole().mfu())));
+    CHECK(outcome.points(sum.lost) == Approx(100 * (1 - outcome.whole().mfu())));
 }
 
 TEST_CASE("a component waterfall may time passes separately, with parallel layouts and masked tiles") {
@@ -135,14 +135,14 @@ TEST_CASE("a component waterfall may time passes separately, with parallel layou
         {.name = "f", .components = {"attention.core"}, .timed = counted_passes::forward, .seconds = 0.1},
         {.name = "b", .components = {"attention.core"}, .timed = counted_passes::backward, .seconds = 0.2},
         {.name = "h", .components = {"lm_head"}, .timed = counted_passes::backward, .seconds = 0.05}};
-    const component_waterfall made(timed, times);
-    CHECK(line(made, "f").useful_nanoseconds == 100'000'000);
-    CHECK(line(made, "f").executed_nanoseconds == 210'000'000);  // 10 useful, 6 of padding, 5 of tiles
-    CHECK(line(made, "b").useful_nanoseconds == 200'000'000);
-    CHECK(line(made, "b").executed_nanoseconds == 290'000'000);  // and what is computed again
-    CHECK(line(made, "h").useful_nanoseconds == 80'000'000);
-    CHECK(line(made, "h").executed_nanoseconds == 160'000'000);
-    const component_line& rest = made.lines().back();
+    const component_waterfall result(timed, times);
+    CHECK(line(result, "f").useful_nanoseconds == 100'000'000);
+    CHECK(line(result, "f").executed_nanoseconds == 210'000'000);  // 10 useful, 6 of padding, 5 of tiles
+    CHECK(line(result, "b").useful_nanoseconds == 200'000'000);
+    CHECK(line(result, "b").executed_nanoseconds == 290'000'000);  // and what is computed again
+    CHECK(line(result, "h").useful_nanoseconds == 80'000'000);
+    CHECK(line(result, "h").executed_nanoseconds == 160'000'000);
+    const component_line& rest = result.lines().back();
     CHECK(rest.components == std::vector<std::string>{"lm_head", "mlp", "masks"});
     CHECK(rest.useful_nanoseconds == 40'000'000 + 900'000'000);
     CHECK(rest.executed_nanoseconds == 40'000'000 + 450'000'000 + 10'000'000);
@@ -199,11 +199,11 @@ TEST_CASE("the MFU points of components add up to the lost MFU to the nanosecond
         if (timed.step.seconds * static_cast<double>(timed.step.gpus) > 4e9) {
             continue;
         }
-        const component_waterfall made(timed, times);
-        const sums sum = sums_of(made);
+        const component_waterfall component_lines(timed, times);
+        const sums sum = sums_of(component_lines);
         const std::int64_t all = std::llround(timed.step.seconds * 1e9) * static_cast<std::int64_t>(timed.step.gpus);
         REQUIRE(sum.time == all);
-        REQUIRE(made.gpu_nanoseconds() == all);
+        REQUIRE(component_lines.gpu_nanoseconds() == all);
         floptally::flops useful;
         for (const work_at_peak& entry : timed.work) {
             useful += entry.work.total(floptally::view::useful);
@@ -211,18 +211,18 @@ TEST_CASE("the MFU points of components add up to the lost MFU to the nanosecond
         const std::int64_t at_peak = std::llround(to_double(useful) / 1e12 / timed.step.peak_tflops * 1e9);
         REQUIRE(sum.useful == at_peak);
         REQUIRE(sum.lost == all - at_peak);
-        if (made.whole().mfu() <= 1) {  // where parts run faster than at the stated peak it may be more
-            REQUIRE(made.whole().lines().front().gpu_nanoseconds == at_peak);
+        if (component_lines.whole().mfu() <= 1) {  // where parts run faster than at the stated peak it may be more
+            REQUIRE(component_lines.whole().lines().front().gpu_nanoseconds == at_peak);
         }
         double points = 0;
-        for (const component_line& line : made.lines()) {
+        for (const component_line& line : component_lines.lines()) {
             REQUIRE(line.gpu_nanoseconds >= 0);
             REQUIRE(line.useful_nanoseconds >= 0);
             REQUIRE(line.below_peak() >= -2);  // its sums are rounded apart
             REQUIRE(std::isfinite(line.mfu));
-            points += made.points(line.lost());
+            points += component_lines.points(line.lost());
         }
-        REQUIRE(points == Approx(100 * (1 - made.whole().mfu())));
+        REQUIRE(points == Approx(100 * (1 - component_lines.whole().mfu())));
     }
 }
 
@@ -270,8 +270,8 @@ TEST_CASE("a component waterfall prints as a text table and as Markdown") {
     const std::vector<timed_part> times = {
         {.name = "core", .components = {"attention.core"}, .timed = counted_passes::forward, .seconds = 0.2},
         {.name = "dispatch", .seconds = 0.1}};
-    const component_waterfall made(by_hand(), times);
-    CHECK(to_table(made) ==
+    const component_waterfall by_component(by_hand(), times);
+    CHECK(to_table(by_component) ==
           "by component  ms of a GPU    % of time    own MFU %    kernels %  points lost   not useful   below peak  "
           "what it "
           "ran\n"
@@ -281,7 +281,7 @@ TEST_CASE("a component waterfall prints as a text table and as Markdown") {
           "not timed         700.000        70.00        27.50        30.71        39.50        -9.00        48.50  "
           "attention.core, lm_head, mlp\n"
           "all              1000.000       100.00        21.75        25.50        67.00        -7.50        74.50\n");
-    const std::string markdown = to_markdown(made);
+    const std::string markdown = to_markdown(by_component);
     CHECK(
         markdown.rfind("| | ms of a GPU | % of time | own MFU % | kernels % | points lost | not useful | below peak | "
                        "what it ran |\n| --- | --: | --: | --: | --: | --: | --: | --: | --- |\n",
@@ -312,16 +312,17 @@ TEST_CASE("a comparison of two steps lists the largest slowdown first and adds u
         double sum = 0;
         double last = 1e9;
         std::size_t alone = 0;
-        for (const floptally::compared_component& one : all) {
-            REQUIRE(one.slower() <= last);
-            last = one.slower();
-            sum += one.slower();
-            alone += one.before && one.after ? 0 : 1;
-            if (one.name == after[slower].name && one.timed == after[slower].timed) {
-                REQUIRE(std::abs(one.slower() - more) < 2e-9);
-                REQUIRE(one.rate_before / one.rate_after == Approx(after[slower].seconds / before[slower].seconds));
-            } else if (one.before && one.after) {
-                REQUIRE(std::abs(one.slower()) < 2e-9);
+        for (const floptally::compared_component& component : all) {
+            REQUIRE(component.slower() <= last);
+            last = component.slower();
+            sum += component.slower();
+            alone += component.before && component.after ? 0 : 1;
+            if (component.name == after[slower].name && component.timed == after[slower].timed) {
+                REQUIRE(std::abs(component.slower() - more) < 2e-9);
+                REQUIRE(component.rate_before / component.rate_after ==
+                        Approx(after[slower].seconds / before[slower].seconds));
+            } else if (component.before && component.after) {
+                REQUIRE(std::abs(component.slower()) < 2e-9);
             }
         }
         REQUIRE(all.size() == 6);

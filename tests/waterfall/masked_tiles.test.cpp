@@ -90,8 +90,8 @@ TEST_CASE("work in masked tiles is tile pairs minus mask pairs in each executed 
         batch.add_lengths(lengths);
         tally in_tiles{floptally::cost_of(tiled).masks()};
         in_tiles.add_lengths(lengths);
-        const auto executed = [&](const std::vector<model_part>& of, const tally& in, floptally::phase during) {
-            return floptally::evaluate(of, in, floptally::conventions::exact, plan)["attention.core"].get(
+        const auto executed = [&](const std::vector<model_part>& source, const tally& in, floptally::phase during) {
+            return floptally::evaluate(source, in, floptally::conventions::exact, plan)["attention.core"].get(
                 view::executed, during);
         };
         const breakdown vain = counted.work(plan);
@@ -117,12 +117,12 @@ TEST_CASE("work in masked tiles is timed at the peak of its attention component"
         {.component = "attention.core", .layers = floptally::index_range{1, 3}, .peak_tflops = 300},
         {.component = "attention.qkv", .peak_tflops = 500}};
     const training_plan plan;
-    const auto core_at = [&](const std::vector<model_part>& of, double peak) {
-        const floptally::flop_counter whole(of, floptally::conventions::exact, plan);
+    const auto core_at = [&](const std::vector<model_part>& model_parts, double peak) {
+        const floptally::flop_counter whole(model_parts, floptally::conventions::exact, plan);
         tally batch{whole.masks()};
         batch.add_lengths(lengths);
         for (const floptally::work_at_peak& piece :
-             floptally::mixed_precision(whole, of, plan, settings, 1000).by_peak(batch)) {
+             floptally::mixed_precision(whole, model_parts, plan, settings, 1000).by_peak(batch)) {
             if (piece.peak_tflops == peak) {
                 return piece.work["attention.core"].total(view::executed);
             }

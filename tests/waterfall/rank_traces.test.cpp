@@ -42,9 +42,9 @@ struct played_rank {
     /// A span of the host around launches, and a kernel that is launched in it at the same moment.
     void run(const std::string& name, const std::string& module, std::int64_t begin, std::int64_t length,
              std::uint32_t stream, std::uint32_t collective = 0) {
-        const auto add = [&](trace_kind what, const std::string& of, std::int64_t from, std::int64_t until,
+        const auto add = [&](trace_kind what, const std::string& key, std::int64_t from, std::int64_t until,
                              std::uint32_t lane) -> trace_event& {
-            made.names.push_back(of);
+            made.names.push_back(key);
             made.events.push_back({.kind = what,
                                    .name = static_cast<std::uint32_t>(made.names.size() - 1),
                                    .lane = lane,
@@ -62,8 +62,8 @@ struct played_rank {
 
 breakdown mlp_work(std::uint64_t flops) {
     breakdown work;
-    floptally::component_flops& one = work.append("mlp");
-    one.useful[0] = one.padded[0] = flops;
+    floptally::component_flops& component = work.append("mlp");
+    component.useful[0] = component.padded[0] = flops;
     return work;
 }
 
@@ -132,8 +132,8 @@ TEST_CASE("traces of several ranks separate waiting from transfer and name the s
             traces.push_back(shifted);
         }
         const breakdown work = mlp_work(1'000'000);
-        const rank_traces made(traces);
-        const std::vector<rank_line> lines = made.lines(work);
+        const rank_traces all_traces(traces);
+        const std::vector<rank_line> lines = all_traces.lines(work);
         CAPTURE(repeat, ranks.size());
         double end = 0;
         double computing = 0;
@@ -159,10 +159,11 @@ TEST_CASE("traces of several ranks separate waiting from transfer and name the s
         }
         // The waterfall of the whole: each line is a mean over the ranks.
         const auto count = static_cast<double>(ranks.size());
-        floptally::time_breakdown timed{.step = {.seconds = made.seconds(), .gpus = ranks.size(), .peak_tflops = 1e5}};
+        floptally::time_breakdown timed{
+            .step = {.seconds = all_traces.seconds(), .gpus = ranks.size(), .peak_tflops = 1e5}};
         timed.work = {{work, 1e5}};
-        timed.apart = made.apart(work);
-        timed.ranks = made.times(work);
+        timed.apart = all_traces.apart(work);
+        timed.ranks = all_traces.times(work);
         const floptally::waterfall whole(timed);
         const auto share = [&](waterfall_step what) {
             for (const floptally::waterfall_line& line : whole.lines()) {
@@ -172,7 +173,7 @@ TEST_CASE("traces of several ranks separate waiting from transfer and name the s
             }
             return -1.0;
         };
-        REQUIRE(std::abs(made.seconds() * 1e9 - end / count) < 1e-3);
+        REQUIRE(std::abs(all_traces.seconds() * 1e9 - end / count) < 1e-3);
         REQUIRE(std::abs(share(waterfall_step::communication) - transfer / end) < 1e-3);
         // All that ranks waited, no more and no less; what of it uneven work explains is imbalance.
         REQUIRE(std::abs(share(waterfall_step::imbalance) + share(waterfall_step::bubble) - waiting / end) < 1e-6);
@@ -188,12 +189,12 @@ TEST_CASE("collectives without a match in other ranks' traces are counted and no
         ranks[i].run("ncclDevKernel_AllReduce", "comm", 10, 10 + 5 * static_cast<std::int64_t>(i), 20);
     }
     ranks[1].run("ncclDevKernel_AllReduce", "comm", 40, 10, 20);
-    const rank_traces made({ranks[0].made, ranks[1].made});
-    REQUIRE(!made.notes().empty());
-    CHECK(made.notes().back() ==
+    const rank_traces joined({ranks[0].made, ranks[1].made});
+    REQUIRE(!joined.notes().empty());
+    CHECK(joined.notes().back() ==
           "kernels of communication that no other trace has, so that their waiting is unknown: 3");
-    CHECK(!made.times(mlp_work(1)));
-    const auto apart = made.apart(mlp_work(1));
+    CHECK(!joined.times(mlp_work(1)));
+    const auto apart = joined.apart(mlp_work(1));
     CHECK(apart.front().kind == floptally::apart_kind::communication);
     CHECK(error_of([] { rank_traces({}); }) == "trace: is missing: pass the trace of at least one rank");
 }

@@ -43,13 +43,13 @@ struct made_trace : trace {
     }
 };
 
-std::map<std::string, std::pair<std::int64_t, std::int64_t>> parts_of(const trace& of) {
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> parts_of(const trace& recorded) {
     std::map<std::string, std::pair<std::int64_t, std::int64_t>> found;
-    const trace_times made(of);
+    const trace_times made(recorded);
     std::int64_t sum = 0;
-    for (const trace_time& one : made.times()) {
-        found[one.part] = {one.forward, one.backward};
-        sum += one.forward + one.backward;
+    for (const trace_time& part_time : made.times()) {
+        found[part_time.part] = {part_time.forward, part_time.backward};
+        sum += part_time.forward + part_time.backward;
     }
     CHECK(sum == made.nanoseconds());
     return found;
@@ -79,9 +79,9 @@ TEST_CASE("the time of overlapping kernels is attributed once, as a full scan of
         for (std::int64_t moment = 0; moment < 50; ++moment) {
             std::vector<std::uint64_t> first;
             std::vector<std::uint64_t> second;
-            for (const timed_stretch& one : stretches) {
-                if (one.begin <= moment && moment < one.end) {
-                    (one.gives_way ? second : first).push_back(one.key);
+            for (const timed_stretch& stretch : stretches) {
+                if (stretch.begin <= moment && moment < stretch.end) {
+                    (stretch.gives_way ? second : first).push_back(stretch.key);
                 }
             }
             const std::vector<std::uint64_t>& run = first.empty() ? second : first;
@@ -168,24 +168,24 @@ TEST_CASE("a step of a trace covers one device and ignores events outside the st
     of.add(trace_kind::launch, "cudaLaunchKernel", 130, 131).correlation = 2;
     of.add(trace_kind::launch, "cudaLaunchKernel", 310, 311).correlation = 3;
     for (std::uint64_t i = 1; i <= 3; ++i) {
-        trace_event& one = of.add(trace_kind::kernel, "gemm", static_cast<std::int64_t>(100 * i + 50),
-                                  static_cast<std::int64_t>(100 * i + 110), 9);
-        one.correlation = i;
-        one.device = i == 2 ? 1 : 0;
+        trace_event& kernel_event = of.add(trace_kind::kernel, "gemm", static_cast<std::int64_t>(100 * i + 50),
+                                           static_cast<std::int64_t>(100 * i + 110), 9);
+        kernel_event.correlation = i;
+        kernel_event.device = i == 2 ? 1 : 0;
     }
-    const trace_times made(of);
-    CHECK(made.steps() == 2);
-    CHECK(made.devices() == 2);
+    const trace_times outcome(of);
+    CHECK(outcome.steps() == 2);
+    CHECK(outcome.devices() == 2);
     // The first kernel waits 30 for its device, as long as the step before it still runs there; the second one ends at
     // 310, after the last mark; the third is left out.
-    CHECK(made.nanoseconds() == 2 * (310 - 130));
-    CHECK(made.times()[0].part == "mlp");
-    CHECK(made.times()[0].forward == 120);
-    CHECK(made.seconds() == Approx(90e-9));
+    CHECK(outcome.nanoseconds() == 2 * (310 - 130));
+    CHECK(outcome.times()[0].part == "mlp");
+    CHECK(outcome.times()[0].forward == 120);
+    CHECK(outcome.seconds() == Approx(90e-9));
     breakdown work;
     work.append("mlp").useful[0] = 5;
     work.append("norm");
-    const std::vector<timed_part> parts = made.parts(work);
+    const std::vector<timed_part> parts = outcome.parts(work);
     CHECK(parts.size() == 2);
     CHECK(parts[0].seconds == Approx(30e-9));
     CHECK(parts[1].name == "no kernel runs");
@@ -203,8 +203,8 @@ struct played_device {
 
     /// The trace of `steps` steps after `warm` others, of whose kernels the last `kept` are in it, and the device's own
     /// time of a step.
-    std::pair<made_trace, double> record(std::size_t warm, std::size_t steps, std::size_t kept) const {
-        made_trace of;
+    std::pair<made_trace, double> record(std::size_t warm, std::size_t steps, std::size_t number) const {
+        made_trace subject;
         std::int64_t host = 1000;
         std::int64_t device = 0;
         std::vector<std::int64_t> ends;
@@ -224,9 +224,9 @@ struct played_device {
                 device = begin + kernels[i];
                 ends.push_back(device);
                 ++id;
-                if (id + kept > warm * kernels.size()) {
-                    of.add(trace_kind::launch, "cudaLaunchKernel", launched, launched + 1).correlation = id;
-                    of.add(trace_kind::kernel, "gemm", begin, device, 9).correlation = id;
+                if (id + number > warm * kernels.size()) {
+                    subject.add(trace_kind::launch, "cudaLaunchKernel", launched, launched + 1).correlation = id;
+                    subject.add(trace_kind::kernel, "gemm", begin, device, 9).correlation = id;
                 }
             }
             host += 2;
@@ -234,10 +234,10 @@ struct played_device {
             marks.emplace_back(began, host);
         }
         for (std::size_t step = warm; step < warm + steps; ++step) {
-            of.add(trace_kind::annotation, "ProfilerStep#" + std::to_string(step), marks[step].first,
-                   marks[step].second);
+            subject.add(trace_kind::annotation, "ProfilerStep#" + std::to_string(step), marks[step].first,
+                        marks[step].second);
         }
-        return {of, static_cast<double>(step_ends.back() - step_ends[warm - 1]) / static_cast<double>(steps)};
+        return {subject, static_cast<double>(step_ends.back() - step_ends[warm - 1]) / static_cast<double>(steps)};
     }
 };
 
@@ -255,9 +255,9 @@ TEST_CASE("a traced step begins and ends on the device clock even if the host ru
         const std::size_t steps = 1 + random() % 4;
         const auto [all, own] = played.record(40, steps, played.kernels.size());
         CAPTURE(repeat, steps);
-        const trace_times made(all);
-        REQUIRE(made.steps() == steps);
-        REQUIRE(std::abs(1e9 * made.seconds() - own) < 1e-6 * own);
+        const trace_times result(all);
+        REQUIRE(result.steps() == steps);
+        REQUIRE(std::abs(1e9 * result.seconds() - own) < 1e-6 * own);
         // Without the kernels before: what the host takes to its first launch is not known of the device.
         const auto [alone, same] = played.record(40, steps, 0);
         const double error = 1e9 * trace_times(alone).seconds() - same;
@@ -268,48 +268,48 @@ TEST_CASE("a traced step begins and ends on the device clock even if the host ru
                 std::min(event.kind == trace_kind::annotation ? mark : launch, event.begin);
         }
         REQUIRE(std::abs(error) <= static_cast<double>(launch - mark + 3) / static_cast<double>(steps));
-        behind += made.notes().empty() ? 0 : 1;
+        behind += result.notes().empty() ? 0 : 1;
     }
     CHECK(behind > 100);
 }
 
 TEST_CASE("notes on a trace give times per step and device, as its table does") {
-    made_trace of;
-    of.add(trace_kind::annotation, "ProfilerStep#1", 0, 50'000'000);
-    of.add(trace_kind::annotation, "ProfilerStep#2", 50'000'000, 100'000'000);
-    of.add(trace_kind::op, "mine", 10'000'000, 30'000'000);
-    const trace_times made(of);
-    REQUIRE(made.notes().size() == 1);
-    CHECK(made.notes()[0] == "no pattern matches 10.000 ms of a step, most of that 10.000 ms mine");
+    made_trace source;
+    source.add(trace_kind::annotation, "ProfilerStep#1", 0, 50'000'000);
+    source.add(trace_kind::annotation, "ProfilerStep#2", 50'000'000, 100'000'000);
+    source.add(trace_kind::op, "mine", 10'000'000, 30'000'000);
+    const trace_times measured_times(source);
+    REQUIRE(measured_times.notes().size() == 1);
+    CHECK(measured_times.notes()[0] == "no pattern matches 10.000 ms of a step, most of that 10.000 ms mine");
 }
 
 TEST_CASE("modules in a trace map to the passes, layer groups and towers of the counted work") {
-    made_trace of;
-    of.add(trace_kind::annotation, "visual.blocks.0.mlp", 0, 10);
-    of.add(trace_kind::op, "aten::mm", 1, 9).sequence = 1;
-    of.add(trace_kind::annotation, "model.layers.0.mlp", 10, 20);
-    of.add(trace_kind::op, "aten::mm", 11, 19).sequence = 2;
-    of.add(trace_kind::module_call, "LlamaAttention", 20, 40);
-    of.add(trace_kind::module_call, "Linear", 21, 29);
-    of.add(trace_kind::op, "aten::mm", 22, 28).sequence = 3;
-    of.add(trace_kind::annotation, "model.rotary_emb", 40, 50);
-    of.add(trace_kind::op, "aten::cos", 41, 42);
-    trace_event& backward = of.add(trace_kind::op, "MmBackward0", 50, 60);
+    made_trace recording;
+    recording.add(trace_kind::annotation, "visual.blocks.0.mlp", 0, 10);
+    recording.add(trace_kind::op, "aten::mm", 1, 9).sequence = 1;
+    recording.add(trace_kind::annotation, "model.layers.0.mlp", 10, 20);
+    recording.add(trace_kind::op, "aten::mm", 11, 19).sequence = 2;
+    recording.add(trace_kind::module_call, "LlamaAttention", 20, 40);
+    recording.add(trace_kind::module_call, "Linear", 21, 29);
+    recording.add(trace_kind::op, "aten::mm", 22, 28).sequence = 3;
+    recording.add(trace_kind::annotation, "model.rotary_emb", 40, 50);
+    recording.add(trace_kind::op, "aten::cos", 41, 42);
+    trace_event& backward = recording.add(trace_kind::op, "MmBackward0", 50, 60);
     backward.sequence = 2;
     backward.forward_thread = 1;
     breakdown work;
     for (const char* name : {"attention.qkv", "attention.output", "mlp", "vision.mlp"}) {
-        floptally::component_flops& one = work.append(name);
-        one.useful[0] = one.padded[0] = 10;
-        one.useful[1] = one.padded[1] = 20;
+        floptally::component_flops& component = work.append(name);
+        component.useful[0] = component.padded[0] = 10;
+        component.useful[1] = component.padded[1] = 20;
     }
     const auto named = [](const std::vector<timed_part>& parts, const std::string& name) {
-        const auto found =
-            std::find_if(parts.begin(), parts.end(), [&](const timed_part& one) { return one.name == name; });
+        const auto found = std::find_if(parts.begin(), parts.end(),
+                                        [&](const timed_part& each_part) { return each_part.name == name; });
         REQUIRE(found != parts.end());
         return *found;
     };
-    const std::vector<timed_part> parts = trace_times(of).parts(work);
+    const std::vector<timed_part> parts = trace_times(recording).parts(work);
     CHECK(named(parts, "mlp").components == std::vector<std::string>{"mlp"});
     CHECK(named(parts, "mlp").timed == counted_passes::train);
     CHECK(named(parts, "mlp").seconds == Approx(18e-9));
@@ -320,9 +320,9 @@ TEST_CASE("modules in a trace map to the passes, layer groups and towers of the 
     CHECK(named(parts, "rotary embedding").components.empty());
     CHECK(named(parts, "rotary embedding").timed == counted_passes::train);
     // A part that has a component of another is one with it: "attention.qkv" alone, beside both.
-    of.add(trace_kind::annotation, "model.layers.1.self_attn.q_proj", 70, 80);
-    of.add(trace_kind::op, "aten::mm", 71, 76).sequence = 4;
-    const std::vector<timed_part> merged = trace_times(of).parts(work);
+    recording.add(trace_kind::annotation, "model.layers.1.self_attn.q_proj", 70, 80);
+    recording.add(trace_kind::op, "aten::mm", 71, 76).sequence = 4;
+    const std::vector<timed_part> merged = trace_times(recording).parts(work);
     CHECK(merged.size() == parts.size());
     CHECK(named(merged, "attention.qkv+attention.output").seconds == Approx(11e-9));
     CHECK(named(merged, "attention.qkv+attention.output").components.size() == 2);

@@ -35,16 +35,16 @@ using floptally::work_at_peak;
 breakdown work_of(std::string_view name, std::uint64_t useful, std::uint64_t padding = 0, std::uint64_t more = 0,
                   std::uint64_t recomputed = 0) {
     breakdown work;
-    floptally::component_flops& one = work.append(floptally::component_name(name));
-    one.useful[0] = useful;
-    one.padded[0] = useful + padding;
-    one.executed_more[1] = more;
-    one.recomputed_forward = recomputed;
+    floptally::component_flops& component = work.append(floptally::component_name(name));
+    component.useful[0] = useful;
+    component.padded[0] = useful + padding;
+    component.executed_more[1] = more;
+    component.recomputed_forward = recomputed;
     return work;
 }
 
-const waterfall_line& line(const waterfall& of, waterfall_step what) {
-    for (const waterfall_line& entry : of.lines()) {
+const waterfall_line& line(const waterfall& subject, waterfall_step what) {
+    for (const waterfall_line& entry : subject.lines()) {
         if (entry.step == what) {
             return entry;
         }
@@ -52,9 +52,9 @@ const waterfall_line& line(const waterfall& of, waterfall_step what) {
     throw floptally::error("line", "is missing");
 }
 
-std::int64_t sum_of(const waterfall& of) {
+std::int64_t sum_of(const waterfall& source) {
     std::int64_t sum = 0;
-    for (const waterfall_line& line : of.lines()) {
+    for (const waterfall_line& line : source.lines()) {
         sum += line.gpu_nanoseconds;
     }
     return sum;
@@ -238,12 +238,12 @@ struct played_step {
 };
 played_step play(const std::vector<double>& works, double transfer, double besides) {
     const double longest = *std::max_element(works.begin(), works.end());
-    played_step made{.seconds = longest + transfer + besides};
+    played_step simulated_step{.seconds = longest + transfer + besides};
     for (const double work : works) {
-        made.waiting += (longest - work) / static_cast<double>(works.size());
+        simulated_step.waiting += (longest - work) / static_cast<double>(works.size());
     }
-    made.communication = made.waiting + transfer;
-    return made;
+    simulated_step.communication = simulated_step.waiting + transfer;
+    return simulated_step;
 }
 
 }  // namespace
@@ -310,10 +310,10 @@ TEST_CASE("the communication line notes that it includes waiting if waiting is u
     CHECK(line(most, waterfall_step::communication).gpu_nanoseconds == 0);
     CHECK(line(most, waterfall_step::imbalance).gpu_nanoseconds == std::llround(2 * 0.95 * 4 / 9 * 1e9));
     CHECK(sum_of(most) == 2'000'000'000);
-    time_breakdown one = floptally::with_one_gpu_defaults(
+    time_breakdown timed_step = floptally::with_one_gpu_defaults(
         {.step = {.seconds = 1, .gpus = 1, .peak_tflops = 100}, .work = {{work_of("mlp", 60 * tera), 100}}});
-    CHECK(line(waterfall(one), waterfall_step::communication).is_known);
-    CHECK(line(waterfall(one), waterfall_step::communication).assumed == "one GPU has nobody to talk to");
+    CHECK(line(waterfall(timed_step), waterfall_step::communication).is_known);
+    CHECK(line(waterfall(timed_step), waterfall_step::communication).assumed == "one GPU has nobody to talk to");
 }
 
 TEST_CASE("what-if without changes equals the measurement, and its upper bound is at least the measured MFU") {
@@ -419,13 +419,13 @@ TEST_CASE("padding, recomputed and redundant work are waterfall lines of a model
     const breakdown work = cost.evaluate(batch);
     time_breakdown timed{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 989.4}};
     timed.work = {{work, 989.4}};
-    const waterfall made(timed);
-    const auto seconds = [](floptally::flops of) { return to_double(of) / 989.4e12; };
-    CHECK(line(made, waterfall_step::useful).share * 2 == Approx(seconds(work.total())));
-    CHECK(line(made, waterfall_step::precision).gpu_nanoseconds == 0);
-    CHECK(line(made, waterfall_step::padding).share * 2 ==
+    const waterfall outcome(timed);
+    const auto seconds = [](floptally::flops amount) { return to_double(amount) / 989.4e12; };
+    CHECK(line(outcome, waterfall_step::useful).share * 2 == Approx(seconds(work.total())));
+    CHECK(line(outcome, waterfall_step::precision).gpu_nanoseconds == 0);
+    CHECK(line(outcome, waterfall_step::padding).share * 2 ==
           Approx(seconds(work.total(floptally::view::padded)) - seconds(work.total())));
-    CHECK(line(made, waterfall_step::recompute).share * 2 ==
+    CHECK(line(outcome, waterfall_step::recompute).share * 2 ==
           Approx(seconds(work.get(floptally::view::executed, floptally::phase::recompute))));
 }
 
@@ -463,10 +463,10 @@ TEST_CASE("waterfall metrics have logger-safe names, and their values add up to 
     time_breakdown timed = by_hand();
     timed.apart = {{"data wait", 0.1}, {"my wait", 0.05}, {"my|wait", 0.05}};
     timed.idle_gpus = {};
-    const waterfall made(timed);
+    const waterfall result(timed);
     std::vector<std::string> names;
     double sum = 0;
-    for (const floptally::metric& logged : floptally::metrics(made, "w/")) {
+    for (const floptally::metric& logged : floptally::metrics(result, "w/")) {
         names.push_back(logged.name);
         sum += logged.name.ends_with("_pct") && !logged.name.starts_with("w/kernel_rate") ? logged.value : 0;
         CHECK(logged.convention == "exact");
@@ -477,7 +477,7 @@ TEST_CASE("waterfall metrics have logger-safe names, and their values add up to 
                                             "w/apart/my_wait_2_pct", "w/memory_bound_pct", "w/kernels_pct",
                                             "w/kernel_rate_pct", "w/step_seconds"});
     CHECK(sum == Approx(100));
-    CHECK(floptally::metrics(made).front().value == Approx(100 * made.mfu()));
+    CHECK(floptally::metrics(result).front().value == Approx(100 * result.mfu()));
 }
 
 TEST_CASE("user-defined names of waterfall lines are escaped in Markdown tables") {
@@ -491,8 +491,8 @@ TEST_CASE("user-defined names of waterfall lines are escaped in Markdown tables"
 TEST_CASE("the waterfall of one GPU notes that there is no other rank to wait for") {
     time_breakdown timed{.step = {.seconds = 1, .gpus = 1, .peak_tflops = 100}};
     timed.work = {{work_of("mlp", 60 * tera), 100}};
-    const waterfall made(floptally::with_one_gpu_defaults(timed));
-    for (const waterfall_line& entry : made.lines()) {
+    const waterfall predicted(floptally::with_one_gpu_defaults(timed));
+    for (const waterfall_line& entry : predicted.lines()) {
         INFO(entry.name);
         const bool of_others = entry.step == waterfall_step::repeated || entry.step == waterfall_step::imbalance ||
                                entry.step == waterfall_step::bubble || entry.step == waterfall_step::idle_gpus ||
@@ -500,7 +500,7 @@ TEST_CASE("the waterfall of one GPU notes that there is no other rank to wait fo
         CHECK((entry.is_known || !of_others));
         CHECK((!of_others || entry.gpu_nanoseconds == 0));
     }
-    CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == 400'000'000);
+    CHECK(line(predicted, waterfall_step::kernels).gpu_nanoseconds == 400'000'000);
     timed.ranks = rank_times::of(std::vector<std::uint64_t>{3});
     CHECK(!floptally::with_one_gpu_defaults(timed).ranks->makespan);
     timed.step.gpus = 2;
@@ -513,17 +513,17 @@ TEST_CASE("the kernel rate excludes memory-bound and named time and lists what i
     timed.work = {{work_of("mlp", 45 * tera), 100}};
     timed.apart = {{"optimizer", 0.5}};
     timed.memory_bound = {.gpu_seconds = 0.6};
-    const waterfall made(timed);
-    CHECK(made.kernel_rate() == Approx(0.5));
-    CHECK(made.memory_share() == 1);
-    CHECK(made.unknown().front() == "redundant work of the layout");
-    CHECK(made.unknown().size() == 9);
+    const waterfall step_lines(timed);
+    CHECK(step_lines.kernel_rate() == Approx(0.5));
+    CHECK(step_lines.memory_share() == 1);
+    CHECK(step_lines.unknown().front() == "redundant work of the layout");
+    CHECK(step_lines.unknown().size() == 9);
     // A memory twice as fast saves its own time, and kernels stay as they are; their peak twice as high, theirs alone.
     timed.memory_bound->gpu_seconds = 0.3;
-    CHECK(what_if(timed, made).seconds() == Approx(1.7));
+    CHECK(what_if(timed, step_lines).seconds() == Approx(1.7));
     timed.memory_bound->gpu_seconds = 0.6;
     timed.work[0].peak_tflops = 200;
-    CHECK(what_if(timed, made).seconds() == Approx(1.55));
+    CHECK(what_if(timed, step_lines).seconds() == Approx(1.55));
     // More bytes than there was time for: kernels are at their peak, and the share of the bytes says it.
     timed.work[0].peak_tflops = 100;
     timed.memory_bound->gpu_seconds = 2.1;
@@ -536,14 +536,14 @@ TEST_CASE("the kernel rate excludes memory-bound and named time and lists what i
 TEST_CASE("sorting a waterfall by cost lists its known lines from largest to smallest with bars") {
     time_breakdown timed = by_hand();
     timed.apart = {{"data wait", 0.1}, {"odd|name", 0.05}};
-    const waterfall made(timed);
-    const floptally::table shown = floptally::table_by_cost(made);
+    const waterfall steps(timed);
+    const floptally::table shown = floptally::table_by_cost(steps);
     const auto& rows = shown.sections.front().rows;
     CHECK(rows.front().front().text == "measured MFU");
     std::int64_t last = INT64_MAX;
     std::size_t expected = 1;
-    for (const floptally::waterfall_line& one : made.lines().subspan(1)) {
-        expected += one.is_known && one.gpu_nanoseconds > 0 ? 1 : 0;
+    for (const floptally::waterfall_line& each_line : steps.lines().subspan(1)) {
+        expected += each_line.is_known && each_line.gpu_nanoseconds > 0 ? 1 : 0;
     }
     REQUIRE(rows.size() == expected);
     for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -554,14 +554,14 @@ TEST_CASE("sorting a waterfall by cost lists its known lines from largest to sma
         CHECK(rows[i][3].text == std::string(rows[i][3].text.size(), '#'));
         CHECK(std::abs(signs - std::stod(rows[i][2].text) * 0.4) <= 0.51);
     }
-    const auto causes = floptally::largest_causes(made);
+    const auto causes = floptally::largest_causes(steps);
     REQUIRE(causes.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK(rows[i + 1].front().text == causes[i].name);
     }
     CHECK(shown.notes.size() == 3);
     CHECK(shown.notes.front().starts_with(causes.front().name + ": usually helps: "));
-    CHECK(floptally::to_table_by_cost(made).find("\nodd|name") != std::string::npos);
+    CHECK(floptally::to_table_by_cost(steps).find("\nodd|name") != std::string::npos);
 }
 
 TEST_CASE("the bubble line of a waterfall warns if 1F1B would end sooner") {

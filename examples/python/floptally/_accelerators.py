@@ -164,8 +164,8 @@ def _product(precision: str, side: int, on: Any, torch: Any) -> Callable[[], Any
         dtype = torch.float8_e4m3fn
         a = torch.ones(side, side, device=on).to(dtype)
         b = torch.ones(side, side, device=on).to(dtype).t()
-        one = torch.ones((), device=on)
-        return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+        alpha = torch.ones((), device=on)
+        return lambda: torch._scaled_mm(a, b, scale_a=alpha, scale_b=alpha, out_dtype=torch.bfloat16)
     if precision not in _DTYPES:
         raise RuntimeError("choose one of bf16, fp16, tf32, fp32, fp64, fp8")
     if precision == "tf32" and on.type != "cuda":

@@ -126,13 +126,13 @@ def from_torch(
     from ._torch_process import left_as_found
 
     with left_as_found() as created:
-        made = counted(
+        cost = counted(
             model, example_inputs, masks, loss, lengths, components, depth, terms, formulas, real, progress, created
         )
-    for note in made.notes:
+    for note in cost.notes:
         if note.endswith(NOT_A_PRODUCT):
             warnings.warn(note, AssumptionWarning, stacklevel=2)
-    return made
+    return cost
 
 
 def counted(
@@ -242,8 +242,8 @@ def counted(
     names = Names(copy, components, depth)
     modules = [(name, names.folded(name)) for name, _ in copy.named_modules()]
     attending = {product.module for product in steps[0].products if product.kind not in ("weight", "backward")}
-    given = {} if callable(components) else {"components": components or {}}
-    for key, patterns in {**given, "terms": terms or {}}.items():
+    component_names = {} if callable(components) else {"components": components or {}}
+    for key, patterns in {**component_names, "terms": terms or {}}.items():
         _torch_formulas.check_patterns(key, patterns, modules, "module")
     if isinstance(masks, Mapping):
         _torch_formulas.check_patterns("masks", masks, [(name, name) for name in sorted(attending)], "module that attends")
@@ -621,15 +621,15 @@ def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, torch.Tensor):
         return function(value)
     if isinstance(value, Mapping):
-        made = {key: with_tensors(inner, function) for key, inner in value.items()}
+        replaced = {key: with_tensors(inner, function) for key, inner in value.items()}
         if type(value) is dict:
-            return made
+            return replaced
         same = copying.copy(value)
         try:
-            for key, inner in made.items():
+            for key, inner in replaced.items():
                 same[key] = inner  # type: ignore[index]
         except TypeError:  # a mapping that cannot be changed
-            return made
+            return replaced
         return same
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(with_tensors(inner, function) for inner in value))
@@ -652,22 +652,22 @@ def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
     return value
 
 
-def only_value(one: torch.Tensor) -> Any:
+def only_value(tensor: torch.Tensor) -> Any:
     """Returns the value of all elements of a tensor of integers or bools, such as 1 for a mask of ones. None if
     elements differ."""
-    if one.is_floating_point() or one.is_complex() or one.is_meta or not one.numel():
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.is_meta or not tensor.numel():
         return None
-    first = one.flatten()[0]
-    return first.item() if bool((one == first).all()) else None
+    first = tensor.flatten()[0]
+    return first.item() if bool((tensor == first).all()) else None
 
 
-def is_mask_of(one: torch.Tensor, length: int) -> bool:
+def is_mask_of(tensor: torch.Tensor, length: int) -> bool:
     """True if a tensor says for each pair of tokens whether it is attended."""
     import torch
 
-    if one.dim() < 2 or tuple(one.shape[-2:]) != (length, length) or one.is_meta or one.is_complex():
+    if tensor.dim() < 2 or tuple(tensor.shape[-2:]) != (length, length) or tensor.is_meta or tensor.is_complex():
         return False
-    return one.dtype is torch.bool or bool((one < -50).any())
+    return tensor.dtype is torch.bool or bool((tensor < -50).any())
 
 
 def split(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -193,18 +193,18 @@ class TimedPass:
     )  # fmt: skip
 
     def __init__(
-        self, meter: Meter, kept: Passes, name: str, cost: Cost | None, plan: Plan | None, convention: Any,
+        self, meter: Meter, passes: Passes, name: str, cost: Cost | None, plan: Plan | None, convention: Any,
         gpus: int | None, peak_tflops: float | None, seconds: float | None, learner: bool, memory_tbps: float | None,
     ) -> None:  # fmt: skip
         self.name, self.learns = name, learner
-        self.cost = kept.cost if cost is None else cost
-        self.plan = (kept.plan if cost is None else cost.plan) if plan is None else plan
-        self.convention = kept.convention if convention is None else convention
+        self.cost = passes.cost if cost is None else cost
+        self.plan = (passes.plan if cost is None else cost.plan) if plan is None else plan
+        self.convention = passes.convention if convention is None else convention
         self.work: Breakdown | None = None
         self.shared = self.bytes = 0
-        self._meter, self._kept, self._given = meter, kept, seconds
-        self._gpus = kept.gpus if gpus is None else gpus
-        self._peak = (kept.peak_tflops or 0.0) if peak_tflops is None else peak_tflops  # 0: unknown
+        self._meter, self._kept, self._given = meter, passes, seconds
+        self._gpus = passes.gpus if gpus is None else gpus
+        self._peak = (passes.peak_tflops or 0.0) if peak_tflops is None else peak_tflops  # 0: unknown
         self._tbps = memory_tbps
 
     def add(self, *, slots: Mapping[str, Any] | None = None, **batch: Any) -> None:
@@ -287,20 +287,20 @@ class _Sum:
     bytes: int = 0
     memory: float = 0.0
 
-    def add(self, one: TimedPass) -> None:
-        if one.work is not None:
+    def add(self, timed_pass: TimedPass) -> None:
+        if timed_pass.work is not None:
             try:
-                self.work = one.work if self.work is None else self.work + one.work
+                self.work = timed_pass.work if self.work is None else self.work + timed_pass.work
             except Error:
                 text = "is of one model, plan and convention; give passes of others another name"
-                raise Error(one.name, text) from None
-        gpu_seconds = one.seconds * one._gpus
-        self.seconds += one.seconds
+                raise Error(timed_pass.name, text) from None
+        gpu_seconds = timed_pass.seconds * timed_pass._gpus
+        self.seconds += timed_pass.seconds
         self.gpu_seconds += gpu_seconds
-        self.peak_tflop = _peaks(self.peak_tflop, gpu_seconds * one._peak, self.gpu_seconds > gpu_seconds)
-        self.shared += one.shared
-        self.bytes += one.bytes
-        self.memory += gpu_seconds * (one._tbps or 0.0) * 1e12
+        self.peak_tflop = _peaks(self.peak_tflop, gpu_seconds * timed_pass._peak, self.gpu_seconds > gpu_seconds)
+        self.shared += timed_pass.shared
+        self.bytes += timed_pass.bytes
+        self.memory += gpu_seconds * (timed_pass._tbps or 0.0) * 1e12
 
 
 @dataclass
@@ -336,15 +336,15 @@ class Passes:
         self.running: dict[int, TimedPass] = {}
         self.spans = {"step": _Totals(), "interval": _Totals(), "run": _Totals()}
 
-    def enter(self, one: TimedPass) -> None:
-        outer = self.running.setdefault(threading.get_ident(), one)
-        if outer is not one:
-            raise Error(one.name, f'begins inside of the pass "{outer.name}": end that pass first')
-        if not one._meter.in_step:
+    def enter(self, timed_pass: TimedPass) -> None:
+        outer = self.running.setdefault(threading.get_ident(), timed_pass)
+        if outer is not timed_pass:
+            raise Error(timed_pass.name, f'begins inside of the pass "{outer.name}": end that pass first')
+        if not timed_pass._meter.in_step:
             del self.running[threading.get_ident()]
-            raise Error(one.name, "begins outside of a step: call begin_step() first, or use it inside of step()")
+            raise Error(timed_pass.name, "begins outside of a step: call begin_step() first, or use it inside of step()")
 
-    def leave(self, one: TimedPass) -> None:
+    def leave(self, timed_pass: TimedPass) -> None:
         del self.running[threading.get_ident()]
 
     def end_step(self, seconds: float) -> None:

@@ -25,9 +25,9 @@ class Watched(int):
 
     @classmethod
     def of(cls, value: int, noted: set[int]) -> Watched:
-        made = cls(value)
-        made.scale, made.noted = Fraction(value, WATCHED), noted
-        return made
+        batch = cls(value)
+        batch.scale, batch.noted = Fraction(value, WATCHED), noted
+        return batch
 
     def note(self, other: Any) -> None:
         if isinstance(other, (int, float)) and not isinstance(other, Watched) and other == other:

@@ -81,26 +81,26 @@ class SeenMasks:
         #: Adds a step at a length up to which tables reach. False if there is none.
         self.more: Callable[[], bool] | None = None
 
-    def of(self, one: Series, is_square: bool) -> Attended:
+    def of(self, series: Series, is_square: bool) -> Attended:
         """Returns the pairs that an attention core attends. is_square: True if the core has n² pairs at length n."""
-        if id(one) not in self.known:
-            self.known[id(one)] = one, self.found(one, is_square)
-        return self.known[id(one)][1]
+        if id(series) not in self.known:
+            self.known[id(series)] = series, self.found(series, is_square)
+        return self.known[id(series)][1]
 
-    def found(self, one: Series, is_square: bool) -> Attended:
-        chosen = next((mask for pattern, mask in self.given.items() if fnmatchcase(one.module, pattern)), None)
+    def found(self, series: Series, is_square: bool) -> Attended:
+        chosen = next((mask for pattern, mask in self.given.items() if fnmatchcase(series.module, pattern)), None)
         if chosen is not None and is_square:
             return Attended([(1, 1, chosen)], is_given=True)
-        stated = self.stated(one.module)
+        stated = self.stated(series.module)
         # Pairs that cannot be computed at a long length are looked at up to a shorter one.
-        unseen = [place for place, several in enumerate(one.seen) if is_unseen(several)]
+        unseen = [place for place, several in enumerate(series.seen) if is_unseen(several)]
         lost = unseen if min(unseen, default=0) >= self.near else []
         if lost:
             self.is_partial = True
             longest = max(size[1] for place, size in enumerate(self.sizes) if place not in lost)
-            self.note(f"{self.names.component(one.module)}: its mask was looked at up to length {longest}")
+            self.note(f"{self.names.component(series.module)}: its mask was looked at up to length {longest}")
         sizes = [size for place, size in enumerate(self.sizes) if place not in lost]
-        seen = [several for place, several in enumerate(one.seen) if place not in lost]
+        seen = [several for place, several in enumerate(series.seen) if place not in lost]
         reason = next((pairs.reason for pairs in flat(seen) if isinstance(pairs, Unseen)), "")
         every = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in seen]
         if not reason:
@@ -108,40 +108,40 @@ class SeenMasks:
                 return Attended()
             if any(pairs.has_remainder for pairs in flat(every)):
                 self.note(
-                    f"{self.names.component(one.module)}: its mask leaves small weights, as log(mask + 1e-10) does: "
+                    f"{self.names.component(series.module)}: its mask leaves small weights, as log(mask + 1e-10) does: "
                     "pairs above 1e-30 of the largest weight count as attended"
                 )
             reason = odd(sizes, every)
         if not reason:
             parts = self.by_head(sizes, every, stated)
             found = iter([count_of(several) for several in every])
-            counts = [None if place in lost else next(found) for place in range(len(one.seen))]
+            counts = [None if place in lost else next(found) for place in range(len(series.seen))]
             if parts and all(mask == Mask.bidirectional() for _, _, mask in parts):
                 return Attended()
             if parts or any(count is not None for count in counts):
                 return Attended(parts, counts)
             reason = "match no known mask"
         if not is_square:
-            counts = [count_under(chosen or stated, several) for several in one.seen]
+            counts = [count_under(chosen or stated, several) for several in series.seen]
             if None not in counts:
                 if chosen is None and stated is not None:
-                    self.note_stated(one, stated)
+                    self.note_stated(series, stated)
                 return Attended(counts=counts)
-            if chosen is not None and one.first.kind == "operator":
+            if chosen is not None and series.first.kind == "operator":
                 return Attended()  # FLOPs of a formula that are none per pair
         elif stated is not None:
-            self.note_stated(one, stated)
+            self.note_stated(series, stated)
             return Attended([(1, 1, stated)], is_given=True)
         raise Error(
-            one.module or "model",
-            f"has an attention mask whose values {reason} ({one.first.op}): pass masks={{'{one.module or '*'}': "
+            series.module or "model",
+            f"has an attention mask whose values {reason} ({series.first.op}): pass masks={{'{series.module or '*'}': "
             f"floptally.Mask...}}, or a mask of Mask.from_callable",
         )
 
-    def note_stated(self, one: Series, stated: Mask) -> None:
+    def note_stated(self, series: Series, stated: Mask) -> None:
         self.read.add(stated.name)
         self.note(
-            f"{self.names.component(one.module)}: its mask is {stated.name} by the words of its module, and was not seen"
+            f"{self.names.component(series.module)}: its mask is {stated.name} by the words of its module, and was not seen"
         )
 
     def note(self, text: str) -> None:

@@ -120,10 +120,10 @@ def with_every_operator(cost: Cost) -> Cost:
         if isinstance(unit, Mask) and unit.name.endswith(UNREGISTERED):
             of = WITHOUT_FORMULA[unit.name.rpartition(".")[2]][1]
             unit = of.in_tower(one.tower) if isinstance(of, Mask) else unit_of_entry(of)
-        given = one.component, unit, one.kind, one.flops_per_unit, one.parameters
-        entries.append(Entry(*given, weight=one.weight, tower=one.tower))
-    made = Cost.from_entries(entries, model_type=cost.model_type, notes=cost.notes)
-    return made.planned(cost.plan) if cost.plan is not None else made
+        key = one.component, unit, one.kind, one.flops_per_unit, one.parameters
+        entries.append(Entry(*key, weight=one.weight, tower=one.tower))
+    merged = Cost.from_entries(entries, model_type=cost.model_type, notes=cost.notes)
+    return merged.planned(cost.plan) if cost.plan is not None else merged
 
 
 UNREGISTERED = "_unregistered"  #: end of the names of masks for operators without a formula in FlopCounterMode
@@ -649,16 +649,16 @@ class Table:
                 return base + ": with the third power of the length"
         return base + ": chunks, padding or data decide. Chunks of fixed size fit lengths= of whole ones"
 
-    def passes_of(self, one: Series, forward: Sequence[int]) -> dict[str, dict[int, int]]:
+    def passes_of(self, series: Series, forward: Sequence[int]) -> dict[str, dict[int, int]]:
         """Returns {statistic: {times: forward FLOPs}}. times: how many products of the same FLOPs the backward runs for
         each of the forward: 2, 1 or 0.
 
         forward: the forward FLOPs at each size.
         """
-        where = one.module or self.names.root
-        backward = [b - e for b, e in zip(one.backward, one.excess)]
-        ran = self.fit(where, one.first.op, backward) if any(backward) else {}
-        units = self.fit(where, one.first.op, forward)
+        where = series.module or self.names.root
+        backward = [b - e for b, e in zip(series.backward, series.excess)]
+        ran = self.fit(where, series.first.op, backward) if any(backward) else {}
+        units = self.fit(where, series.first.op, forward)
         for name in [name for name in ran if name.startswith(("after ", "later ")) and name not in units]:
             # The first tokens, or the first chunk, need fewer FLOPs and are counted separately.
             every = "tokens" if name.startswith("after ") else name.removeprefix("later ")
@@ -679,7 +679,7 @@ class Table:
         if ran:
             raise Error(
                 where,
-                f"{one.first.op} counts {forward[0]} forward and {backward[0]} backward with "
+                f"{series.first.op} counts {forward[0]} forward and {backward[0]} backward with "
                 f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass "
                 "formulas= for the operator",
             )
@@ -687,29 +687,29 @@ class Table:
 
     # -- products -----------------------------------------------------------------------------------------------------
 
-    def add_weight(self, one: Series) -> None:
+    def add_weight(self, series: Series) -> None:
         parameters = 0
-        for weight in one.weights:
+        for weight in series.weights:
             if weight not in self.stored:
                 self.stored.add(weight)
                 parameters += self.model.get_parameter(weight).numel()
-        excess = self.fit(one.module, one.first.op, one.excess) if any(one.excess) else {}
+        excess = self.fit(series.module, series.first.op, series.excess) if any(series.excess) else {}
         for statistic, more in excess.items():
             self.notes.append(
-                f"{one.module}: FlopCounterMode counts {more} FLOPs more per {statistic} in the backward: the weight "
+                f"{series.module}: FlopCounterMode counts {more} FLOPs more per {statistic} in the backward: the weight "
                 "gradient of a convolution in groups, over the channels of all"
             )
-        split = self.passes_of(one, one.forward)
+        split = self.passes_of(series, series.forward)
         for statistic, by_times in split.items():
             for times, flops in by_times.items():
-                term = self.weight_term(one, times)
-                if one.first.dims and any(one.seen):  # learned queries times keys, under a mask
-                    self.put_core(one, term, {statistic: flops})
+                term = self.weight_term(series, times)
+                if series.first.dims and any(series.seen):  # learned queries times keys, under a mask
+                    self.put_core(series, term, {statistic: flops})
                     flops = 0
-                self.put(one, statistic, term, flops, parameters)
+                self.put(series, statistic, term, flops, parameters)
                 parameters = 0
         if not split and parameters:
-            self.stored.difference_update(one.weights)
+            self.stored.difference_update(series.weights)
 
     def given_term(self, module: str) -> str | None:
         folded = self.names.folded(module)
@@ -718,131 +718,131 @@ class Table:
                 return term
         return None
 
-    def weight_term(self, one: Series, times: int) -> str:
-        chosen = self.given_term(one.module)
+    def weight_term(self, series: Series, times: int) -> str:
+        chosen = self.given_term(series.module)
         if chosen is not None:
             return chosen
-        after = one.first.place > self.last_layer
+        after = series.first.place > self.last_layer
         if times == 0:
             return "detached_head" if after else "detached"
         if times == 1:
             return "input_linear"
         if after:
             return "lm_head"
-        if one.first.place < self.first_layer:
+        if series.first.place < self.first_layer:
             return "preprocessing"
-        parent, _, own = one.module.rpartition(".")
+        parent, _, own = series.module.rpartition(".")
         if own in ("gate", "router") and any(
             name == "experts" for name, _ in self.model.get_submodule(parent).named_children()
         ):
             return "router"
         return "linear"
 
-    def add_fused(self, one: Series) -> None:
+    def add_fused(self, series: Series) -> None:
         """Adds the entries of a fused attention kernel. Its forward runs QK^T and PV once. Its backward runs each of
         them twice, and QK^T once more."""
         scores, values = [], []
-        for heads, queries, keys, width, value_width in one.dims:
+        for heads, queries, keys, width, value_width in series.dims:
             scores.append(2 * heads * queries * keys * width)
             values.append(2 * heads * queries * keys * value_width)
-        where = one.module or self.names.root
-        if not one.dims or [s + v for s, v in zip(scores, values)] != one.forward:
+        where = series.module or self.names.root
+        if not series.dims or [s + v for s, v in zip(scores, values)] != series.forward:
             raise Error(
                 where,
-                f"{one.first.op} counts {one.forward[0]} FLOPs in its forward, which differs from the product of its "
+                f"{series.first.op} counts {series.forward[0]} FLOPs in its forward, which differs from the product of its "
                 "shapes: pass formulas= for it",
             )
-        trained = [3 * s + 2 * v for s, v in zip(scores, values)] == one.backward
-        if not trained and any(one.backward):
+        trained = [3 * s + 2 * v for s, v in zip(scores, values)] == series.backward
+        if not trained and any(series.backward):
             raise Error(
                 where,
-                f"{one.first.op} counts {one.forward[0]} forward and {one.backward[0]} backward, but the backward of an "
+                f"{series.first.op} counts {series.forward[0]} forward and {series.backward[0]} backward, but the backward of an "
                 "attention must be three products of scores and two of values, or 0: pass formulas= for it",
             )
         term = "{}" if trained else "detached"
         for kind, counted in (("scores", scores), ("values", values)):
-            self.put_core(one, term.format(kind), self.fit(one.module, one.first.op, counted))
-        self.put_softmax(one, [3 * dims[0] * dims[1] * dims[2] for dims in one.dims])
+            self.put_core(series, term.format(kind), self.fit(series.module, series.first.op, counted))
+        self.put_softmax(series, [3 * dims[0] * dims[1] * dims[2] for dims in series.dims])
 
-    def add_activations(self, one: Series) -> None:
+    def add_activations(self, series: Series) -> None:
         """Adds a product of two activations: QK^T, PV, or one outside of attention. A product is PV if it sums over an
         axis of the sequence's length."""
-        if one.first.kind == "operator" and self.is_fused_operator(one):
+        if series.first.kind == "operator" and self.is_fused_operator(series):
             return
-        units = self.fit(one.module, one.first.op, one.forward)
+        units = self.fit(series.module, series.first.op, series.forward)
         quadratic = any(name in units for name in QUADRATIC)
-        softmax = self.steps[0].softmax.get(one.module)
+        softmax = self.steps[0].softmax.get(series.module)
         term = "state"
-        if one.first.kind == "operator":
+        if series.first.kind == "operator":
             term = "state"
-        elif quadratic and len({dims[2] for dims in one.dims}) > 1:
+        elif quadratic and len({dims[2] for dims in series.dims}) > 1:
             term = "values"
-        elif quadratic and one.dims:
+        elif quadratic and series.dims:
             term = "scores"
         elif softmax is not None:
-            term = "scores" if one.first.place < softmax[1] else "values"
+            term = "scores" if series.first.place < softmax[1] else "values"
         if self.fused and term != "state":
-            self.plain_cores.append(one.module)
+            self.plain_cores.append(series.module)
             term = "state"
         by_term: dict[str, dict[str, int]] = {}
-        for unit, by_times in self.passes_of(one, one.forward).items():
+        for unit, by_times in self.passes_of(series, series.forward).items():
             for times, flops in by_times.items():
                 by_term.setdefault({2: term, 1: "input_linear", 0: "detached"}[times], {})[unit] = flops
         for name, units in by_term.items():
-            of_core = one.first.is_attention or one.first.kind == "operator"
+            of_core = series.first.is_attention or series.first.kind == "operator"
             if any(unit in QUADRATIC for unit in units) if quadratic else of_core:
-                self.put_core(one, name, units)
+                self.put_core(series, name, units)
                 continue
             for unit, flops in units.items():  # a scan by chunks, whose decays leave out no pair that is computed
-                self.put(one, unit, name, flops)
+                self.put(series, unit, name, flops)
 
-    def is_fused_operator(self, one: Series) -> bool:
+    def is_fused_operator(self, series: Series) -> bool:
         """If an operator of the user has FLOPs like a fused attention kernel (2 products forward, 5 backward), adds its
         entries and returns True. Half of the forward is QK^T. Otherwise adds nothing and returns False."""
-        if [2 * b for b in one.backward] != [5 * f for f in one.forward]:
+        if [2 * b for b in series.backward] != [5 * f for f in series.forward]:
             return False
         self.fused = True
-        units = self.fit(one.module, one.first.op, one.forward)
-        self.put_core(one, "scores", {unit: flops - flops // 2 for unit, flops in units.items()})
-        self.put_core(one, "values", {unit: flops // 2 for unit, flops in units.items()})
+        units = self.fit(series.module, series.first.op, series.forward)
+        self.put_core(series, "scores", {unit: flops - flops // 2 for unit, flops in units.items()})
+        self.put_core(series, "values", {unit: flops // 2 for unit, flops in units.items()})
         return True
 
-    def put_core(self, one: Series, term: str, units: Mapping[str, int]) -> None:
+    def put_core(self, series: Series, term: str, units: Mapping[str, int]) -> None:
         """Adds the entries of an attention core, which count the attended pairs.
 
         units: FLOPs over all pairs, for each unit of a statistic. FLOPs per pair of tokens count the pairs under the
         core's mask. If the pairs of a core are not such a square, the attended part of its FLOPs is fitted.
         """
         squares = [unit for unit in units if unit in SQUARES]
-        attended = self.attended(one, bool(squares))
+        attended = self.attended(series, bool(squares))
         if attended.is_full:
             for unit, flops in units.items():
-                self.put(one, Mask.bidirectional() if unit in SQUARES else unit, term, flops)
+                self.put(series, Mask.bidirectional() if unit in SQUARES else unit, term, flops)
         elif squares and attended.parts and all(units[unit] * k % n == 0 for unit in squares for k, n, _ in attended.parts):
-            self.put_masks(one, term, units, attended)
+            self.put_masks(series, term, units, attended)
         else:
-            self.put_part(one, term, units, attended)
+            self.put_part(series, term, units, attended)
 
-    def put_masks(self, one: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
-        longer = self.extra_tokens(one)
+    def put_masks(self, series: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
+        longer = self.extra_tokens(series)
         for _, _, mask in attended.parts:
             if longer and mask not in (Mask.bidirectional(), Mask.bidirectional().in_tower("vision")):
                 raise Error(
-                    one.module or self.names.root,
-                    f"{one.first.op} counts {longer} more than the pairs of {mask.name}, such as those of prefix "
+                    series.module or self.names.root,
+                    f"{series.first.op} counts {longer} more than the pairs of {mask.name}, such as those of prefix "
                     "tokens: pass masks=floptally.Mask.bidirectional() to count all pairs",
                 )
         for unit, flops in units.items():
             if unit not in SQUARES:
-                self.put(one, unit, term, flops)
+                self.put(series, unit, term, flops)
                 continue
             for heads, of, mask in attended.parts:
-                self.put(one, mask, term, flops * heads // of)
+                self.put(series, mask, term, flops * heads // of)
 
-    def put_part(self, one: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
+    def put_part(self, series: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
         """Adds entries for the attended part of an attention core's FLOPs, and entries for the rest. Only conventions
         that count every pair count the rest."""
-        where = one.module or self.names.root
+        where = series.module or self.names.root
         values: dict[Size, int] = {}
         masked_out: dict[Size, int] = {}
         for_each: set[Fraction] = set()  # FLOPs for each pair, which no size changes
@@ -855,7 +855,7 @@ class Table:
             if every * count[0] % (count[1] * size[0]):
                 raise Error(
                     where,
-                    f"{one.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which "
+                    f"{series.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which "
                     "fits no mask: pass masks=",
                 )
             values[size] = every * count[0] // count[1]
@@ -864,33 +864,33 @@ class Table:
         if len(for_each) > 1:
             raise Error(
                 where,
-                f"{one.first.op} has a mask, and its module runs other products of activations that look the same: "
+                f"{series.first.op} has a mask, and its module runs other products of activations that look the same: "
                 "put the attention into a module of its own",
             )
         self.has_parts = True
         squares = sum(units.values()) if len(units) == 1 and next(iter(units)) in SQUARES else 0
         for mask in masks_by_count(values, squares):
-            self.put(one, mask, term, squares)
+            self.put(series, mask, term, squares)
             return
         for unit, flops in units.items():
-            self.put(one, Mask.bidirectional() if unit in SQUARES else unit, term, 0, plain=flops)
-        self.put_values(one, term, values, "units")
+            self.put(series, Mask.bidirectional() if unit in SQUARES else unit, term, 0, plain=flops)
+        self.put_values(series, term, values, "units")
         if any(masked_out.values()):
-            self.put_values(one, term, masked_out, "masked_out")
+            self.put_values(series, term, masked_out, "masked_out")
 
-    def put_values(self, one: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
+    def put_values(self, series: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
         """Adds entries for FLOPs over attended pairs. Takes the first form that fits: a sum of statistics, a polynomial
         of the length, a table by length."""
         from ._torch_cores import by_formula
 
-        where = one.module or self.names.root
+        where = series.module or self.names.root
         names = OF_ARITY[self.arity]
         at = [size for size in self.sizes[: self.fitted] if size in values]
         found = solved(at, [values[size] for size in at], names) if len(at) == len(names) else {}
         fits = all(sum(c * statistic(name, size) for name, c in found.items()) == v for size, v in values.items())
         if shape == "units" and found and fits and all(c.denominator == 1 and c > 0 for c in found.values()):
             for name, c in found.items():
-                self.put(one, Mask.bidirectional() if name in SQUARES else name, term, int(c), plain=0)
+                self.put(series, Mask.bidirectional() if name in SQUARES else name, term, int(c), plain=0)
         elif found and fits:
             # Such as the pairs of the last 16 queries: 16n - 120.
             divisor = lcm(*(c.denominator for c in found.values()))
@@ -900,56 +900,56 @@ class Table:
             units_of = {name: c // whole for name, c in terms.items()}
             least = min(size[1] * (size[2] if self.arity == GRIDS else 1) for size in values)
             mask = by_formula(PAIRS[shape], units_of, divisor // shared, least, shape)
-            self.put(one, mask, term, whole // shared, plain=0)
+            self.put(series, mask, term, whole // shared, plain=0)
         elif term != "softmax":
-            self.put_table(one, term, values, shape)
+            self.put_table(series, term, values, shape)
         else:
             self.notes.append(f"{where}: its softmax has no form, and conventions do not count it")
 
-    def put_table(self, one: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
+    def put_table(self, series: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
         from ._torch_cores import by_length, common
 
-        where = one.module or self.names.root
+        where = series.module or self.names.root
         if self.arity == GRIDS:
-            raise Error(where, f"{one.first.op} attends pairs that fit no mask over image grids: pass masks=")
+            raise Error(where, f"{series.first.op} attends pairs that fit no mask over image grids: pass masks=")
         table: dict[tuple[int, int], int] = {}
         for size, value in values.items():
             if table.setdefault(size[1:], value // size[0]) * size[0] != value:
-                raise Error(where, f"{one.first.op} attends a number of pairs that is not proportional to the batch size: pass masks=")
+                raise Error(where, f"{series.first.op} attends a number of pairs that is not proportional to the batch size: pass masks=")
         whole = common(table.values())
         mask = by_length(PAIRS[shape], {key: value // whole for key, value in table.items()}, shape)
         if shape == "units":
             lengths = ", ".join(str(n) for n in sorted({size[1] for size in values}))
             self.notes.append(f"{mask.name}: pairs of {where}, which are known at lengths {lengths} only")
-        self.put(one, mask, term, whole, plain=0)
+        self.put(series, mask, term, whole, plain=0)
 
-    def extra_tokens(self, one: Series) -> str:
+    def extra_tokens(self, series: Series) -> str:
         """Returns a text with the FLOPs that an attention core runs for additional queries, such as learned ones, whose
         number is independent of the length. Empty if there are none. A mask cannot count their pairs."""
-        units = self.fit(one.module, one.first.op, one.forward)
+        units = self.fit(series.module, series.first.op, series.forward)
         found = [name for name in ("count", "passes") if name in units]
         # There may be more keys than queries: a prefix that every query attends.
         return f"{units[found[0]]} FLOPs per {found[0]}" if found else ""
 
-    def put_softmax(self, one: Series, elements: list[int]) -> None:
+    def put_softmax(self, series: Series, elements: list[int]) -> None:
         try:
-            units = self.fit(one.module, one.first.op, elements)
+            units = self.fit(series.module, series.first.op, elements)
         except Error:
             try:  # Of tokens pooled in pairs, for example, the squares have a factor of 1/4: it counts pools.
-                units = self.in_pools(one, elements)
+                units = self.in_pools(series, elements)
             except Error:
-                where = one.module or self.names.root
+                where = series.module or self.names.root
                 self.notes.append(f"{where}: its softmax has no form, and conventions do not count it")
                 return
-        self.put_core(one, "softmax", units)
+        self.put_core(series, "softmax", units)
 
-    def in_pools(self, one: Series, elements: list[int]) -> dict[str, int]:
+    def in_pools(self, series: Series, elements: list[int]) -> dict[str, int]:
         """Returns {"chunk squares of n": elements per square} for a softmax over tokens that were pooled by n, where all
         lengths are multiples of n. Raises the Error of `fit` if there is no such n."""
         whole = gcd(*(size[1] for size in self.sizes))
         before, self.chunks = self.chunks, [n for n in range(2, min(whole, 1024) + 1) if whole % n == 0]
         try:
-            return self.fit(one.module, one.first.op, elements)
+            return self.fit(series.module, series.first.op, elements)
         finally:
             self.chunks = before
 
@@ -1058,15 +1058,15 @@ class Table:
     # -- entries ------------------------------------------------------------------------------------------------------
 
     def put(
-        self, one: Series, unit: str | Mask, term: str, flops: int, parameters: int = 0, plain: int | None = None
+        self, series: Series, unit: str | Mask, term: str, flops: int, parameters: int = 0, plain: int | None = None
     ) -> None:
         """Adds an entry for a series of products. The arguments are those of put_entry."""
         weight = ""
-        if one.weights and one.first.kind == "weight":
-            own = one.weights[0].rpartition(".")[2]
-            weight = one.module.rpartition(".")[2] if own == "weight" else own
-        counted = unregistered(unit) if one.is_unregistered else unit
-        self.put_entry(one.module, counted, term, flops, parameters, weight, plain)
+        if series.weights and series.first.kind == "weight":
+            own = series.weights[0].rpartition(".")[2]
+            weight = series.module.rpartition(".")[2] if own == "weight" else own
+        counted = unregistered(unit) if series.is_unregistered else unit
+        self.put_entry(series.module, counted, term, flops, parameters, weight, plain)
 
     def put_entry(
         self,

@@ -94,8 +94,8 @@ def row_of(value: Constant, axis: int, at: torch.Tensor) -> torch.Tensor:
     return as_double(rule(value, axis, at))
 
 
-def as_double(one: torch.Tensor) -> torch.Tensor:
-    return one.double() if one.is_floating_point() and one.dtype is not torch.float64 else one
+def as_double(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double() if tensor.is_floating_point() and tensor.dtype is not torch.float64 else tensor
 
 
 def whole(value: Constant) -> torch.Tensor:

@@ -489,10 +489,10 @@ def further(stated: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
     rule = rule_of(found)
     # A function that holds at any length may still know the length at which it was made: then it says nothing about others.
     def row(query: int) -> torch.Tensor:
-        one = stated.row(query, FURTHEST)
-        if one is None:
+        mask_row = stated.row(query, FURTHEST)
+        if mask_row is None:
             raise Unknown("row")
-        return one
+        return mask_row
 
     try:
         if rule is None or not agrees(row, rule, (0, stated.queries // 2, stated.queries - 1), FURTHEST):

@@ -133,11 +133,11 @@ def left_as_found() -> Iterator[list[weakref.ref[torch.Tensor]]]:
                 one.update(content)
         if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
             torch.clear_autocast_cache()
-        kept = clear_caches(created)
-        if kept and not failed:
+        remaining = clear_caches(created)
+        if remaining and not failed:
             raise Error(
                 "model",
-                f"keeps a tensor of this count outside of its modules, in {', '.join(kept)}: reset it before training, "
+                f"keeps a tensor of this count outside of its modules, in {', '.join(remaining)}: reset it before training, "
                 "and store it in a module, a dict or functools.cache, which floptally clears; or pass real=True",
             )
 
@@ -151,11 +151,11 @@ def clear_frames(problem: BaseException, handled: BaseException | None) -> None:
     seen: list[BaseException | None] = [handled]
     left: list[BaseException | None] = [problem]
     while left:
-        one = left.pop()
-        if one is not None and not any(one is other for other in seen):
-            seen.append(one)
-            traceback.clear_frames(one.__traceback__)
-            for frame, _ in traceback.walk_tb(one.__traceback__):
+        exception = left.pop()
+        if exception is not None and not any(exception is other for other in seen):
+            seen.append(exception)
+            traceback.clear_frames(exception.__traceback__)
+            for frame, _ in traceback.walk_tb(exception.__traceback__):
                 frame.f_locals  # a copy of the variables that a debugger asked for, which reading renews
                 if "<locals>" not in qualified_name(frame) or frame.f_globals.get("__name__") not in RUNNING:
                     continue
@@ -163,7 +163,7 @@ def clear_frames(problem: BaseException, handled: BaseException | None) -> None:
                     for cell in getattr(function, "__closure__", None) or ():
                         with contextlib.suppress(ValueError):  # it is empty
                             del cell.cell_contents
-            left += [one.__cause__, one.__context__]
+            left += [exception.__cause__, exception.__context__]
 
 
 def qualified_name(frame: types.FrameType) -> str:
@@ -177,16 +177,16 @@ def clear_caches(created: list[weakref.ref[torch.Tensor]]) -> list[str]:
     if not any(one() is not None for one in created):
         return []
     gc.collect()
-    kept: list[str] = []
+    remaining: list[str] = []
     for _ in range(8):  # a cache may hold more tensors than are looked at in one go
         found = remove_from_holders([reference for reference in created if reference() is not None][:MOST_TENSORS])
         if not found:
             break
-        kept += [one for one in found if one and one not in kept]
+        remaining += [one for one in found if one and one not in remaining]
         gc.collect()
         if not any(one() is not None for one in created):
             return []
-    return kept
+    return remaining
 
 
 def remove_from_holders(references: list[weakref.ref[torch.Tensor]]) -> list[str]:

@@ -449,11 +449,11 @@ class Recorder(TorchDispatchMode):
         heads, queries, contracted, columns = product.dims
         if weights is None:
             if product.kind == "activations":
-                added = self.values.known(args[0]) if "add" in name else None  # a bias, or a mask
+                summand = self.values.known(args[0]) if "add" in name else None  # a bias, or a mask
                 for one in tensors_in(out):
                     self.values.draw(one, (product,))
-                    if added is not None:
-                        self.values.add_to(one, added, call.kwargs.get("beta", 1))
+                    if summand is not None:
+                        self.values.add_to(one, summand, call.kwargs.get("beta", 1))
             return
         operand = self.values.operand(weights)
         assert operand is not None
@@ -901,12 +901,12 @@ def run_step(
     return recorder.finish()
 
 
-def give_tag(one: torch.Tensor, tag: Tag) -> None:
-    one._floptally_tag = tag  # type: ignore[attr-defined]
-    if tag.data and not one.is_floating_point() and not one.is_complex():
-        one._floptally_choice = True  # type: ignore[attr-defined]
-    if isinstance(one, NestedTensor):
-        one._values._floptally_tag = tag  # type: ignore[attr-defined]
+def give_tag(tensor: torch.Tensor, tag: Tag) -> None:
+    tensor._floptally_tag = tag  # type: ignore[attr-defined]
+    if tag.data and not tensor.is_floating_point() and not tensor.is_complex():
+        tensor._floptally_choice = True  # type: ignore[attr-defined]
+    if isinstance(tensor, NestedTensor):
+        tensor._values._floptally_tag = tag  # type: ignore[attr-defined]
 
 
 def names_of_arguments(model: torch.nn.Module) -> list[str]:

@@ -97,27 +97,27 @@ class Values:
 
     # What is known of a tensor.
 
-    def of(self, one: torch.Tensor) -> torch.Tensor | None:
+    def of(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Returns the known values of a tensor, or None."""
-        value = getattr(one, "_floptally_value", None)
-        if value is None and (self.real or not isinstance(one, FakeTensor)):
-            usable = self.is_constant(one) and not one.is_meta and not one.requires_grad
-            return one.detach() if usable and one.numel() <= MOST_ELEMENTS else None
+        value = getattr(tensor, "_floptally_value", None)
+        if value is None and (self.real or not isinstance(tensor, FakeTensor)):
+            usable = self.is_constant(tensor) and not tensor.is_meta and not tensor.requires_grad
+            return tensor.detach() if usable and tensor.numel() <= MOST_ELEMENTS else None
         if value is None or value.untyped_storage()._cdata in self.spoiled:
             return None
         assert isinstance(value, torch.Tensor)
         return value
 
-    def constant(self, one: torch.Tensor) -> torch.Tensor | None:
+    def constant(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Returns the values of a tensor that does not come from attention scores. None if they are unknown."""
-        return None if self.products_of(one) else self.of(one)
+        return None if self.products_of(tensor) else self.of(tensor)
 
-    def products_of(self, one: torch.Tensor) -> tuple[Product, ...]:
+    def products_of(self, tensor: torch.Tensor) -> tuple[Product, ...]:
         """Returns the products QK^T of the attention scores that a tensor comes from. Empty if the tensor does not come
         from scores."""
-        found: tuple[Product, ...] = getattr(one, "_floptally_products", ())
-        if not found and self.written and isinstance(one, FakeTensor):
-            found = self.written.get(one.untyped_storage()._cdata, (None, ()))[1]
+        found: tuple[Product, ...] = getattr(tensor, "_floptally_products", ())
+        if not found and self.written and isinstance(tensor, FakeTensor):
+            found = self.written.get(tensor.untyped_storage()._cdata, (None, ()))[1]
         return found
 
     def products_in(self, inputs: Iterable[torch.Tensor]) -> tuple[Product, ...]:
@@ -129,13 +129,13 @@ class Values:
         storage = target.untyped_storage()
         self.written[storage._cdata] = storage, tuple(dict.fromkeys((*self.products_of(target), *products)))
 
-    def known(self, one: torch.Tensor) -> Constant | None:
+    def known(self, tensor: torch.Tensor) -> Constant | None:
         """Returns the values of a tensor. If they are too large, returns a `Lazy` that can compute them; if they are
         unknown, None."""
-        value = self.of(one)
-        if value is None and not self.real and isinstance(one, FakeTensor):
-            lazy = getattr(one, "_floptally_lazy", None)
-            if lazy is not None and one.untyped_storage()._cdata not in self.spoiled:
+        value = self.of(tensor)
+        if value is None and not self.real and isinstance(tensor, FakeTensor):
+            lazy = getattr(tensor, "_floptally_lazy", None)
+            if lazy is not None and tensor.untyped_storage()._cdata not in self.spoiled:
                 assert isinstance(lazy, Lazy)
                 return lazy
         return value
@@ -187,16 +187,16 @@ class Values:
         {id(tensor): its values} for all tensors among the arguments.
         """
 
-        def real(one: Any) -> Any:
-            if isinstance(one, torch.Tensor):
-                return double(values[id(one)])
-            if isinstance(one, dict):
-                return {key: real(inner) for key, inner in one.items()}
-            if isinstance(one, (list, tuple)):
-                return type(one)(real(inner) for inner in one)
-            if isinstance(one, torch.dtype) and one.is_floating_point:
+        def real(value: Any) -> Any:
+            if isinstance(value, torch.Tensor):
+                return double(values[id(value)])
+            if isinstance(value, dict):
+                return {key: real(inner) for key, inner in value.items()}
+            if isinstance(value, (list, tuple)):
+                return type(value)(real(inner) for inner in value)
+            if isinstance(value, torch.dtype) and value.is_floating_point:
                 return torch.float64
-            return torch.device("cpu") if isinstance(one, torch.device) else one
+            return torch.device("cpu") if isinstance(value, torch.device) else value
 
         with unset_fake_temporarily(), torch.no_grad(), in_double():
             name = call.name
@@ -320,18 +320,18 @@ class Values:
             if products:
                 self.write(inputs[0], products)
 
-    def drawn(self, one: torch.Tensor, is_written: bool) -> Constant:
+    def drawn(self, tensor: torch.Tensor, is_written: bool) -> Constant:
         """Returns random values for a tensor without known values that is combined with attention scores or a mask.
         is_written: True if the operator writes into the tensor, which then has these values."""
         if is_written:
-            self.draw(one, (), OF_BIAS)
-            found = self.known(one)
+            self.draw(tensor, (), OF_BIAS)
+            found = self.known(tensor)
             assert found is not None
             return found
-        if one.numel() > self.most_elements:
-            return Lazy(drawn_scores, (), {}, tuple(one.shape), one.dtype)
+        if tensor.numel() > self.most_elements:
+            return Lazy(drawn_scores, (), {}, tuple(tensor.shape), tensor.dtype)
         with unset_fake_temporarily():
-            return torch.randn(tuple(one.shape), generator=self.random, dtype=torch.float64) * OF_BIAS
+            return torch.randn(tuple(tensor.shape), generator=self.random, dtype=torch.float64) * OF_BIAS
 
     def add_to(self, out: torch.Tensor, add: Constant, factor: float) -> None:
         """Adds the first argument of baddbmm (a bias or a mask) to the random attention scores of its product."""
@@ -366,14 +366,14 @@ class Values:
 
     # Products.
 
-    def operand(self, one: torch.Tensor) -> Constant | Unseen | None:
+    def operand(self, tensor: torch.Tensor) -> Constant | Unseen | None:
         """Returns the attention weight of each (query, key) pair in an operand of an attention core."""
-        unseen = getattr(one, "_floptally_unseen", None)
+        unseen = getattr(tensor, "_floptally_unseen", None)
         if unseen is not None:
             assert isinstance(unseen, Unseen)
             return unseen
-        value = self.known(one)
-        return Unseen("cannot be followed") if value is None and self.products_of(one) else value
+        value = self.known(tensor)
+        return Unseen("cannot be followed") if value is None and self.products_of(tensor) else value
 
     def mixed(self, call: Call) -> None:
         """Computes a product of attention scores and parameters, such as a linear mix of heads. Its result counts as
@@ -424,25 +424,25 @@ def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: 
         return [Lazy(aten.alias.default, (source,), {}, tuple(outputs[0].shape), outputs[0].dtype)]
     if name in ("split", "split_with_sizes", "unbind"):
         dim = args[-1] if name == "unbind" and len(args) > 1 else args[2] if len(args) > 2 else kwargs.get("dim", 0)
-        made, start = [], 0
+        parts, start = [], 0
         for number, one in enumerate(outputs):
             shape, kind = tuple(one.shape), one.dtype
             if name == "unbind":
-                made.append(Lazy(aten.select.int, (args[0], dim, number), {}, shape, kind))
+                parts.append(Lazy(aten.select.int, (args[0], dim, number), {}, shape, kind))
             else:
                 end = start + shape[dim]
-                made.append(Lazy(aten.slice.Tensor, (args[0], dim, start, end, 1), {}, shape, kind))
+                parts.append(Lazy(aten.slice.Tensor, (args[0], dim, start, end, 1), {}, shape, kind))
                 start = end
-        return made
+        return parts
     if len(outputs) != 1:
         return []
     return [Lazy(func, args, kwargs, tuple(outputs[0].shape), outputs[0].dtype)]
 
 
-def is_weight(one: torch.Tensor) -> bool:
+def is_weight(tensor: torch.Tensor) -> bool:
     """True if attention scores went through a softmax, an exponential or another function that turns them into
     weights."""
-    return hasattr(one, "_floptally_weight")
+    return hasattr(tensor, "_floptally_weight")
 
 
 def is_random(func: Any) -> bool:
@@ -453,11 +453,11 @@ def name_of(func: Any) -> str:
     return str(getattr(getattr(func, "_overloadpacket", None), "__name__", ""))
 
 
-def double(one: Any) -> Any:
+def double(value: Any) -> Any:
     """Returns a floating tensor in float64, anything else as it is."""
-    if isinstance(one, torch.Tensor) and one.is_floating_point() and one.dtype is not torch.float64:
-        return one.double()
-    return one
+    if isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype is not torch.float64:
+        return value.double()
+    return value
 
 
 def first_line(problem: Exception) -> str:
@@ -518,11 +518,11 @@ class Supposed:
     def __init__(self, values: Values) -> None:
         self.values = values
 
-    def of(self, one: torch.Tensor) -> torch.Tensor | None:
-        known = self.values.constant(one)
+    def of(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        known = self.values.constant(tensor)
         if known is not None:
             return known
-        found = getattr(one, "_floptally_supposed", None)
+        found = getattr(tensor, "_floptally_supposed", None)
         return found[0] if found is not None else None
 
     @staticmethod
@@ -569,11 +569,11 @@ class Supposed:
                     is_finite = (name == "eq") == (args[0] is args[1])
             with unset_fake_temporarily():
                 if is_finite is not None and inputs[0].is_floating_point() and self.values.constant(inputs[0]) is None:
-                    made = torch.tensor(is_finite), frozenset((FINITE,))
-                    out._floptally_supposed = made  # type: ignore[attr-defined]
+                    finite = torch.tensor(is_finite), frozenset((FINITE,))
+                    out._floptally_supposed = finite  # type: ignore[attr-defined]
                 elif name in ("rand", "rand_like") and out.numel() == 1:
-                    made = torch.full(tuple(out.shape), 0.5, dtype=out.dtype), frozenset((RANDOM,))
-                    out._floptally_supposed = made  # type: ignore[attr-defined]
+                    finite = torch.full(tuple(out.shape), 0.5, dtype=out.dtype), frozenset((RANDOM,))
+                    out._floptally_supposed = finite  # type: ignore[attr-defined]
             return
         value = self.computed(call)
         if value is not None:

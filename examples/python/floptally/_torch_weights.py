@@ -70,10 +70,10 @@ def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) ->
     before = before.clamp(min=0)
     distance = (place - before).clamp(min=1)
     rate = torch.where(known, (relative - relative.gather(-1, before)) / distance, 0.0)
-    one, two = rate.gather(-1, before), rate.gather(-1, before).gather(-1, before)
+    first, two = rate.gather(-1, before), rate.gather(-1, before).gather(-1, before)
     known_before = known.gather(-1, before)
     alike = known & known_before & known_before.gather(-1, before)
-    for other in (one, two):
+    for other in (first, two):
         alike &= (rate - other).abs() <= 0.5 * rate.abs() + 10
     steep = alike & (rate.abs() > STEP)
     strongest = torch.where(steep, rate.abs(), 0.0).amax((-1, -2), keepdim=True)

@@ -191,10 +191,10 @@ def verify(
     from ._torch_process import left_as_found
 
     with left_as_found() as created:
-        made, assumed = _verified(model, batch, cost, arguments, loss, spec, real, formulas, created)
+        result, assumed = _verified(model, batch, cost, arguments, loss, spec, real, formulas, created)
     for note in assumed:
         warnings.warn(note, AssumptionWarning, stacklevel=2)
-    return made
+    return result
 
 
 def _verified(
@@ -229,9 +229,9 @@ def _verified(
         from .callbacks._batches import Sides, arguments_of, named
 
         keywords = arguments_of(named(batch), Sides.of(library, unwrapped(model)))
-        kept = _kept_logits(batch)
-        if kept is not None:
-            keywords["logits"] = kept
+        logits = _kept_logits(batch)
+        if logits is not None:
+            keywords["logits"] = logits
     step = _run(model, batch, loss, real, notes, formulas, created)
     assumed = _without_formula(step)
     notes += assumed
@@ -243,10 +243,10 @@ def _kept_logits(batch: Any) -> int | None:
     """Returns the number of tokens whose logits the model computes, if the batch says so by transformers'
     logits_to_keep: the last n tokens of each row, or a tensor of their indices. None for all tokens."""
     rows = _rows_of(batch)
-    kept: Any = batch.get("logits_to_keep") if rows else None
-    if hasattr(kept, "numel"):
-        return int(kept.numel()) * len(rows)
-    return min(int(kept), rows[0]) * len(rows) if kept else None
+    logits: Any = batch.get("logits_to_keep") if rows else None
+    if hasattr(logits, "numel"):
+        return int(logits.numel()) * len(rows)
+    return min(int(logits), rows[0]) * len(rows) if logits else None
 
 
 def _without_formula(step: Any) -> list[str]:

@@ -445,12 +445,12 @@ class Waterfall:
             request["activation_gib"] = positive(activation_gib, "activation_gib")
         result = json.loads(_core._fitting_pipelines(self._work, json.dumps(request)))
         layouts = []
-        for one in result["found"]:
-            memory = one.pop("memory_gib")
-            then = self.what_if(**one)
+        for found_layout in result["found"]:
+            memory = found_layout.pop("memory_gib")
+            then = self.what_if(**found_layout)
             layouts.append(
-                PipelineLayout(**one, memory_gib=memory, seconds=then.seconds, mfu=then.mfu,
-                               mfu_bound=self.what_if(**one, kernel_rate=1).mfu)
+                PipelineLayout(**found_layout, memory_gib=memory, seconds=then.seconds, mfu=then.mfu,
+                               mfu_bound=self.what_if(**found_layout, kernel_rate=1).mfu)
             )  # fmt: skip
         return LayoutSearch(
             sorted(layouts, key=lambda layout: layout.seconds), result["too_large"], result["impossible"], result["kept"]

@@ -409,8 +409,9 @@ std::uint64_t sum_of(py::handle value, const std::string& field) {
         throw error(field, "must be an integer, or integers or flags to be added up, got " + shown(value));
     }
     std::size_t place = 0;
-    for (const py::handle one : items_of(value, field)) {
-        sum += py::isinstance<py::bool_>(one) ? (one.ptr() == Py_True ? 1U : 0U) : sum_of(one, indexed(field, place));
+    for (const py::handle item : items_of(value, field)) {
+        sum +=
+            py::isinstance<py::bool_>(item) ? (item.ptr() == Py_True ? 1U : 0U) : sum_of(item, indexed(field, place));
         ++place;
     }
     return sum;

@@ -13,17 +13,17 @@
 
 namespace floptally::python {
 
-arguments::arguments(const signature& of, const py::kwargs& by_name) : of_(of) { take_named(by_name); }
+arguments::arguments(const signature& callee, const py::kwargs& by_name) : callee_(callee) { take_named(by_name); }
 
-arguments::arguments(const signature& of, const py::args& by_position, const py::kwargs& by_name)
-    : of_(of), positional_(by_position.size()) {
-    if (positional_ > of.positional) {
-        throw py::type_error(of.called + "() takes " + std::to_string(of.positional) + " positional argument" +
-                             (of.positional == 1 ? "" : "s") + " but " + std::to_string(positional_) +
+arguments::arguments(const signature& callee, const py::args& by_position, const py::kwargs& by_name)
+    : callee_(callee), positional_(by_position.size()) {
+    if (positional_ > callee.positional) {
+        throw py::type_error(callee.called + "() takes " + std::to_string(callee.positional) + " positional argument" +
+                             (callee.positional == 1 ? "" : "s") + " but " + std::to_string(positional_) +
                              (positional_ == 1 ? " was given" : " were given"));
     }
     for (const py::handle value : by_position) {
-        take(of.parameters[count_], value);
+        take(callee.parameters[count_], value);
     }
     take_named(by_name);
 }
@@ -56,41 +56,42 @@ std::string hint_of_lengths(std::string_view word, const py::kwargs& passed) {
 
 py::handle arguments::find(std::string_view name) const {
     for (std::size_t i = 0; i < count_; ++i) {
-        if (given_[i].of->name == name) {
-            return given_[i].value;
+        if (passed_values_[i].parameter->name == name) {
+            return passed_values_[i].value;
         }
     }
     return {};
 }
 
 void arguments::take_named(const py::kwargs& by_name) {
-    const auto end = of_.parameters.end();
+    const auto end = callee_.parameters.end();
     for (const auto& [name, value] : by_name) {
         PyObject* const key = name.ptr();
-        auto found = std::find_if(of_.parameters.begin(), end, [key](const auto& one) { return one.interned == key; });
+        auto found = std::find_if(callee_.parameters.begin(), end,
+                                  [key](const auto& parameter) { return parameter.interned == key; });
         if (found == end) {  // created at run time, or wrong
-            found = std::find_if(of_.parameters.begin(), end, [key](const auto& one) {
-                return PyUnicode_CompareWithASCIIString(key, one.name.c_str()) == 0;
+            found = std::find_if(callee_.parameters.begin(), end, [key](const auto& parameter) {
+                return PyUnicode_CompareWithASCIIString(key, parameter.name.c_str()) == 0;
             });
         }
         if (found != end) {
-            if (given(found->name)) {
-                throw py::type_error(of_.called + "() got multiple values for argument '" + found->name + "'");
+            if (lookup(found->name)) {
+                throw py::type_error(callee_.called + "() got multiple values for argument '" + found->name + "'");
             }
             take(*found, value);
-        } else if (of_.takes_others) {
+        } else if (callee_.takes_others) {
             others_ = others_ ? others_ : py::dict();
             others_[name] = value;
         } else {
             refuse_name(name, by_name);
         }
     }
-    for (const signature::parameter& one : of_.parameters) {
-        if (one.default_value) {
+    for (const signature::parameter& parameter : callee_.parameters) {
+        if (parameter.default_value) {
             break;
         }
-        if (!given(one.name)) {
-            throw py::type_error(of_.called + "() missing required argument: '" + one.name + "'");
+        if (!lookup(parameter.name)) {
+            throw py::type_error(callee_.called + "() missing required argument: '" + parameter.name + "'");
         }
     }
 }
@@ -98,28 +99,28 @@ void arguments::take_named(const py::kwargs& by_name) {
 void arguments::refuse_name(py::handle name, const py::kwargs& by_name) const {
     const auto word = name.cast<std::string>();
     std::vector<std::string_view> known;
-    for (const signature::parameter& one : of_.parameters) {
-        known.push_back(one.name);
+    for (const signature::parameter& parameter : callee_.parameters) {
+        known.push_back(parameter.name);
     }
     const std::string hint = has("lengths") ? hint_of_lengths(word, by_name) : std::string();
-    throw py::type_error(of_.called + "() got an unexpected keyword argument '" + word + "'" +
+    throw py::type_error(callee_.called + "() got an unexpected keyword argument '" + word + "'" +
                          (hint.empty() ? did_you_mean(word, known) : hint));
 }
 
 py::object arguments::operator[](std::string_view name) const {
-    if (const py::handle value = given(name)) {
+    if (const py::handle value = lookup(name)) {
         return py::reinterpret_borrow<py::object>(value);
     }
-    for (const signature::parameter& one : of_.parameters) {
-        if (one.name == name) {
-            return one.default_value;
+    for (const signature::parameter& parameter : callee_.parameters) {
+        if (parameter.name == name) {
+            return parameter.default_value;
         }
     }
-    throw std::out_of_range(of_.called + " has no parameter " + std::string(name));
+    throw std::out_of_range(callee_.called + " has no parameter " + std::string(name));
 }
 
 void arguments::require_values() const {
-    for (const signature::parameter& each : of_.parameters) {
+    for (const signature::parameter& each : callee_.parameters) {
         if (!each.default_value && !some(each.name)) {
             throw error(each.name, "must not be None: pass a value");
         }
@@ -128,16 +129,16 @@ void arguments::require_values() const {
 
 std::string arguments::call_text() const {
     std::string numbers;
-    for (const signature::parameter& each : of_.parameters) {
+    for (const signature::parameter& each : callee_.parameters) {
         numbers.append(numbers.empty() ? "(" : ",").append(std::to_string(as<std::int64_t>(each.name)));
     }
     return numbers.empty() ? called() : called() + numbers + ")";
 }
 
 py::tuple arguments::values() const {
-    py::tuple all(of_.parameters.size());
+    py::tuple all(callee_.parameters.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
-        all[i] = (*this)[of_.parameters[i].name];
+        all[i] = (*this)[callee_.parameters[i].name];
     }
     return all;
 }
@@ -145,7 +146,7 @@ py::tuple arguments::values() const {
 py::dict arguments::named(bool with_positional) const {
     py::dict all;
     for (std::size_t i = with_positional ? 0 : positional_; i < count_; ++i) {
-        all[py::handle(given_[i].of->interned)] = py::handle(given_[i].value);
+        all[py::handle(passed_values_[i].parameter->interned)] = py::handle(passed_values_[i].value);
     }
     return all;
 }
@@ -216,7 +217,7 @@ described describe(py::handle owner, const char* name, const char* self, const c
     if (said == nullptr && parameters == nullptr) {
         throw std::logic_error(scope + "." + name + " is not in _core.pyi");
     }
-    auto& made = *new signature{std::string_view(name) == "__init__" ? scope : name};  // lives as long as the process
+    auto& parsed = *new signature{std::string_view(name) == "__init__" ? scope : name};  // lives as long as the process
     std::string listed = self;
     bool keyword_only = false;
     std::istringstream lines(parameters != nullptr ? parameters : said->parameters);
@@ -225,18 +226,18 @@ described describe(py::handle owner, const char* name, const char* self, const c
             continue;
         }
         append_item(listed, part);
-        made.takes_others = made.takes_others || part.starts_with("**");
+        parsed.takes_others = parsed.takes_others || part.starts_with("**");
         keyword_only = keyword_only || part.starts_with("*");
         if (part.starts_with("*")) {
             continue;
         }
         const std::size_t equals = part.find('=');
         const std::string own = part.substr(0, equals);
-        made.parameters.push_back({own, PyUnicode_InternFromString(own.c_str()),
-                                   equals == std::string::npos ? py::object() : py::eval(part.substr(equals + 1))});
-        made.positional += keyword_only ? 0 : 1;
+        parsed.parameters.push_back({own, PyUnicode_InternFromString(own.c_str()),
+                                     equals == std::string::npos ? py::object() : py::eval(part.substr(equals + 1))});
+        parsed.positional += keyword_only ? 0 : 1;
     }
-    return {made, std::string(name) + "(" + listed + ")\n--\n\n" + (said != nullptr ? said->meaning : "")};
+    return {parsed, std::string(name) + "(" + listed + ")\n--\n\n" + (said != nullptr ? said->meaning : "")};
 }
 
 namespace {
@@ -244,27 +245,27 @@ namespace {
 /// A function and a method as pybind11 calls them.
 struct bound_function {
     bound_call call;
-    const signature* of;
+    const signature* callee;
 
     py::object operator()(const py::args& by_position, const py::kwargs& by_name) const {
-        return call({}, arguments(*of, by_position, by_name));
+        return call({}, arguments(*callee, by_position, by_name));
     }
 };
 struct bound_method {
     bound_call call;
-    const signature* of;
+    const signature* callee;
 
     py::object operator()(py::handle self, const py::args& by_position, const py::kwargs& by_name) const {
-        return call(self, arguments(*of, by_position, by_name));
+        return call(self, arguments(*callee, by_position, by_name));
     }
 };
 /// A method without positional arguments. pybind11 then creates no tuple.
 struct bound_keywords {
     bound_call call;
-    const signature* of;
+    const signature* callee;
 
     py::object operator()(py::handle self, const py::kwargs& by_name) const {
-        return call(self, arguments(*of, by_name));
+        return call(self, arguments(*callee, by_name));
     }
 };
 
@@ -274,19 +275,21 @@ void bind(binds as, py::handle to, const char* name, bound_call call, const char
     const described said = describe(to, name, as == binds::method ? "self, /" : "", parameters);
     const char* const text = said.text.c_str();
     if (as == binds::method) {
-        py::object made = py::none();
-        if (said.of.positional == 0) {
-            made = py::cpp_function(bound_keywords{call, &said.of}, py::name(name), py::is_method(to), py::doc(text));
+        py::object bound = py::none();
+        if (said.callee.positional == 0) {
+            bound =
+                py::cpp_function(bound_keywords{call, &said.callee}, py::name(name), py::is_method(to), py::doc(text));
         }
         // The second overload, if it is one, says what is wrong with a positional argument.
-        made = py::cpp_function(bound_method{call, &said.of}, py::name(name), py::is_method(to), py::sibling(made),
-                                py::doc(said.of.positional == 0 ? "" : text));
-        py::setattr(to, name, made);
+        bound = py::cpp_function(bound_method{call, &said.callee}, py::name(name), py::is_method(to),
+                                 py::sibling(bound), py::doc(said.callee.positional == 0 ? "" : text));
+        py::setattr(to, name, bound);
         return;
     }
-    py::object made = py::cpp_function(bound_function{call, &said.of}, py::name(name), py::scope(to), py::doc(text));
-    made.attr("__module__") = "floptally";  // where users find it
-    py::setattr(to, name, as == binds::function ? made : py::staticmethod(made));
+    py::object bound =
+        py::cpp_function(bound_function{call, &said.callee}, py::name(name), py::scope(to), py::doc(text));
+    bound.attr("__module__") = "floptally";  // where users find it
+    py::setattr(to, name, as == binds::function ? bound : py::staticmethod(bound));
 }
 
 void add_property(py::handle type, const char* name, bound_getter get) {
@@ -296,25 +299,25 @@ void add_property(py::handle type, const char* name, bound_getter get) {
     py::setattr(type, name, (*property_class)(read, py::none(), py::none(), said == nullptr ? "" : said->meaning));
 }
 
-py::dict record_state(py::handle self, const signature& made) {
+py::dict record_state(py::handle self, const signature& constructor_signature) {
     py::dict state;
-    for (const signature::parameter& each : made.parameters) {
+    for (const signature::parameter& each : constructor_signature.parameters) {
         state[py::handle(each.interned)] = self.attr(each.interned);
     }
     return state;
 }
 
-std::string record_text(py::handle self, const signature& made) {
+std::string record_text(py::handle self, const signature& constructor_signature) {
     std::string text;
     std::size_t place = 0;
-    for (const signature::parameter& each : made.parameters) {
+    for (const signature::parameter& each : constructor_signature.parameters) {
         const py::object value = self.attr(each.interned);
-        const bool has_place = place++ < made.positional;
+        const bool has_place = place++ < constructor_signature.positional;
         if (has_place || !value.equal(each.default_value)) {
             append_item(text, (has_place ? "" : each.name + "=") + std::string(py::repr(value)));
         }
     }
-    return made.called + "(" + text + ")";
+    return constructor_signature.called + "(" + text + ")";
 }
 
 py::tuple whole_state(py::handle self, const py::object& value) {

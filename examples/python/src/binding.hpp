@@ -79,8 +79,8 @@ template <class T>
     } else if constexpr (std::derived_from<value, py::object>) {
         return "bytes";
     } else if constexpr (requires { typename value::value_type; }) {
-        const std::string one = type_words<typename value::value_type>();
-        return one.starts_with("a ") ? "a list of " + one.substr(2) : "a list with each item " + one;
+        const std::string element = type_words<typename value::value_type>();
+        return element.starts_with("a ") ? "a list of " + element.substr(2) : "a list with each item " + element;
     } else if constexpr (requires { typename value::first_type; }) {
         return "pairs";
     } else {
@@ -107,21 +107,21 @@ template <class T>
 /// The arguments of a call, by name. Valid during the call.
 class arguments {
   public:
-    arguments(const signature& of, const py::kwargs& by_name);
-    arguments(const signature& of, const py::args& by_position, const py::kwargs& by_name);
+    arguments(const signature& callee, const py::kwargs& by_name);
+    arguments(const signature& callee, const py::args& by_position, const py::kwargs& by_name);
 
     /// The value that the caller passed; null if it passed none.
-    [[nodiscard]] py::handle given(std::string_view name) const {
+    [[nodiscard]] py::handle lookup(std::string_view name) const {
         return (passed_ & mark_of(name)) == 0 ? py::handle() : find(name);
     }
     /// True if the function has a parameter with this name.
     [[nodiscard]] bool has(std::string_view name) const {
-        return std::any_of(of_.parameters.begin(), of_.parameters.end(),
-                           [&](const auto& one) { return one.name == name; });
+        return std::any_of(callee_.parameters.begin(), callee_.parameters.end(),
+                           [&](const auto& parameter) { return parameter.name == name; });
     }
     /// The value that the caller passed; null if it passed none, or None.
     [[nodiscard]] py::handle some(std::string_view name) const {
-        const py::handle value = given(name);
+        const py::handle value = lookup(name);
         return value && value.is_none() ? py::handle() : value;
     }
     /// The value that the caller passed, else the default.
@@ -166,7 +166,7 @@ class arguments {
     /// Throws if a parameter without a default is None.
     void require_values() const;
     /// The name of the function; of an `__init__` its class.
-    [[nodiscard]] const std::string& called() const { return of_.called; }
+    [[nodiscard]] const std::string& called() const { return callee_.called; }
     /// A call with integers as text: "window(2,-1)".
     [[nodiscard]] std::string call_text() const;
     /// The keyword arguments taken by "**".
@@ -204,20 +204,20 @@ class arguments {
         return std::uint64_t{1} << ((name.size() * 5 + static_cast<unsigned char>(name.front())) % 64);
     }
     [[nodiscard]] py::handle find(std::string_view name) const;
-    void take(const signature::parameter& of, py::handle value) {
-        given_.at(count_++) = {&of, value.ptr()};
-        passed_ |= mark_of(of.name);
+    void take(const signature::parameter& parameter, py::handle value) {
+        passed_values_.at(count_++) = {&parameter, value.ptr()};
+        passed_ |= mark_of(parameter.name);
     }
     void take_named(const py::kwargs& by_name);
     [[noreturn]] void refuse_name(py::handle name, const py::kwargs& by_name) const;
     [[noreturn]] void refuse_type(std::string_view name, const std::string& expected) const;
 
     struct passed_value {
-        const signature::parameter* of;
+        const signature::parameter* parameter;
         PyObject* value;
     };
-    const signature& of_;
-    std::array<passed_value, 40> given_;  // the first count_ are set
+    const signature& callee_;
+    std::array<passed_value, 40> passed_values_;  // the first count_ are set
     std::size_t count_ = 0;
     std::size_t positional_ = 0;
     std::uint64_t passed_ = 0;
@@ -226,16 +226,16 @@ class arguments {
 
 /// Converts a result to a Python object.
 template <class T>
-[[nodiscard]] py::object to_object(T&& made) {
+[[nodiscard]] py::object to_object(T&& result) {
     using value = std::remove_cvref_t<T>;
     if constexpr (std::derived_from<value, py::object>) {
-        return std::forward<T>(made);
+        return std::forward<T>(result);
     } else if constexpr (std::is_same_v<value, flops>) {
-        return to_int(made);
+        return to_int(result);
     } else if constexpr (std::is_same_v<value, std::string> || std::is_same_v<value, std::string_view>) {
-        return py::str(made.data(), made.size());
+        return py::str(result.data(), result.size());
     } else {
-        return py::cast(std::forward<T>(made));
+        return py::cast(std::forward<T>(result));
     }
 }
 
@@ -259,7 +259,7 @@ struct parameters_of_call<Result (Function::*)(Self) const> {
 template <class Function, class... Arguments>
 [[nodiscard]] py::object invoke(py::handle self, const Arguments&... args) {
     using self_type = typename parameters_of_call<decltype(&Function::operator())>::self;
-    const auto made = [&]() -> decltype(auto) {
+    const auto call = [&]() -> decltype(auto) {
         if constexpr (std::is_void_v<self_type>) {
             return Function{}(args...);
         } else if constexpr (std::is_same_v<self_type, py::handle>) {
@@ -268,11 +268,11 @@ template <class Function, class... Arguments>
             return Function{}(value_of<std::remove_cvref_t<self_type>>(self), args...);
         }
     };
-    if constexpr (std::is_void_v<decltype(made())>) {
-        made();
+    if constexpr (std::is_void_v<decltype(call())>) {
+        call();
         return py::none();
     } else {
-        return to_object(made());
+        return to_object(call());
     }
 }
 using bound_call = py::object (*)(py::handle, const arguments&);
@@ -307,7 +307,7 @@ void property(py::handle type, const char* name, Function) {
 
 /// A function of the stub with the docstring that `inspect` and `help` read. `self`: how the text names the object.
 struct described {
-    const signature& of;
+    const signature& callee;
     std::string text;
 };
 [[nodiscard]] described describe(py::handle owner, const char* name, const char* self, const char* parameters);
@@ -319,7 +319,7 @@ inline const signature* constructor_of = nullptr;
 template <class T, class Function>
 void constructor(bound_class<T>& type, Function) {
     const described said = describe(type, "__init__", "self, /", nullptr);
-    constructor_of<T> = &said.of;
+    constructor_of<T> = &said.callee;
     type.def(py::init([](const py::args& by_position, const py::kwargs& by_name) {
                  return std::shared_ptr<T>(new T(Function{}(arguments(*constructor_of<T>, by_position, by_name))));
              }),
@@ -383,8 +383,8 @@ void pickles(bound_class<T>& type, State, OfState) {
 }
 
 /// The arguments that create a record again, and the call as text.
-[[nodiscard]] py::dict record_state(py::handle self, const signature& made);
-[[nodiscard]] std::string record_text(py::handle self, const signature& made);
+[[nodiscard]] py::dict record_state(py::handle self, const signature& constructor_signature);
+[[nodiscard]] std::string record_text(py::handle self, const signature& constructor_signature);
 
 /// A class whose objects are the arguments they were created with. Each parameter of `__init__` is also a property.
 /// Text, equality, hash and pickles use the arguments. The lambda creates an object from arguments.

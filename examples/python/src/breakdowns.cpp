@@ -8,10 +8,10 @@
 namespace floptally::python {
 
 report counted_work::whole() const {
-    report made = report_of(*as->model, as->counter, as->plan, batch, masks());
-    made.mfu = mfu;
-    made.padding = padding;
-    return made;
+    report result = report_of(*as->model, as->counter, as->plan, batch, masks());
+    result.mfu = mfu;
+    result.padding = padding;
+    return result;
 }
 
 namespace {
@@ -108,45 +108,47 @@ counted_work sum_of(const counted_work& a, const counted_work& b) {
 /// Rates of the passes of a step, each (name, Breakdown, seconds, GPU-seconds, peak, learns, shared, bytes, memory).
 /// Returns their table as text and as JSON, a dict of each rate, and the share of the time in which no pass ran.
 py::tuple pass_rates_of(const arguments& args) {
-    const auto time = [](const py::tuple& of, std::size_t first) {
-        gpu_time made;
-        made.seconds = of[first].cast<double>();
-        made.gpu_seconds = of[first + 1].cast<double>();
-        made.peak_tflop = of[first + 2].cast<double>();
-        return made;
+    const auto time = [](const py::tuple& values, std::size_t first) {
+        gpu_time result;
+        result.seconds = values[first].cast<double>();
+        result.gpu_seconds = values[first + 1].cast<double>();
+        result.peak_tflop = values[first + 2].cast<double>();
+        return result;
     };
     std::vector<step_pass> passes;
     for (const py::handle row : args["passes"]) {
-        const py::tuple of(py::reinterpret_borrow<py::object>(row));
-        step_pass& made = passes.emplace_back();
-        made.name = of[0].cast<std::string>();
-        made.work = value_of<counted_work>(of[1]).work;
-        made.time = time(of, 2);
-        made.learns = of[5].cast<bool>();
-        made.shared = to_flops(of[6], "shared");
-        made.bytes_read = to_flops(of[7], "bytes").value();
-        made.memory_bytes = of[8].cast<double>();
+        const py::tuple values(py::reinterpret_borrow<py::object>(row));
+        step_pass& pass = passes.emplace_back();
+        pass.name = values[0].cast<std::string>();
+        pass.work = value_of<counted_work>(values[1]).work;
+        pass.time = time(values, 2);
+        pass.learns = values[5].cast<bool>();
+        pass.shared = to_flops(values[6], "shared");
+        pass.bytes_read = to_flops(values[7], "bytes").value();
+        pass.memory_bytes = values[8].cast<double>();
     }
-    const pass_rates made =
+    const pass_rates step_rates =
         rates_of(passes, time(py::make_tuple(args["seconds"], args["gpu_seconds"], args["peak_tflop"]), 0));
     py::list rates;
-    const auto append = [&rates, &made](const pass_rate& of) {
-        const auto share = [&made](double value) { return made.has_peak ? std::optional(value) : std::nullopt; };
-        rates.append(py::dict("name"_a = of.name, "useful"_a = to_int(of.useful), "padded"_a = to_int(of.padded),
-                              "executed"_a = to_int(of.executed), "shared"_a = to_int(of.shared),
-                              "seconds"_a = of.time.seconds, "gpu_seconds"_a = of.time.gpu_seconds,
-                              "mfu"_a = share(of.mfu), "padded_mfu"_a = share(of.padded_mfu), "hfu"_a = share(of.hfu),
-                              "wall_mfu"_a = share(of.wall_mfu), "mbu"_a = of.mbu, "points"_a = share(of.points),
-                              "lost"_a = share(of.lost)));
+    const auto append = [&rates, &step_rates](const pass_rate& rate) {
+        const auto share = [&step_rates](double value) {
+            return step_rates.has_peak ? std::optional(value) : std::nullopt;
+        };
+        rates.append(py::dict("name"_a = rate.name, "useful"_a = to_int(rate.useful), "padded"_a = to_int(rate.padded),
+                              "executed"_a = to_int(rate.executed), "shared"_a = to_int(rate.shared),
+                              "seconds"_a = rate.time.seconds, "gpu_seconds"_a = rate.time.gpu_seconds,
+                              "mfu"_a = share(rate.mfu), "padded_mfu"_a = share(rate.padded_mfu),
+                              "hfu"_a = share(rate.hfu), "wall_mfu"_a = share(rate.wall_mfu), "mbu"_a = rate.mbu,
+                              "points"_a = share(rate.points), "lost"_a = share(rate.lost)));
     };
-    for (const pass_rate& one : made.passes) {
-        append(one);
+    for (const pass_rate& rate : step_rates.passes) {
+        append(rate);
     }
-    if (made.learner) {
-        append(*made.learner);
+    if (step_rates.learner) {
+        append(*step_rates.learner);
     }
-    append(made.whole);
-    return py::make_tuple(to_table(made), table_json(floptally::table_of(made)), rates, made.no_pass);
+    append(step_rates.whole);
+    return py::make_tuple(to_table(step_rates), table_json(floptally::table_of(step_rates)), rates, step_rates.no_pass);
 }
 
 template <double utilization::*Rate>
@@ -190,9 +192,9 @@ void bind_breakdowns(py::module_& module) {
     property(type, "statistics", [](const counted_work& b) { return statistics_of(b); });
     operation(type, "__add__", [](const counted_work& a, const counted_work& b) { return sum_of(a, b); });
     method(type, "named", [](py::handle self, const arguments& args) {
-        py::dict one;
-        one[py::str(args.text("name"))] = self;
-        return package_attribute("_passes", "StepWork")(one);
+        py::dict passes;
+        passes[py::str(args.text("name"))] = self;
+        return package_attribute("_passes", "StepWork")(passes);
     });
     function(module, "_pass_rates", [](const arguments& args) { return pass_rates_of(args); });
     method(type, "measure", [](const counted_work& b, const arguments& args) { return measured(b, args); });

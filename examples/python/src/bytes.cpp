@@ -91,16 +91,16 @@ py::tuple time_breakdown_of(const counted_work& work, const byte_choice& how) {
         throw error("convention", "must be exact, since bytes are counted only for the products of exact, got \"" +
                                       std::string(work.convention_name()) + "\"");
     }
-    const byte_report made{.model_type = work.as->model->model_type,
-                           .work = work.work,
-                           .moved = moved_by(work, work.as->plan, how),
-                           .bits = how.bits,
-                           .batches = how.batches,
-                           .memory_tbps = {},
-                           .distinct_experts = how.distinct_experts};
+    const byte_report result{.model_type = work.as->model->model_type,
+                             .work = work.work,
+                             .moved = moved_by(work, work.as->plan, how),
+                             .bits = how.bits,
+                             .batches = how.batches,
+                             .memory_tbps = {},
+                             .distinct_experts = how.distinct_experts};
     constexpr const char* phase_names[] = {"forward", "backward_data", "backward_weights", "recompute"};
     py::dict phases;
-    for (const component_bytes& part : made.moved.components) {
+    for (const component_bytes& part : result.moved.components) {
         py::dict own;
         for (std::size_t during = 0; during < std::size(phase_names); ++during) {
             own[phase_names[during]] =
@@ -108,7 +108,7 @@ py::tuple time_breakdown_of(const counted_work& work, const byte_choice& how) {
         }
         phases[py::str(std::string(part.name.view()))] = own;
     }
-    return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)), phases);
+    return py::make_tuple(to_json(result).dump(), to_table(result), table_json(floptally::table_of(result)), phases);
 }
 
 /// The MBU, whether it is an upper bound, and the uniform estimate if it is.
@@ -186,29 +186,29 @@ py::tuple fit_of_work(const counted_work& work, const arguments& args) {
         }
     }
     memory_options how = memory_options_of(args);
-    if (!args.given("sequence_parallel")) {
+    if (!args.lookup("sequence_parallel")) {
         how.ranks.tensor.sequence_parallel = layout.sequence_parallel.value_or(false);
     }
-    if (!args.given("zero")) {
+    if (!args.lookup("zero")) {
         how.sharded = layout.sharded.value_or(zero_stage::none);
     }
-    fit_report made =
+    fit_report result =
         fit_of(work.as->model->parts, work.batch, layout.sizes, work.as->plan, how,
                from_name<context_exchange>(args.text("context_exchange"), "context_exchange", context_exchange_names),
                bandwidths, order);
-    made.model_type = work.as->model->model_type;
+    result.model_type = work.as->model->model_type;
     if (const auto gib = args.some_number("memory_gib")) {
         floptally::detail::require_finite_positive(*gib, "memory_gib");
-        made.memory_gib = gib;
+        result.memory_gib = gib;
     }
-    made.reserve_gib = args.number("reserve_gib");
-    if (!(made.reserve_gib >= 0) || made.reserve_gib > 1e6) {
+    result.reserve_gib = args.number("reserve_gib");
+    if (!(result.reserve_gib >= 0) || result.reserve_gib > 1e6) {
         throw error("reserve_gib", "must be a number of at least 0, got " + shown(args["reserve_gib"]));
     }
-    if (made.reserve_gib != 0 && !made.memory_gib) {
+    if (result.reserve_gib != 0 && !result.memory_gib) {
         throw error("memory_gib", "is missing: reserve_gib needs it");
     }
-    return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)));
+    return py::make_tuple(to_json(result).dump(), to_table(result), table_json(floptally::table_of(result)));
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ class model_cost {
         other.plan_ = std::move(plan);
         return other;
     }
-    [[nodiscard]] const cost& of() const { return model_->cost; }
+    [[nodiscard]] const cost& full_cost() const { return model_->cost; }
 
     /// Folding is the expensive part of a count, so the last few results are cached.
     [[nodiscard]] std::shared_ptr<const folded_model> folded(const convention& how, const training_plan& plan) const;
@@ -129,7 +129,7 @@ class model_cost {
     /// Equality: the same weights in the same places with the same plan do the same work. Type names and notes may
     /// differ.
     [[nodiscard]] friend bool operator==(const model_cost& a, const model_cost& b) {
-        return a.of() == b.of() && a.plan() == b.plan();
+        return a.full_cost() == b.full_cost() && a.plan() == b.plan();
     }
 
   private:
@@ -257,14 +257,14 @@ void warn_if_absurd(double mfu, counted_passes counted);
 void require_same_batch(const char* field, const tally& here, const tally& there, const char* sum, const char* advice);
 
 /// A table in the form that floptally/_html.py takes.
-[[nodiscard]] std::string table_json(const table& made);
-[[nodiscard]] std::string report_json(const report& made);
-[[nodiscard]] std::string meter_json(const meter& kept);
+[[nodiscard]] std::string table_json(const table& shown);
+[[nodiscard]] std::string report_json(const report& shown);
+[[nodiscard]] std::string meter_json(const meter& source);
 /// Continues the run of a saved state, also one that was counted by another plan or convention. Returns false for such
 /// a state.
-bool resume_meter(meter& kept, const std::string& state);
-void save_meter(const meter& kept, const std::string& path);
-bool load_meter(meter& kept, const std::string& path);
+bool resume_meter(meter& target, const std::string& state);
+void save_meter(const meter& source, const std::string& path);
+bool load_meter(meter& target, const std::string& path);
 /// A JSON object as a Python dict.
 [[nodiscard]] py::dict json_object(const std::string& text);
 

@@ -48,8 +48,8 @@ py::tuple comparison_of(const model_cost& model, const arguments& args) {
         return floptally::comparison_of(model.model().model_type, all, batch, name, observed_log_of(lines, batch, step),
                                         step);
     };
-    const comparison_report made = compared();
-    return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)));
+    const comparison_report result = compared();
+    return py::make_tuple(to_json(result).dump(), to_table(result), table_json(floptally::table_of(result)));
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ void bind_context_shards(py::module_& module) {
     constructor(type, [](const arguments& args) {
         const auto& cost = args.as<const model_cost&>("cost");
         const auto how = from_name<context_split>(args.text("split"), "split", context_split_names);
-        return shown_shards{cost, how,
-                            context_shards(cost.of().masks(), args.count("cp", 1, std::uint64_t{1} << 16U), how)};
+        return shown_shards{
+            cost, how, context_shards(cost.full_cost().masks(), args.count("cp", 1, std::uint64_t{1} << 16U), how)};
     });
     property(type, "cp", [](const shown_shards& s) { return s.shards.shards().size(); });
     property(type, "split",

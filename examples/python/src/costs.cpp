@@ -91,9 +91,9 @@ training_plan to_plan(py::handle plan, const model_cost& model) {
         }
     }
     for (const repeated_work& work : asked.repeated) {
-        const auto same = std::find_if(both.repeated.begin(), both.repeated.end(), [&](const repeated_work& one) {
-            return one.weights.view() == work.weights.view();
-        });
+        const auto same = std::find_if(
+            both.repeated.begin(), both.repeated.end(),
+            [&](const repeated_work& other_work) { return other_work.weights.view() == work.weights.view(); });
         if (same == both.repeated.end()) {
             both.repeated.push_back(work, "repeated");
         } else if (same->ranks != work.ranks) {
@@ -121,7 +121,7 @@ model_cost sum_of(const model_cost& a, const model_cost& b) {
         throw error("plan", "must be the same in both costs: set it by planned(), or count each cost alone");
     }
     model_config sum{.model_type = a.model().model_type + " + " + b.model().model_type,
-                     .cost = a.of() + b.of(),
+                     .cost = a.full_cost() + b.full_cost(),
                      .notes = a.model().notes,
                      .parts = {},
                      .towers = a.model().towers};
@@ -145,17 +145,18 @@ void bind_costs(py::module_& module) {
     property(type, "model_type", [](const model_cost& c) { return c.model().model_type; });
     property(type, "notes", [](const model_cost& c) { return c.model().notes; });
     property(type, "assumptions", [](const model_cost& c) { return assumptions_of(c.model()); });
-    property(type, "parameters", [](const model_cost& c) { return c.of().parameters(); });
+    property(type, "parameters", [](const model_cost& c) { return c.full_cost().parameters(); });
     property(type, "components", [](const model_cost& c) {
         py::list names;
-        for (const component_name& name : c.of().components()) {
+        for (const component_name& name : c.full_cost().components()) {
             names.append(std::string(name.view()));
         }
         return names;
     });
-    property(type, "masks",
-             [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); });
-    property(type, "entries", [](const model_cost& c) { return whole_entries(c.of()); });
+    property(type, "masks", [](const model_cost& c) {
+        return std::vector<mask>(c.full_cost().masks().begin(), c.full_cost().masks().end());
+    });
+    property(type, "entries", [](const model_cost& c) { return whole_entries(c.full_cost()); });
     method(type, "keep", [](const model_cost& c, const arguments& args) {
         model_config wider = c.model();
         wider.cost.keep(args.as<const mask&>("accumulator"));
@@ -179,7 +180,7 @@ void bind_costs(py::module_& module) {
     operation(type, "__add__", [](const model_cost& a, const model_cost& b) { return sum_of(a, b); });
     method(type, "__rmul__", [](const model_cost& c, const arguments& args) {
         return model_cost({.model_type = c.model().model_type,
-                           .cost = args.as<std::uint64_t>("times") * c.of(),
+                           .cost = args.as<std::uint64_t>("times") * c.full_cost(),
                            .notes = c.model().notes,
                            .parts = {},
                            .towers = c.model().towers},
@@ -187,7 +188,7 @@ void bind_costs(py::module_& module) {
     });
     equality(type);
     shown_as(type, [](const model_cost& c) {
-        return "<Cost of " + c.model().model_type + ": " + std::to_string(c.of().parameters()) + " parameters>";
+        return "<Cost of " + c.model().model_type + ": " + std::to_string(c.full_cost().parameters()) + " parameters>";
     });
     pickles(
         type, [](const model_cost& c) { return py::make_tuple(to_state(c.model()), c.plan()); },

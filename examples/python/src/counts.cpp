@@ -11,17 +11,17 @@
 namespace floptally::python {
 
 std::shared_ptr<const folded_model> model_cost::folded(const convention& how, const training_plan& plan) const {
-    for (const std::shared_ptr<const folded_model>& one : kept_) {
-        if (one->counter.counted_as().name == how.name && one->plan == plan) {
-            return one;
+    for (const std::shared_ptr<const folded_model>& known : kept_) {
+        if (known->counter.counted_as().name == how.name && known->plan == plan) {
+            return known;
         }
     }
     constexpr std::size_t most = 8;
-    auto made = std::make_shared<const folded_model>(model_, how, plan);
+    auto fresh = std::make_shared<const folded_model>(model_, how, plan);
     if (kept_.size() == most) {
         kept_.erase(kept_.begin());
     }
-    return kept_.emplace_back(std::move(made));
+    return kept_.emplace_back(std::move(fresh));
 }
 
 void require_forward(const model_input& batch, const training_plan& plan) {
@@ -46,8 +46,8 @@ struct counted_batch {
     }
 
     [[nodiscard]] static std::shared_ptr<const folded_model> folded(const model_cost& model, const arguments& args) {
-        const py::handle how = args.given("convention");
-        const py::handle plan = args.given("plan");
+        const py::handle how = args.lookup("convention");
+        const py::handle plan = args.lookup("plan");
         const convention& counted_as = how ? to_convention(how) : conventions::exact;
         const training_plan trains = plan ? to_plan(plan, model) : model.plan();
         if (const py::handle logits = args.some("logits")) {
@@ -60,14 +60,14 @@ struct counted_batch {
         return model.folded(counted_as, trains);
     }
     [[nodiscard]] counted_work work() && {
-        counted_work made(std::move(as), std::move(batch));
-        made.padding = padding;
-        made.cached = counted.cached();
+        counted_work result(std::move(as), std::move(batch));
+        result.padding = padding;
+        result.cached = counted.cached();
         if (counted.has_requests_alone()) {
-            made.requests = counted.input().requests;
-            made.prefill_chunk = counted.input().prefill_chunk;
+            result.requests = counted.input().requests;
+            result.prefill_chunk = counted.input().prefill_chunk;
         }
-        return made;
+        return result;
     }
 
     std::shared_ptr<const folded_model> as;
@@ -78,11 +78,11 @@ struct counted_batch {
 
 /// (components, load[, weight]) as a `component_load`.
 component_load to_component_load(py::handle item, const std::string& field) {
-    const py::tuple of = items_of(item, field, "(components, load) or (components, load, weight)", 2, 3);
+    const py::tuple values = items_of(item, field, "(components, load) or (components, load, weight)", 2, 3);
     constexpr std::uint64_t most_loads = 1000;
-    return {.components = to_text(of[0], indexed(field, 0)),
-            .load = to_count(of[1], field, 0, most_loads),
-            .weight = of.size() == 3 ? to_count(of[2], field) : 1};
+    return {.components = to_text(values[0], indexed(field, 0)),
+            .load = to_count(values[1], field, 0, most_loads),
+            .weight = values.size() == 3 ? to_count(values[2], field) : 1};
 }
 
 py::list loads_of_samples(const model_cost& model, const arguments& args) {
@@ -125,7 +125,7 @@ void bind_counts(py::module_& module) {
     method(type, "flops",
            [](const model_cost& model, const arguments& args) { return counted_batch(model, args, true).work(); });
     method(type, "total_flops", [](const model_cost& model, const arguments& args) {
-        const py::handle seen = args.given("view");
+        const py::handle seen = args.lookup("view");
         const counted_batch counted(model, args, false);
         return counted.as->counter.total_flops(counted.batch, seen ? to_view(seen) : view::useful);
     });
@@ -134,10 +134,10 @@ void bind_counts(py::module_& module) {
     method(type, "sample_loads",
            [](const model_cost& model, const arguments& args) { return loads_of_samples(model, args); });
     function(module, "flops", [](const arguments& args) {
-        const py::handle config = args.given("config");
+        const py::handle config = args.lookup("config");
         py::dict options;
         for (const char* const name : {"mla", "mtp", "padded_vocab_size", "spec", "strict"}) {
-            if (const py::handle value = args.given(name)) {
+            if (const py::handle value = args.lookup(name)) {
                 options[name] = value;
             }
         }

@@ -85,8 +85,8 @@ class driver_api {
     /// Makes the device current during a scope.
     class scope {
       public:
-        explicit scope(const driver_api& of, stream /*on*/ = nullptr) {
-            call_driver<"cuCtxPushCurrent_v2">(of.loaded_->context);
+        explicit scope(const driver_api& owner, stream /*on*/ = nullptr) {
+            call_driver<"cuCtxPushCurrent_v2">(owner.loaded_->context);
         }
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;

@@ -19,17 +19,18 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
         loaded_ = &loaded->second;
         return;
     }
-    loaded_device made;
+    loaded_device device_state;
     int device = 0;
     int found = 0;
     void* module = nullptr;
     call_driver<"cuInit">(0U);
     call_driver<"cuDeviceGet">(&device, ordinal);
-    call_driver<"cuDeviceGetAttribute">(&made.multiprocessors, 16, device);  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-    call_driver<"cuDevicePrimaryCtxRetain">(&made.context, device);
+    call_driver<"cuDeviceGetAttribute">(&device_state.multiprocessors, 16,
+                                        device);  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+    call_driver<"cuDevicePrimaryCtxRetain">(&device_state.context, device);
     const auto end = [device](cu_context) { status_of<"cuDevicePrimaryCtxRelease_v2">(device); };
-    std::unique_ptr<cu_context_of_driver, decltype(end)> retained(made.context, end);  // until all is loaded
-    loaded_ = &made;
+    std::unique_ptr<cu_context_of_driver, decltype(end)> retained(device_state.context, end);  // until all is loaded
+    loaded_ = &device_state;
     const scope on(*this);
     try {
         call_driver<"cuModuleLoadData">(&module, image().data());
@@ -42,11 +43,11 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
                                          "(FLOPTALLY_PTXAS)");
     }
     for (const char* const name : device_kernels) {
-        call_driver<"cuModuleGetFunction">(&made.kernels[name], module, name);
+        call_driver<"cuModuleGetFunction">(&device_state.kernels[name], module, name);
         // Loads the kernel now. The driver may otherwise load it at the first launch, which must not be in a capture.
-        call_driver<"cuFuncGetAttribute">(&found, 4, made.kernels[name]);  // CU_FUNC_ATTRIBUTE_NUM_REGS
+        call_driver<"cuFuncGetAttribute">(&found, 4, device_state.kernels[name]);  // CU_FUNC_ATTRIBUTE_NUM_REGS
     }
-    loaded_ = &of_process.try_emplace(ordinal, std::move(made)).first->second;
+    loaded_ = &of_process.try_emplace(ordinal, std::move(device_state)).first->second;
     static_cast<void>(retained.release());
 }
 
@@ -63,8 +64,8 @@ class device_arrays {
         return arrays_.emplace_back(given_[field], field, place_);
     }
     [[nodiscard]] integer_view numbers(const char* field) { return integers_in(array(field), field); }
-    [[nodiscard]] detail::any_list list(const char* field) {
-        return numbers(field).visit([](const auto& all) { return detail::any_list(all); });
+    [[nodiscard]] device_integers list(const char* field) {
+        return numbers(field).visit([](const auto& all) { return device_integers(all); });
     }
     /// A list of the same integer type as the first. No kernel of the package takes two widths.
     template <class T>
@@ -79,7 +80,7 @@ class device_arrays {
     }
     /// True if the owner of an array may reuse its memory, since nobody told it about the stream.
     [[nodiscard]] bool are_lent() const {
-        return std::any_of(arrays_.begin(), arrays_.end(), [](const array_argument& one) { return one.is_lent(); });
+        return std::any_of(arrays_.begin(), arrays_.end(), [](const array_argument& array) { return array.is_lent(); });
     }
 
   private:
@@ -127,11 +128,11 @@ void add_boundaries(tally_by_driver& to, std::span<const T> cu_seqlens, device_a
         const std::size_t real = num_real_seqs ? to_count(num_real_seqs, "num_real_seqs") : all_sequences;
         return to.add_cu_seqlens(cu_seqlens, slots, real, on);
     }
-    arrays.numbers("num_real_seqs").visit([&](const auto& one) {
-        if (one.size() != 1) {
-            throw error("num_real_seqs", "must be one number, got " + std::to_string(one.size()));
+    arrays.numbers("num_real_seqs").visit([&](const auto& number) {
+        if (number.size() != 1) {
+            throw error("num_real_seqs", "must be one number, got " + std::to_string(number.size()));
         }
-        to.add_cu_seqlens(cu_seqlens, slots, one.data(), on);
+        to.add_cu_seqlens(cu_seqlens, slots, number.data(), on);
     });
 }
 
@@ -161,7 +162,7 @@ void add(held_device_tally& held, const arguments& args) {
         to.add_encoder_decoder(arrays->list("lengths"), arrays->list("encoder_lengths"), on);
     } else if (args.has("contextual")) {
         const auto part = [&](const char* field) {
-            return arrays->has(field) ? arrays->list(field) : detail::any_list();
+            return arrays->has(field) ? arrays->list(field) : device_integers();
         };
         to.add_hstu(arrays->list("lengths"), part("contextual"), part("targets"),
                     args.as<std::uint32_t>("target_group"), on);
@@ -187,13 +188,13 @@ void bind_device_tallies(py::module_& module) {
     constructor(type, [](const arguments& args) {
         const device_tally_options options{.snapshots = args.as<std::uint32_t>("snapshots")};
         const std::function<std::string()> image = [&] { return args["kernels"]().cast<std::string>(); };
-        held_device_tally made{.stream_of = args["stream_of"]};
-        made.counted = {new tally_by_driver(masks_for(args), options, args.as<int>("device"), image),
-                        [](tally_by_driver* ended) {
-                            const py::gil_scoped_release released;  // waits for the device
-                            delete ended;
-                        }};
-        return made;
+        held_device_tally holder{.stream_of = args["stream_of"]};
+        holder.counted = {new tally_by_driver(masks_for(args), options, args.as<int>("device"), image),
+                          [](tally_by_driver* ended) {
+                              const py::gil_scoped_release released;  // waits for the device
+                              delete ended;
+                          }};
+        return holder;
     });
     for (const char* const name : device_adders) {
         method(type, name, [](held_device_tally& held, const arguments& args) { add(held, args); });
@@ -210,7 +211,8 @@ void bind_device_tallies(py::module_& module) {
            [](held_device_tally& held, const arguments& args) { held.counted->reset_async(held.stream(args)); });
     method(type, "poll", [](held_device_tally& held, const arguments&) {
         std::optional<tally> next = held.counted->poll();
-        std::erase_if(held.lent, [&](const auto& one) { return !held.replays && one.first < held.counted->polled(); });
+        std::erase_if(held.lent,
+                      [&](const auto& lent) { return !held.replays && lent.first < held.counted->polled(); });
         return next;
     });
     method(type, "read", [](held_device_tally& held, const arguments& args) {

@@ -30,12 +30,12 @@ whole_entry make_entry(const std::string& component, const py::object& unit, con
                        const py::object& flops_per_unit, const py::object& parameters,
                        const py::object& padded_flops_per_unit, const std::string& weight, const std::string& in,
                        const std::string& split, const py::object& units, const py::object& inner_units) {
-    whole_entry made{.component = component, .weight = weight, .entry = {}, .attends = {}};
-    cost_entry& entry = made.entry;
+    whole_entry result{.component = component, .weight = weight, .entry = {}, .attends = {}};
+    cost_entry& entry = result.entry;
     if (py::isinstance<mask>(unit)) {
-        made.attends = unit.cast<mask>();
-        entry.what = made.attends.is_measured() ? accumulator::routed : accumulator::pairs;
-        entry.in = made.attends.in();
+        result.attends = unit.cast<mask>();
+        entry.what = result.attends.is_measured() ? accumulator::routed : accumulator::pairs;
+        entry.in = result.attends.in();
     } else if (py::isinstance<py::str>(unit)) {
         entry.what = from_name<accumulator>(unit.cast<std::string>(), "unit", statistic_names);
         entry.in = from_name<modality>(in, "tower", modality_names);
@@ -49,7 +49,7 @@ whole_entry make_entry(const std::string& component, const py::object& unit, con
     entry.parameters = to_count(parameters, "parameters");
     entry.sharding = {from_name<sharding_kind>(split, "split", split_names), to_count(units, "units"),
                       to_count(inner_units, "inner_units")};
-    return made;
+    return result;
 }
 
 /// An `Entry`, or a tuple of its first four or five arguments.

@@ -36,8 +36,8 @@ template <class ToOne>
 std::vector<sequence> to_sequences(py::handle list, const char* field, ToOne to_one) {
     require_in_host_memory(list, field);
     std::vector<sequence> all;
-    for (const py::handle one : items_of(list, field, "a list of tuples", 0, any_number)) {
-        all.push_back(to_one(one, indexed(field, all.size())));
+    for (const py::handle item : items_of(list, field, "a list of tuples", 0, any_number)) {
+        all.push_back(to_one(item, indexed(field, all.size())));
     }
     return all;
 }
@@ -101,9 +101,9 @@ void require_one_batch(const arguments& args) {
                                                              {"cu_seqlens_padded", "cu_seqlens"},
                                                              {"cu_seqlens_real", "cu_seqlens"},
                                                              {"num_real_seqs", "cu_seqlens"}};
-    for (const auto& [part, of] : parts) {
-        if (args.some(part) && !args.some(of)) {
-            throw error(part, std::string("needs ") + of);
+    for (const auto& [part, whole] : parts) {
+        if (args.some(part) && !args.some(whole)) {
+            throw error(part, std::string("needs ") + whole);
         }
     }
 }
@@ -111,9 +111,9 @@ void require_one_batch(const arguments& args) {
 std::vector<request> to_requests(py::handle list) {
     require_in_host_memory(list, "requests");
     std::vector<request> all;
-    for (const py::handle one : items_of(list, "requests", "a list of tuples", 0, any_number)) {
+    for (const py::handle item : items_of(list, "requests", "a list of tuples", 0, any_number)) {
         const std::string field = indexed("requests", all.size());
-        const py::tuple numbers = items_of(one, field, "(prompt, generated) or (prompt, generated, cached)", 2, 3);
+        const py::tuple numbers = items_of(item, field, "(prompt, generated) or (prompt, generated, cached)", 2, 3);
         all.push_back({to_length(numbers[0], indexed(field, 0)), to_length(numbers[1], indexed(field, 1)),
                        numbers.size() == 3 ? to_length(numbers[2], indexed(field, 2)) : 0});
     }
@@ -184,7 +184,7 @@ std::optional<std::vector<sequence>> input_arguments::cached() const {
     }
     std::vector<sequence> all;
     std::copy_if(input_.new_tokens.begin(), input_.new_tokens.end(), std::back_inserter(all),
-                 [](const sequence& one) { return one.past != 0; });
+                 [](const sequence& sample) { return sample.past != 0; });
     return all;
 }
 
@@ -329,8 +329,9 @@ void input_arguments::read_counted(const mask_set& masks) {
 void input_arguments::add_pass(py::handle accumulators, const mask_set& masks) {
     const py::str name(passes_accumulator.data(), passes_accumulator.size());
     const bool said = accumulators && accumulators.contains(name);
-    const bool kept = std::any_of(masks.begin(), masks.end(), [](const statistic& one) { return counts_passes(one); });
-    if (kept && !said && input_.names_any()) {
+    const bool needs_passes =
+        std::any_of(masks.begin(), masks.end(), [](const statistic& which) { return counts_passes(which); });
+    if (needs_passes && !said && input_.names_any()) {
         tally sum{masks};
         sum.add_measured(passes_accumulator, {.useful = 1});
         input_.tallies.push_back(sum);

@@ -10,8 +10,8 @@ namespace floptally::detail {
 
 #define FLOPTALLY_KERNEL(name, ...)                                                           \
     extern "C" __global__ void __launch_bounds__(__VA_ARGS__::threads, __VA_ARGS__::resident) \
-        floptally_##name(const __grid_constant__ __VA_ARGS__::arguments given) {              \
-        __VA_ARGS__::run(cuda_block{}, given);                                                \
+        floptally_##name(const __grid_constant__ __VA_ARGS__::arguments args) {               \
+        __VA_ARGS__::run(cuda_block{}, args);                                                 \
     }
 FLOPTALLY_PYTHON_KERNELS(FLOPTALLY_KERNEL)
 #undef FLOPTALLY_KERNEL

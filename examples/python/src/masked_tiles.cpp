@@ -17,7 +17,8 @@ attention_tile to_tile(const py::object& tile) {
 
 /// Python's `MaskedTiles`.
 struct shown_tiles {
-    shown_tiles(const model_cost& model, const py::object& of) : cost(model), tile(to_tile(of)), counted(of_layers()) {}
+    shown_tiles(const model_cost& model, const py::object& tile_sides)
+        : cost(model), tile(to_tile(tile_sides)), counted(of_layers()) {}
 
     model_cost cost;
     attention_tile tile;

@@ -77,9 +77,9 @@ struct callable_statistic {
     }
     /// The entry with this name, or null.
     [[nodiscard]] static const entry* find(std::string_view text) {
-        for (const entry& one : all()) {
-            if (one.name == text) {
-                return &one;
+        for (const entry& known : all()) {
+            if (known.name == text) {
+                return &known;
             }
         }
         return nullptr;
@@ -120,16 +120,16 @@ struct callable_statistic {
         const py::gil_scoped_acquire lock;  // another thread may add to the list
         to.append(all()[static_cast<std::size_t>(index)].name);
     }
-    [[nodiscard]] static bool read(std::string_view text, callable_statistic& made) {
+    [[nodiscard]] static bool read(std::string_view text, callable_statistic& result) {
         const entry* known = find(text);
-        made = known != nullptr ? known->as_statistic() : made;
+        result = known != nullptr ? known->as_statistic() : result;
         return known != nullptr;
     }
 
   private:
     [[nodiscard]] static bool is_struct_of(std::string_view text, array_view<const detail::statistic_table*> tables) {
-        for (const detail::statistic_table* one : tables) {
-            if (one->name == text) {
+        for (const detail::statistic_table* table : tables) {
+            if (table->name == text) {
                 return true;
             }
         }
@@ -145,8 +145,8 @@ struct callable_statistic {
                                       (size < 0 ? shown(counts) : std::to_string(size)));
         }
         floptally::checked sum(0, own.name);
-        for (const py::handle one : counts) {
-            sum += to_count(one, own.name);
+        for (const py::handle count : counts) {
+            sum += to_count(count, own.name);
         }
         return sum;
     }

@@ -26,8 +26,8 @@ struct shown_totals {
     step_totals totals;
     std::optional<duration_histogram> step_seconds;  ///< empty for a single step
 
-    explicit shown_totals(const step_totals& of) : totals(of) {}
-    explicit shown_totals(const step_series& of) : totals(of.totals), step_seconds(of.step_seconds) {}
+    explicit shown_totals(const step_totals& source) : totals(source) {}
+    explicit shown_totals(const step_series& source) : totals(source.totals), step_seconds(source.step_seconds) {}
 
     [[nodiscard]] const duration_histogram& durations() const {
         if (!step_seconds) {
@@ -163,8 +163,8 @@ class held_meter {
                         "is missing: pass gpus= or reduce= to the meter, or use it in a callback of "
                         "floptally.callbacks, which knows the number");
         }
-        const double now = of->in_step() ? 0 : clock_();
-        of->begin_step();
+        const double now = cpp_meter->in_step() ? 0 : clock_();
+        cpp_meter->begin_step();
         started_ = now;
         ++steps_begun_;
         forks_ = fork_count();
@@ -177,18 +177,18 @@ class held_meter {
         try {
             sum = counted_of(batch);
         } catch (const error& problem) {
-            if (of->on_errors() == on_error::raise) {
+            if (cpp_meter->on_errors() == on_error::raise) {
                 throw;
             }
-            of->leave_out_step(problem.what());
+            cpp_meter->leave_out_step(problem.what());
             return;
         }
         const tally& counted = *sum;
-        if (step != steps_begun_ || !of->in_step()) {
+        if (step != steps_begun_ || !cpp_meter->in_step()) {
             throw error("microbatch", "step " + std::to_string(step) +
                                           " ended before this microbatch was counted: add it before end_step()");
         }
-        of->microbatch() += counted;
+        cpp_meter->microbatch() += counted;
     }
 
     /// Keeps a microbatch whose numbers have not arrived yet.
@@ -219,23 +219,24 @@ class held_meter {
             throw error("seconds", "must be a number of seconds, got " + shown(duration));
         }
         double seconds = duration.is_none() ? 0 : to_number(duration, "seconds");
-        if (of->in_step() && duration.is_none()) {
+        if (cpp_meter->in_step() && duration.is_none()) {
             seconds = clock_() - started_;
         }
-        if (of->in_step() && passes_ && py::len(passes_.attr("open")) != 0) {
-            of->require_seconds(seconds);
+        if (cpp_meter->in_step() && passes_ && py::len(passes_.attr("open")) != 0) {
+            cpp_meter->require_seconds(seconds);
             end_passes(seconds);
             return false;
         }
-        if (of->in_step() && unfinished_ && !(of->on_errors() == on_error::leave_out && !is_valid(seconds))) {
-            of->require_seconds(seconds);
+        if (cpp_meter->in_step() && unfinished_ &&
+            !(cpp_meter->on_errors() == on_error::leave_out && !is_valid(seconds))) {
+            cpp_meter->require_seconds(seconds);
             return unfinished_.attr("end_step")(this, seconds).cast<bool>();
         }
         end_now(seconds);
         return false;
     }
     void end_now(double seconds) {
-        if (of->end_step(seconds)) {
+        if (cpp_meter->end_step(seconds)) {
             warn_of_last_step();
         } else {
             if (unfinished_) {
@@ -248,22 +249,22 @@ class held_meter {
     /// Leaves out a step that has ended already, since its microbatches from a GPU could not be counted.
     void leave_out_ended(const std::string& problem) {
         std::optional<tally> open;
-        const bool was_open = of->in_step();
+        const bool was_open = cpp_meter->in_step();
         if (was_open) {
-            open = of->microbatch();
-            of->discard_step();
+            open = cpp_meter->microbatch();
+            cpp_meter->discard_step();
         }
-        of->begin_step();
-        of->leave_out_step(problem);
-        of->end_step(1);
+        cpp_meter->begin_step();
+        cpp_meter->leave_out_step(problem);
+        cpp_meter->end_step(1);
         if (was_open) {
-            of->begin_step();
-            of->microbatch() += *open;
+            cpp_meter->begin_step();
+            cpp_meter->microbatch() += *open;
         }
         warn_of_left_out();
     }
 
-    [[nodiscard]] bool knows_gpus() const { return given("gpus") || given("reduce"); }
+    [[nodiscard]] bool knows_gpus() const { return is_passed("gpus") || is_passed("reduce"); }
 
     /// Counts by other arguments of the constructor from the next step on, in a new interval. Returns false if the
     /// steps so far were counted differently.
@@ -276,7 +277,7 @@ class held_meter {
                 all[name] = value;
             }
         }
-        if (changed.contains("plan") && given("reduce") && py::hasattr(keywords["reduce"], "planned")) {
+        if (changed.contains("plan") && is_passed("reduce") && py::hasattr(keywords["reduce"], "planned")) {
             all["reduce"] = keywords["reduce"].attr("planned")(changed["plan"]);
         }
         py::object fresh;
@@ -285,8 +286,8 @@ class held_meter {
             fresh = py::type::of<held_meter>()(**all);
         }
         auto& next = fresh.cast<held_meter&>();
-        const bool same = next.of->continue_from(*of);
-        std::swap(of, next.of);
+        const bool same = next.cpp_meter->continue_from(*cpp_meter);
+        std::swap(cpp_meter, next.cpp_meter);
         model = next.model;
         as = next.as;
         keywords = next.keywords;
@@ -295,14 +296,14 @@ class held_meter {
 
     /// Ends a step of passes. Its FLOPs belong to the passes and are not in the meter's own totals.
     void end_passes(double seconds) {
-        const std::span<const std::uint64_t> accumulators = of->microbatch().accumulators();
+        const std::span<const std::uint64_t> accumulators = cpp_meter->microbatch().accumulators();
         if (std::any_of(accumulators.begin(), accumulators.end(),
                         [](std::uint64_t accumulator) { return accumulator != 0; })) {
             throw error("microbatch",
                         "must be added to a pass, since the step of this meter has passes: call add() of the pass");
         }
         passes_.attr("end_step")(seconds);
-        of->discard_step();
+        cpp_meter->discard_step();
     }
     /// The meter's passes, in Python (`_passes.Passes`).
     [[nodiscard]] const py::object& passes(py::handle self) {
@@ -314,14 +315,14 @@ class held_meter {
     [[nodiscard]] bool has_passes() const { return static_cast<bool>(passes_); }
     [[nodiscard]] double now() const { return clock_(); }
     void reset_interval() {
-        of->reset_interval();
+        cpp_meter->reset_interval();
         if (passes_) {
             passes_.attr("reset_interval")();
         }
     }
 
     void discard_step() {
-        of->discard_step();
+        cpp_meter->discard_step();
         if (passes_) {
             passes_.attr("discard")();
         }
@@ -333,23 +334,23 @@ class held_meter {
     /// Adds an earlier step to the totals. A step that is open stays open.
     void join(const tally& batch, double seconds) {
         std::optional<tally> open;
-        if (of->in_step()) {
-            open = of->microbatch();
-            of->discard_step();
+        if (cpp_meter->in_step()) {
+            open = cpp_meter->microbatch();
+            cpp_meter->discard_step();
         }
         const auto reopen = [&] {
             if (open) {
-                of->begin_step();
-                of->microbatch() += *open;
+                cpp_meter->begin_step();
+                cpp_meter->microbatch() += *open;
             }
         };
-        of->begin_step();
+        cpp_meter->begin_step();
         bool counted = false;
         try {
-            of->microbatch() += batch;
-            counted = of->end_step(seconds);
+            cpp_meter->microbatch() += batch;
+            counted = cpp_meter->end_step(seconds);
         } catch (...) {
-            of->discard_step();
+            cpp_meter->discard_step();
             reopen();
             throw;
         }
@@ -375,11 +376,11 @@ class held_meter {
         settle(false);
         switch (from_name<int>(which, "span", {"step", "interval", "run"})) {
             case 0:
-                return visit(of->last_step());
+                return visit(cpp_meter->last_step());
             case 1:
-                return visit(of->interval());
+                return visit(cpp_meter->interval());
             default:
-                return visit(of->run());
+                return visit(cpp_meter->run());
         }
     }
     shown_totals span(const std::string& which) {
@@ -388,8 +389,8 @@ class held_meter {
 
     model_cost model;
     std::shared_ptr<const folded_model> as;
-    std::unique_ptr<meter> of;  ///< replaced where the plan or the number of GPUs changes
-    py::dict keywords;          ///< of the constructor, for a pickle
+    std::unique_ptr<meter> cpp_meter;  ///< replaced where the plan or the number of GPUs changes
+    py::dict keywords;                 ///< of the constructor, for a pickle
 
   private:
     /// The model. Its tallies also keep what the second convention needs.
@@ -408,26 +409,27 @@ class held_meter {
     held_meter(const model_cost& measured, const py::object& how, const py::object& plan, const arguments& args)
         : model(with_accumulators_of(args["beside"], measured, to_plan(plan, measured))),
           as(model.folded(to_convention(how), to_plan(plan, measured))),
-          of(std::make_unique<meter>(as->counter, to_hardware(args, !is_quiet()),
-                                     to_rank_sum(args["reduce"], as->counter),
-                                     [] { return 0.0; })),  // the seconds of its steps are passed in
+          cpp_meter(std::make_unique<meter>(as->counter, to_hardware(args, !is_quiet()),
+                                            to_rank_sum(args["reduce"], as->counter),
+                                            [] { return 0.0; })),  // the seconds of its steps are passed in
           keywords(args.named()),
           clock_(to_clock(args["clock"])) {
-        of->on_errors(from_name<on_error>(args.text("on_error"), "on_error", {"raise", "leave_out"}));
-        const auto precisions =
-            of->hardware().peak_is_unknown ? std::nullopt : precisions_of(args, of->hardware().accelerator);
+        cpp_meter->on_errors(from_name<on_error>(args.text("on_error"), "on_error", {"raise", "leave_out"}));
+        const auto precisions = cpp_meter->hardware().peak_is_unknown
+                                    ? std::nullopt
+                                    : precisions_of(args, cpp_meter->hardware().accelerator);
         if (precisions) {
-            of->runs_in(
-                mixed_precision(of->model(), model.model().parts, as->plan, *precisions, of->hardware().peak_tflops));
+            cpp_meter->runs_in(mixed_precision(cpp_meter->model(), model.model().parts, as->plan, *precisions,
+                                               cpp_meter->hardware().peak_tflops));
         }
         if (const py::handle beside = args.some("beside")) {
-            of->shows_beside(measured.folded(to_convention(beside), as->plan)->counter);
+            cpp_meter->shows_beside(measured.folded(to_convention(beside), as->plan)->counter);
         }
     }
 
     /// The number of the open step. Throws if this process may not add to it.
     std::uint64_t open_step() {
-        static_cast<void>(of->microbatch());  // throws if no step is open
+        static_cast<void>(cpp_meter->microbatch());  // throws if no step is open
         if (forks_ != fork_count()) {
             throw error("microbatch",
                         "was added in a forked process, and the meter of the parent would not see it: pass the lengths "
@@ -436,10 +438,12 @@ class held_meter {
         return steps_begun_;
     }
 
-    [[nodiscard]] bool given(const char* name) const { return keywords.contains(name) && !keywords[name].is_none(); }
+    [[nodiscard]] bool is_passed(const char* name) const {
+        return keywords.contains(name) && !keywords[name].is_none();
+    }
     [[nodiscard]] bool is_valid(double seconds) const {
         try {
-            of->require_seconds(seconds);
+            cpp_meter->require_seconds(seconds);
         } catch (const error&) {
             return false;
         }
@@ -449,7 +453,7 @@ class held_meter {
     /// Warns about the first step that is left out.
     void warn_of_left_out() {
         if (!std::exchange(warned_, true)) {
-            warn(of->left_out().last +
+            warn(cpp_meter->left_out().last +
                  " (the step is left out of all totals; the scalar steps_left_out counts such "
                  "steps, and nothing is said of later ones)");
         }
@@ -458,11 +462,11 @@ class held_meter {
     /// The first steps compile and warm up. A rate that is too small is warned about after them.
     void warn_of_last_step() const {
         constexpr std::uint64_t warmed_up = 10;
-        if (of->hardware().peak_is_unknown) {
+        if (cpp_meter->hardware().peak_is_unknown) {
             return;
         }
-        const double mfu = rates(of->last_step()).mfu;
-        if (of->run().totals.steps == warmed_up) {
+        const double mfu = rates(cpp_meter->last_step()).mfu;
+        if (cpp_meter->run().totals.steps == warmed_up) {
             warn_if_absurd(mfu, as->plan.counted);
         } else {
             warn_above_peak(mfu);
@@ -549,7 +553,7 @@ void warn_of_resume(bool same) {
 py::dict scalars(held_meter& m, const arguments& args) {
     py::dict all;
     m.visit_span(args.text("span"), [&](const auto& done) {
-        for (const metric& each : metrics(*m.of, done, args.text("prefix"))) {
+        for (const metric& each : metrics(*m.cpp_meter, done, args.text("prefix"))) {
             all[py::str(each.name)] = each.value;
         }
     });
@@ -559,7 +563,7 @@ py::dict scalars(held_meter& m, const arguments& args) {
 py::dict percentiles(held_meter& m) {
     m.settle(false);
     py::dict all;
-    for (const auto& [name, seconds] : detail::named(m.of->step_percentiles())) {
+    for (const auto& [name, seconds] : detail::named(m.cpp_meter->step_percentiles())) {
         all[py::str(std::string(name))] = seconds;
     }
     return all;
@@ -570,9 +574,10 @@ std::string file_name(py::handle path) { return py::module_::import("os").attr("
 
 py::tuple state_of(held_meter& m) {
     m.settle(true);
-    return py::make_tuple(m.model, m.keywords,
-                          m.of->run().totals.steps == 0 ? py::object(py::none()) : py::str(meter_json(*m.of)),
-                          m.of->budget().tokens, m.of->budget().steps);
+    return py::make_tuple(
+        m.model, m.keywords,
+        m.cpp_meter->run().totals.steps == 0 ? py::object(py::none()) : py::str(meter_json(*m.cpp_meter)),
+        m.cpp_meter->budget().tokens, m.cpp_meter->budget().steps);
 }
 
 /// The methods of a Tally that adds. Each is `add` with its keywords.
@@ -619,54 +624,55 @@ void bind_meters(py::module_& module) {
     }
     method(type, "add_deferred", [](held_meter& m, const arguments& args) { m.add_deferred(args["batch"]); });
     method(type, "finish", [](held_meter& m, const arguments&) { m.settle(true); });
-    method(type, "new_tally", [](const held_meter& m, const arguments&) { return tally{m.of->model().masks()}; });
+    method(type, "new_tally",
+           [](const held_meter& m, const arguments&) { return tally{m.cpp_meter->model().masks()}; });
     method(type, "breakdown", [](held_meter& m, const arguments& args) {
         m.settle(false);
-        if (m.of->run_is_recounted() && args.text("span") == "run") {
+        if (m.cpp_meter->run_is_recounted() && args.text("span") == "run") {
             throw error("span",
                         "must be \"step\" or \"interval\", since the run has several plans or conventions and "
                         "therefore no single breakdown");
         }
         return counted_work(m.as, m.span(args.text("span")).totals.batch, true);
     });
-    property(type, "in_step", [](const held_meter& m) { return m.of->in_step(); });
+    property(type, "in_step", [](const held_meter& m) { return m.cpp_meter->in_step(); });
     property(type, "last_step", [](held_meter& m) { return m.span("step"); });
     property(type, "interval", [](held_meter& m) { return m.span("interval"); });
     property(type, "run", [](held_meter& m) { return m.span("run"); });
     method(type, "reset_interval", [](held_meter& m, const arguments&) { m.reset_interval(); });
     method(type, "begin_run", [](held_meter& m, const arguments& args) {
-        if (m.of->goodput().has_begun()) {
+        if (m.cpp_meter->goodput().has_begun()) {
             throw error("run", "has begun already: call begin_run() once, before load_state_dict()");
         }
         if (const py::handle clock = args.some("clock")) {
-            m.of->goodput() = goodput_clock(to_clock(py::reinterpret_borrow<py::object>(clock)));
+            m.cpp_meter->goodput() = goodput_clock(to_clock(py::reinterpret_borrow<py::object>(clock)));
         }
-        m.of->goodput().begin();
+        m.cpp_meter->goodput().begin();
     });
     method(type, "spend", [](held_meter& m, const arguments& args) {
-        m.of->goodput().spend(args.text("name"), args.number("seconds"));
+        m.cpp_meter->goodput().spend(args.text("name"), args.number("seconds"));
     });
     method(type, "spending", [](py::handle self, const arguments& args) {
         return package_attribute("_goodput", "Spending")(self, args["name"]);
     });
     property(type, "goodput", [](held_meter& m) {
         m.settle(false);
-        const goodput made = goodput_of(m.of->run().totals, m.of->goodput());
+        const goodput shares = goodput_of(m.cpp_meter->run().totals, m.cpp_meter->goodput());
         py::dict spent;
-        for (const spent_time& each : made.spent) {
+        for (const spent_time& each : shares.spent) {
             spent[py::str(each.name)] = each.seconds;
         }
-        const bool has_peak = m.of->run().totals.has_peak();
+        const bool has_peak = m.cpp_meter->run().totals.has_peak();
         const auto over_peak = [has_peak](double value) {
             return has_peak ? py::object(py::float_(value)) : py::none();
         };
-        return package_attribute("_goodput", "Goodput")(made.wall_seconds, made.step_seconds, spent, made.rest_seconds,
-                                                        made.step_share, over_peak(made.mfu),
-                                                        over_peak(made.padded_mfu), over_peak(made.hfu));
+        return package_attribute("_goodput", "Goodput")(shares.wall_seconds, shares.step_seconds, spent,
+                                                        shares.rest_seconds, shares.step_share, over_peak(shares.mfu),
+                                                        over_peak(shares.padded_mfu), over_peak(shares.hfu));
     });
     method(type, "to_open_metrics", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        return to_open_metrics(*m.of, args.text("run"));
+        return to_open_metrics(*m.cpp_meter, args.text("run"));
     });
     method(type, "timed", [](py::handle self, const arguments& args) {
         py::dict options = args.named();
@@ -681,59 +687,62 @@ void bind_meters(py::module_& module) {
     method(type, "scalars", [](held_meter& m, const arguments& args) { return scalars(m, args); });
     method(type, "state_dict", [](held_meter& m, const arguments&) {
         m.settle(true);
-        return json_object(meter_json(*m.of));
+        return json_object(meter_json(*m.cpp_meter));
     });
     method(type, "load_state_dict", [](held_meter& m, const arguments& args) {
         m.settle(true);
         const auto state = args.as<py::dict>("state");
-        warn_of_resume(resume_meter(*m.of, package_attribute("_json", "json_of")(state, "state").cast<std::string>()));
+        warn_of_resume(
+            resume_meter(*m.cpp_meter, package_attribute("_json", "json_of")(state, "state").cast<std::string>()));
     });
     method(type, "save", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        save_meter(*m.of, file_name(args["path"]));
+        save_meter(*m.cpp_meter, file_name(args["path"]));
     });
     method(type, "load", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        warn_of_resume(load_meter(*m.of, file_name(args["path"])));
+        warn_of_resume(load_meter(*m.cpp_meter, file_name(args["path"])));
     });
-    property(type, "counted", [](const held_meter& m) { return m.of->counted(); });
-    property(type, "reduces", [](const held_meter& m) { return m.of->reduces(); });
+    property(type, "counted", [](const held_meter& m) { return m.cpp_meter->counted(); });
+    property(type, "reduces", [](const held_meter& m) { return m.cpp_meter->reduces(); });
     method(type, "step_percentiles", [](held_meter& m, const arguments&) { return percentiles(m); });
     method(type, "leave_out", [](held_meter& m, const arguments& args) {
         m.settle(true);
-        m.of->leave_out(args.count("steps"));
+        m.cpp_meter->leave_out(args.count("steps"));
     });
     property(type, "cost", [](const held_meter& m) { return m.model; });
     property(type, "plan", [](const held_meter& m) { return m.as->plan; });
-    property(type, "convention", [](const held_meter& m) { return std::string(m.of->model().counted_as().name); });
+    property(type, "convention",
+             [](const held_meter& m) { return std::string(m.cpp_meter->model().counted_as().name); });
     property(type, "beside", [](const held_meter& m) {
-        return m.of->beside() ? std::optional(std::string(m.of->beside()->counted_as().name)) : std::nullopt;
+        return m.cpp_meter->beside() ? std::optional(std::string(m.cpp_meter->beside()->counted_as().name))
+                                     : std::nullopt;
     });
-    property(type, "gpus", [](const held_meter& m) { return m.knows_gpus() ? m.of->hardware().gpus : 0; });
+    property(type, "gpus", [](const held_meter& m) { return m.knows_gpus() ? m.cpp_meter->hardware().gpus : 0; });
     property(type, "on_error",
-             [](const held_meter& m) { return m.of->on_errors() == on_error::raise ? "raise" : "leave_out"; });
+             [](const held_meter& m) { return m.cpp_meter->on_errors() == on_error::raise ? "raise" : "leave_out"; });
     property(type, "steps_left_out", [](held_meter& m) {
         m.settle(false);
-        return m.of->left_out().run;
+        return m.cpp_meter->left_out().run;
     });
     special_method(type, "_leave_out_ended", "self\nproblem",
                    [](held_meter& m, const arguments& args) { m.leave_out_ended(args.text("problem")); });
     special_method(type, "_leave_out", "self\nproblem",
-                   [](held_meter& m, const arguments& args) { m.of->leave_out_step(args.text("problem")); });
+                   [](held_meter& m, const arguments& args) { m.cpp_meter->leave_out_step(args.text("problem")); });
     special_method(type, "_recount", "self\nchanged",
                    [](held_meter& m, const arguments& args) { return m.recount(args.as<py::dict>("changed")); });
     property(type, "peak_tflops", [](const held_meter& m) {
-        const metered_hardware& on = m.of->hardware();
+        const metered_hardware& on = m.cpp_meter->hardware();
         return on.peak_is_unknown ? std::nullopt : std::optional(on.peak_tflops);
     });
     method(type, "set_budget", [](held_meter& m, const arguments& args) {
-        m.of->set_budget(
+        m.cpp_meter->set_budget(
             {.tokens = args.some_count("tokens", 1).value_or(0), .steps = args.some_count("steps", 1).value_or(0)});
     });
     property(type, "budget", [](const held_meter& m) {
         py::dict stated;
         for (const auto& [name, amount] :
-             {std::pair("tokens", m.of->budget().tokens), std::pair("steps", m.of->budget().steps)}) {
+             {std::pair("tokens", m.cpp_meter->budget().tokens), std::pair("steps", m.cpp_meter->budget().steps)}) {
             if (amount != 0) {
                 stated[name] = amount;
             }
@@ -741,45 +750,48 @@ void bind_meters(py::module_& module) {
         return stated;
     });
     property(type, "_named", [](const held_meter& m) { return m.keywords; });
-    property(type, "accelerator", [](const held_meter& m) { return m.of->hardware().accelerator; });
-    property(type, "precision", [](const held_meter& m) { return m.of->hardware().precision; });
-    property(type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of->hardware().peak_kind)); });
+    property(type, "accelerator", [](const held_meter& m) { return m.cpp_meter->hardware().accelerator; });
+    property(type, "precision", [](const held_meter& m) { return m.cpp_meter->hardware().precision; });
+    property(type, "peak_kind",
+             [](const held_meter& m) { return std::string(name(m.cpp_meter->hardware().peak_kind)); });
     property(type, "peak_quality",
-             [](const held_meter& m) { return std::string(name(m.of->hardware().peak_quality)); });
+             [](const held_meter& m) { return std::string(name(m.cpp_meter->hardware().peak_quality)); });
     special_method(type, "_counted", find_stub("Meter.add")->parameters,
                    [](const held_meter& m, const arguments& args) { return m.counted_of(args); });
-    property(type, "_microbatch", [](held_meter& m) { return m.of->microbatch(); });
+    property(type, "_microbatch", [](held_meter& m) { return m.cpp_meter->microbatch(); });
     special_method(type, "_end_now", "self\nseconds",
                    [](held_meter& m, const arguments& args) { m.end_now(args.number("seconds")); });
     special_method(type, "_join", "self\ncounted\nseconds", [](held_meter& m, const arguments& args) {
         m.join(args.as<const tally&>("counted"), args.number("seconds"));
     });
     shown_as(type, [](const held_meter& m) {
-        const metered_hardware& on = m.of->hardware();
-        const step_totals& done = m.of->run().totals;
-        return "<Meter of " + m.model.model().model_type + ", " + m.of->counted() +
+        const metered_hardware& on = m.cpp_meter->hardware();
+        const step_totals& done = m.cpp_meter->run().totals;
+        return "<Meter of " + m.model.model().model_type + ", " + m.cpp_meter->counted() +
                (on.accelerator.empty() ? "" : ": " + on.accelerator) +
                (on.peak_is_unknown
                     ? std::string(" of unknown peak")
                     : " at " + detail::general_decimal(on.peak_tflops, 6) + " TFLOP/s in " + on.precision) +
-               ", convention " + std::string(m.of->model().counted_as().name) + ": " + std::to_string(done.steps) +
-               (done.steps == 1 ? " step" : " steps") + " in " + detail::general_decimal(done.seconds, 4) + " s>";
+               ", convention " + std::string(m.cpp_meter->model().counted_as().name) + ": " +
+               std::to_string(done.steps) + (done.steps == 1 ? " step" : " steps") + " in " +
+               detail::general_decimal(done.seconds, 4) + " s>";
     });
     pickles(
         type, [](held_meter& m) { return state_of(m); },
         [](const py::object& state) {
-            const py::tuple kept(state);
-            py::kwargs keywords{py::dict(kept[1])};
-            keywords["cost"] = kept[0];
+            const py::tuple fields(state);
+            py::kwargs keywords{py::dict(fields[1])};
+            keywords["cost"] = fields[0];
             const quiet silence;
-            auto made = std::make_shared<held_meter>(arguments(*constructor_of<held_meter>, keywords));
-            if (kept.size() > 3) {
-                made->of->set_budget({.tokens = kept[3].cast<std::uint64_t>(), .steps = kept[4].cast<std::uint64_t>()});
+            auto restored = std::make_shared<held_meter>(arguments(*constructor_of<held_meter>, keywords));
+            if (fields.size() > 3) {
+                restored->cpp_meter->set_budget(
+                    {.tokens = fields[3].cast<std::uint64_t>(), .steps = fields[4].cast<std::uint64_t>()});
             }
-            if (!kept[2].is_none()) {
-                resume_meter(*made->of, kept[2].cast<std::string>());
+            if (!fields[2].is_none()) {
+                resume_meter(*restored->cpp_meter, fields[2].cast<std::string>());
             }
-            return made;
+            return restored;
         });
 }
 

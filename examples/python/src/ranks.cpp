@@ -40,15 +40,15 @@ trainer_layout layout_of(const arguments& args) {
     const auto ranks = args.has("world_size") ? args.some_count("world_size") : std::nullopt;
     trainer_layout layout = text ? read_layout(*text, ranks) : trainer_layout{};
     for (const auto& [name, size] : layout_sizes) {
-        const auto given = args.some_count(name);
+        const auto number = args.some_count(name);
         const std::uint64_t said = size == &parallel_sizes::etp ? layout.sizes.expert_tp() : layout.sizes.*size;
-        if (given && text && *given != said) {
+        if (number && text && *number != said) {
             throw error(name, floptally::detail::text_of(
-                                  {"is ", *given, ", but the layout says ", said, ": leave one of them out"}));
+                                  {"is ", *number, ", but the layout says ", said, ": leave one of them out"}));
         }
-        if (given) {
-            require_positive(*given, name);
-            layout.sizes.*size = *given;
+        if (number) {
+            require_positive(*number, name);
+            layout.sizes.*size = *number;
         }
     }
     if (const auto order = args.some_text("order")) {
@@ -125,8 +125,8 @@ microbatch_visits visits_of(const arguments& args) {
     if (!args.some("visits")) {
         return {};
     }
-    const auto [ran, added] = args.as<std::pair<std::uint64_t, std::uint64_t>>("visits");
-    return {.ran = ran, .added = added};
+    const auto [ran, additions] = args.as<std::pair<std::uint64_t, std::uint64_t>>("visits");
+    return {.ran = ran, .added = additions};
 }
 
 axis_set to_axes(const std::vector<std::string>& axes) {

@@ -17,20 +17,20 @@
 namespace floptally::python {
 
 /// JSON as a Python str. Names of kernels and modules may have any bytes.
-std::string table_json(const table& made) {
-    return to_json(made).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string table_json(const table& shown) {
+    return to_json(shown).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string report_json(const report& made) { return to_json(made).dump(); }
-std::string meter_json(const meter& kept) { return to_json(state_of(kept)).dump(); }
-bool resume_meter(meter& kept, const std::string& state) {
+std::string report_json(const report& shown) { return to_json(shown).dump(); }
+std::string meter_json(const meter& source) { return to_json(state_of(source)).dump(); }
+bool resume_meter(meter& target, const std::string& state) {
     std::istringstream text(state);
-    return resume(kept, read_meter_state(read_json(text, "state")), resume_from::any_counter);
+    return resume(target, read_meter_state(read_json(text, "state")), resume_from::any_counter);
 }
 
-void save_meter(const meter& kept, const std::string& path) { save_state(path, state_of(kept)); }
-bool load_meter(meter& kept, const std::string& path) {
-    return resume(kept, load_state(path), resume_from::any_counter);
+void save_meter(const meter& source, const std::string& path) { save_state(path, state_of(source)); }
+bool load_meter(meter& target, const std::string& path) {
+    return resume(target, load_state(path), resume_from::any_counter);
 }
 
 py::dict json_object(const std::string& text) { return py::module_::import("json").attr("loads")(text); }

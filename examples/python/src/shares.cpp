@@ -176,12 +176,12 @@ void bind_groups(py::module_& module) {
     });
 }
 
-py::object shown_packing(const packing& made) {
+py::object shown_packing(const packing& packs_of_samples) {
     py::list packs;
-    for (const pack& each : made.packs) {
+    for (const pack& each : packs_of_samples.packs) {
         packs.append(record("Pack", indices(each.samples), indices(each.cu_seqlens), indices(each.cu_seqlens_padded)));
     }
-    return record("Packing", packs, indices(made.pack_of), indices(made.offset_of));
+    return record("Packing", packs, indices(packs_of_samples.pack_of), indices(packs_of_samples.offset_of));
 }
 
 // Layers of a model, and modules with ranks of their own.
@@ -202,8 +202,8 @@ model_cost on_rank(const model_cost& whole, const arguments& args) {
     model_config own = whole.model();
     own.parts = rank_parts(own.parts, args.as<const parallel_layout&>("layout"), how);
     own.cost = cost_on_rank(own.parts);
-    for (const statistic& word : whole.of().masks()) {
-        own.cost.keep(word);
+    for (const statistic& unit : whole.full_cost().masks()) {
+        own.cost.keep(unit);
     }
     return model_cost(std::move(own), whole.plan());
 }

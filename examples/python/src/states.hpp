@@ -67,8 +67,8 @@ template <class T>
         return py::str(value.name());
     } else if constexpr (std::same_as<T, cost>) {
         py::list masks;  // an entry need not have a mask
-        for (const statistic& one : value.masks()) {
-            masks.append(one.name());
+        for (const statistic& which : value.masks()) {
+            masks.append(which.name());
         }
         return py::make_tuple(to_state(whole_entries(value)), masks);
     } else if constexpr (requires { value.has_value(); }) {

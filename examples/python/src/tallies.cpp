@@ -7,18 +7,18 @@
 namespace floptally::python {
 
 mask_set masks_for(const arguments& args) {
-    const py::object of = args["cost_or_masks"];
-    if (py::isinstance<model_cost>(of)) {
-        const auto& model = value_of<model_cost>(of);
+    const py::object source = args["cost_or_masks"];
+    if (py::isinstance<model_cost>(source)) {
+        const auto& model = value_of<model_cost>(source);
         return model.folded(to_convention(args["convention"]), to_plan(args["plan"], model))->masks;
     }
-    if (of.is_none()) {
+    if (source.is_none()) {
         return {};
     }
-    if (py::isinstance<tally>(of)) {
-        return value_of<tally>(of).masks();
+    if (py::isinstance<tally>(source)) {
+        return value_of<tally>(source).masks();
     }
-    return to_masks(of);
+    return to_masks(source);
 }
 
 namespace {
@@ -70,19 +70,19 @@ tally tally_of_state(const py::tuple& state) {
     for (const py::handle name : state[1]) {
         masks.include(from_name<modality>(name.cast<std::string>(), "tower", modality_names));
     }
-    tally made = tally::from_accumulators(masks, accumulator_bits(state[2]));
-    for (const py::handle one : state.size() > 3 ? py::list(state[3]) : py::list()) {
-        made.mark_measured(one.cast<mask>());
+    tally restored = tally::from_accumulators(masks, accumulator_bits(state[2]));
+    for (const py::handle which : state.size() > 3 ? py::list(state[3]) : py::list()) {
+        restored.mark_measured(which.cast<mask>());
     }
-    return made;
+    return restored;
 }
 
 /// (drafted, accepted) of each step.
 void add_speculative(tally& t, const arguments& args) {
     std::vector<speculation> steps;
-    for (const py::handle one : items_of(args["steps"], "steps", "a list of (drafted, accepted)")) {
+    for (const py::handle item : items_of(args["steps"], "steps", "a list of (drafted, accepted)")) {
         const std::string field = indexed("steps", steps.size());
-        const py::tuple both = items_of(one, field, "(drafted, accepted)", 2, 2);
+        const py::tuple both = items_of(item, field, "(drafted, accepted)", 2, 2);
         steps.push_back({to_length(both[0], indexed(field, 0)), to_length(both[1], indexed(field, 1))});
     }
     t.add(speculative_passes(to_length(args["prompt"], "prompt"), steps,
@@ -100,7 +100,7 @@ void add_lists(tally& t, const integers& first, const integers& second, Add add)
     tally sum{t.masks()};
     without_gil(first.view().size(), [&] {
         first.view().visit(
-            [&](const auto& one) { second.view().visit([&](const auto& other) { add(sum, one, other); }); });
+            [&](const auto& left) { second.view().visit([&](const auto& other) { add(sum, left, other); }); });
     });
     t += sum;
 }

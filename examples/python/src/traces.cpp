@@ -70,12 +70,12 @@ std::string times_of_traces(const counted_work& work, const std::vector<std::str
     for (const std::string& path : paths) {
         traces.push_back(load_trace(path));
     }
-    const rank_traces made(std::move(traces), modules ? module_map_named(*modules) : module_map{});
+    const rank_traces joined(std::move(traces), modules ? module_map_named(*modules) : module_map{});
     nlohmann::ordered_json file;
-    file["component_times"] = to_json(component_times{made.seconds(), made.parts(work.work)});
-    file["traced"] = to_json(made.step(work.work));
-    file["notes"] = std::vector<std::string>(made.notes().begin(), made.notes().end());
-    file["ranks"] = to_json(paths.size() == 1 ? std::vector<rank_line>{} : made.lines(work.work));
+    file["component_times"] = to_json(component_times{joined.seconds(), joined.parts(work.work)});
+    file["traced"] = to_json(joined.step(work.work));
+    file["notes"] = std::vector<std::string>(joined.notes().begin(), joined.notes().end());
+    file["ranks"] = to_json(paths.size() == 1 ? std::vector<rank_line>{} : joined.lines(work.work));
     // Names of kernels and modules may have any bytes.
     return file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

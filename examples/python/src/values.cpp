@@ -164,8 +164,8 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 }
 
 const error_classes& errors() {
-    static const auto* const made = new error_classes;  // lives as long as the process
-    return *made;
+    static const auto* const classes = new error_classes;  // lives as long as the process
+    return *classes;
 }
 
 py::object package_attribute(const char* module, const char* name) {

@@ -183,14 +183,14 @@ time_breakdown time_breakdown_of(const counted_work& work, const arguments& args
 
 /// JSON with names of kernels and modules, which may have any bytes.
 template <class Json>
-std::string dumped(const Json& made) {
-    return made.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string dumped(const Json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 template <class Made>
-py::dict texts_of(const Made& made) {
-    return py::dict("json"_a = dumped(to_json(made)), "table"_a = to_table(made), "markdown"_a = to_markdown(made),
-                    "cells"_a = table_json(floptally::table_of(made)));
+py::dict texts_of(const Made& shown) {
+    return py::dict("json"_a = dumped(to_json(shown)), "table"_a = to_table(shown), "markdown"_a = to_markdown(shown),
+                    "cells"_a = table_json(floptally::table_of(shown)));
 }
 
 /// The texts of Python's `Waterfall`. `measured`: the measured waterfall, if this one is a prediction; kernels then

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/balance/detail/whole_costs.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
@@ -28,8 +29,8 @@ struct assignment {
     std::vector<uint128> loads{};    ///< the loads of rank 0, then those of rank 1, …; in units of 2^exponent
     std::size_t loads_per_rank = 1;  ///< number of loads of each rank, such as 2 for vision and language
     int exponent = 0;                ///< `loads` are in units of 2^exponent; 0 unless costs were fractions
-    /// True where `partition` knows that no assignment of its mode has a smaller largest load: the load is at the lower
-    /// bound, or all assignments were tried. Always false with several loads.
+    /// True if `partition` has shown that the largest load cannot be made smaller: it equals a lower bound, or all
+    /// assignments were tried. Always false with several loads.
     bool is_optimum = false;
 
     [[nodiscard]] std::size_t ranks() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
@@ -83,7 +84,8 @@ namespace detail {
     return result;
 }
 
-/// Returns the rank of each sample where samples are cut in their order into `ranks` pieces, as even as possible.
+/// Returns the rank of each sample when the samples, in their order, are cut into `ranks` pieces of as equal size as
+/// possible.
 [[nodiscard]] inline std::vector<std::uint32_t> contiguous_ranks(std::size_t samples, std::uint32_t ranks) {
     std::vector<std::uint32_t> rank_of(samples);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -98,16 +100,16 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the assignment with the caller's own `rank_of`. `costs` has `loads` adjacent numbers for each sample.
-template <detail::cost_range Costs>
+template <cost_range Costs>
 [[nodiscard]] assignment assigned(const Costs& costs, const std::vector<std::uint32_t>& rank_of, std::uint64_t ranks,
                                   std::size_t loads = 1) {
     return detail::assign(detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs)), loads, rank_of,
                           ranks);
 }
 
-/// Returns the assignment that cuts the samples in their order, as before balancing. Where ranks do not divide the
-/// number of samples, the numbers of samples of two ranks differ by at most one.
-template <detail::cost_range Costs>
+/// Returns the assignment before balancing: it cuts the samples, in their order, into one piece for each rank. The
+/// numbers of samples of two ranks differ by at most one.
+template <cost_range Costs>
 [[nodiscard]] assignment contiguous(const Costs& costs, std::uint64_t ranks, std::size_t loads = 1) {
     const std::size_t samples = detail::samples_of(std::span{costs}.size(), loads);
     return assigned(costs, detail::contiguous_ranks(samples, detail::checked_ranks(ranks)), ranks, loads);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/balance/detail/sample_items.hpp>
 #include <floptally/balance/detail/search.hpp>
 #include <floptally/balance/detail/whole_costs.hpp>
@@ -22,7 +23,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The constraint that an assignment keeps.
+/// The rule for how many samples a rank may have.
 enum class balance_mode : std::uint8_t {
     equal_count,  ///< every rank has the same number of samples, samples of cost 0 included
     free,         ///< a rank has any number of samples, also none
@@ -31,7 +32,7 @@ enum class balance_mode : std::uint8_t {
 
 /// The assignment that the search starts from.
 enum class balance_seed : std::uint8_t {
-    best,           ///< starts from longest_first and from differencing, and keeps the better result
+    best,           ///< runs the search from `longest_first` and from `differencing`, and takes the better result
     longest_first,  ///< LPT: the costliest sample first, each to the rank with the least load
     differencing    ///< Karmarkar-Karp; with equal counts its balanced variant
 };
@@ -43,20 +44,22 @@ inline constexpr std::uint64_t automatic_budget = std::numeric_limits<std::uint6
 struct balance_options {
     balance_mode mode = balance_mode::equal_count;
     balance_seed seed = balance_seed::best;
-    /// The number of costs of each sample, adjacent in `costs`: 2 for vision and language. The search minimizes the
-    /// largest of the loads' max ÷ mean.
+    /// The number of costs of each sample, adjacent in `costs`: 2 for vision and language. The search computes max ÷
+    /// mean over the ranks for each cost, and makes the largest of these small.
     std::size_t loads = 1;
     std::span<const std::uint64_t> sizes{};  ///< size of each sample, such as its tokens; only for mode `capacity`
     std::uint64_t capacity = 0;  ///< largest sum of sizes on a rank, in the unit of `sizes`; only for mode `capacity`
     /// A group number for each sample, below the number of samples. Samples of one group stay on one rank. Empty: no
     /// samples are tied.
     std::span<const std::uint32_t> groups{};
-    /// The number of exchanges of samples between ranks that are tried after each seed, and of decisions in the
-    /// complete search of few samples. 0 keeps the best seed. A number, unlike a time limit, gives every rank the same
+    /// The largest number of exchanges of samples between ranks that the search tries from each starting assignment.
+    /// Few samples are searched completely, and then the budget bounds the decisions of that search. With 0 the better
+    /// starting assignment is the result. The budget is a count and not a time limit, so that every rank gets the same
     /// assignment.
     std::uint64_t budget = automatic_budget;
-    /// For more than 16 samples (or groups), exchanges end when the largest load is within 1 ÷ `fineness` of its lower
-    /// bound. 0: they end at the bound, or where no exchange helps. For fewer samples the search ends at the optimum.
+    /// How close to the optimum the search goes. With more than 16 samples (or groups) it ends when the largest load is
+    /// within 1 ÷ `fineness` of a lower bound. 0: it ends at the bound, or when no exchange helps. With fewer samples
+    /// it always ends at the optimum.
     std::uint64_t fineness = 1024;
 };
 
@@ -89,15 +92,15 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
     }
 }
 
-/// Returns the budget as a number of item bundles tried. Where pairs of bundles are compared, a rank of m items has m²
-/// pairs with each other rank.
+/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. It is higher if the
+/// search compares pairs of bundles of samples: a rank of m samples has m² pairs with each other rank.
 [[nodiscard]] inline std::uint64_t budget_of(const balance_options& options, std::size_t samples) {
     const bool pairs = options.loads > 1 || options.mode == balance_mode::capacity || !options.groups.empty();
     return options.budget != automatic_budget ? options.budget : 65536 + (pairs ? 1024 : 32) * std::uint64_t{samples};
 }
 
-/// Returns the rank of each sample, or nothing where a sample fits on no rank. Also returns whether no other assignment
-/// has a smaller largest load.
+/// Returns the rank of each sample, or nothing if a sample fits on no rank. The second value is true if the largest
+/// load is known to be the smallest possible.
 template <class Load>
 [[nodiscard]] std::pair<rank_list, bool> search(const sample_items& samples, std::uint32_t ranks,
                                                 const balance_options& options) {
@@ -137,7 +140,7 @@ template <class Load>
 /// Returns an assignment of samples to ranks that makes the largest load small. `costs` are integers, `flops` or finite
 /// doubles, with `loads` numbers for each sample. The result depends only on costs as integers and on the order of
 /// samples: equal costs give equal assignments on every machine.
-template <detail::cost_range Costs>
+template <cost_range Costs>
 [[nodiscard]] assignment partition(const Costs& costs, std::uint64_t ranks, const balance_options& options = {}) {
     const std::uint32_t count = detail::checked_ranks(ranks);
     detail::whole_costs whole = detail::whole_costs_of(std::span<const detail::cost_of_range<Costs>>(costs));

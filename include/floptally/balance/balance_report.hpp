@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/balance/detail/whole_costs.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
@@ -20,13 +21,13 @@
 
 namespace floptally::inline v0_3 {
 
-/// The spread of one load over ranks. Every number is finite.
+/// The spread of one load over ranks. No number is infinite or NaN.
 struct load_spread {
     uint128 largest = 0;
     uint128 smallest = 0;
-    imbalance max_over_mean{};             ///< max ÷ mean, exact; 1 where all ranks have 0
-    std::optional<double> max_over_min{};  ///< max ÷ min; absent where only some ranks have 0; 1 where all ranks have 0
-    double range_over_max = 0;             ///< (max − min) ÷ max; 0 where all ranks have 0
+    imbalance max_over_mean{};             ///< max ÷ mean, exact; 1 if all ranks have 0
+    std::optional<double> max_over_min{};  ///< max ÷ min; absent if only some ranks have 0; 1 if all ranks have 0
+    double range_over_max = 0;             ///< (max − min) ÷ max; 0 if all ranks have 0
 };
 
 /// A comparison of two assignments of the same samples.
@@ -67,7 +68,7 @@ struct balance_report {
     return spreads;
 }
 
-/// Returns the max ÷ mean of the load for which it is largest; 1 without loads.
+/// Returns the worst load's max ÷ mean over the ranks; 1 without loads.
 [[nodiscard]] inline double max_over_mean(std::span<const load_spread> loads) {
     double worst = 1;
     for (const load_spread& load : loads) {
@@ -100,7 +101,7 @@ struct balance_report {
 }
 
 /// Returns the comparison of an assignment with `contiguous`, which cuts the samples in their order.
-template <detail::cost_range Costs>
+template <cost_range Costs>
 [[nodiscard]] balance_report balance_report_of(const Costs& costs, const assignment& after) {
     return balance_report_of(contiguous(costs, after.ranks(), after.loads_per_rank), after);
 }

@@ -69,8 +69,8 @@ struct exchange_options {
     /// The number of microbatches whose samples are assigned together. Above 1 a destination is microbatch · ranks +
     /// rank.
     std::uint64_t window = 1;
-    /// The most bytes of one buffer. Each rank checks the buffers of all ranks, so that all ranks throw or none does. A
-    /// rank that threw alone would leave the others waiting.
+    /// The most bytes of one buffer. Each rank checks the buffers of all ranks, so that either all ranks throw or no
+    /// rank does. If only one rank threw, the others would wait for it forever.
     std::uint64_t max_buffer_bytes = max_mpi_bytes;
 };
 
@@ -161,8 +161,8 @@ class exchange_plan {
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         constexpr std::uint64_t most =
             std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
-        // Without a lower limit by the caller, the limit is `most`: above it, rounding up to a multiple of 8 would not
-        // fit 64 bits.
+        // If the caller sets no limit, it is `most`: a larger size, rounded up to a multiple of 8, would not fit 64
+        // bits.
         const bool own_limit = max_buffer_bytes < most;
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;
@@ -195,7 +195,8 @@ class exchange_plan {
         }
     }
 
-    /// Returns the buffer of the samples that `own` assigns to `rank`, ordered by their rank in `other`.
+    /// Returns the buffer with the samples that `own` assigns to `rank`. They are ordered by the rank that `other`
+    /// assigns to them.
     [[nodiscard]] exchange_buffer buffer(const std::vector<std::uint64_t>& samples, std::uint64_t rank,
                                          const std::vector<std::uint64_t>& own,
                                          const std::vector<std::uint64_t>& other) const {
@@ -242,8 +243,8 @@ template <class BytesOf>
     return buffer;
 }
 
-/// Throws where `exchange` is not that of rank `rank` of `ranks`, or where a buffer is null, has a wrong size or does
-/// not begin at a multiple of `exchange_alignment`.
+/// Throws if `exchange` does not belong to rank `rank` of `ranks`, or if a buffer is null, has a wrong size or does not
+/// begin at a multiple of `exchange_alignment`.
 inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, std::uint64_t ranks,
                              std::span<const std::byte> send, std::span<const std::byte> receive) {
     if (exchange.rank != rank) {
@@ -285,7 +286,7 @@ inline void require_exchange(const rank_exchange& exchange, std::uint64_t rank, 
 
 namespace detail {
 
-/// Six hashes of a plan. They differ between ranks that made their plans from different numbers.
+/// Six hashes of a plan. Ranks that made their plans from different numbers have different hashes.
 class exchange_schema {
   public:
     explicit exchange_schema(const exchange_plan& plan)
@@ -318,7 +319,7 @@ class exchange_schema {
 
 }  // namespace detail
 
-/// Throws on every rank where ranks have different plans. Their exchange would hang or deliver wrong bytes. It takes
+/// Throws on every rank if ranks have different plans. Their exchange would hang or deliver wrong bytes. It takes
 /// one MAX all-reduce of twelve integers over the ranks of the plan.
 template <integer_reducer Reducer>
 void require_same_plan(const exchange_plan& plan, Reducer& everyone) {
@@ -326,8 +327,8 @@ void require_same_plan(const exchange_plan& plan, Reducer& everyone) {
 }
 
 /// Runs `prepare`, which may fail on one rank alone (buffers of a wrong size, no memory). If it throws on one rank,
-/// every rank throws, so that no rank begins an exchange in which another is missing. The failed rank throws its own
-/// error, the others an error that names the rank. It takes one MAX all-reduce of one integer after `prepare`.
+/// every rank throws, so that no rank begins an exchange and waits for a rank that failed. The failed rank throws its
+/// own error, the others an error that names the rank. It takes one MAX all-reduce of one integer after `prepare`.
 /// `mpi.hpp` and `nccl.hpp` call it before each exchange. Call it yourself around the allocation of buffers.
 template <integer_reducer Reducer, class Prepare>
 void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {

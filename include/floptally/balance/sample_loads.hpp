@@ -22,13 +22,13 @@
 
 namespace floptally::inline v0_3 {
 
-/// The load to which the FLOPs of some components are added, and the weight of each of these FLOPs.
+/// Adds the FLOPs of some components to one of the loads, with a weight for each of these FLOPs.
 struct component_load {
-    /// The components, as a pattern of a `weight_setting`, such as "vision.*". If several patterns match a component,
-    /// the last one holds.
+    /// The components, as a pattern such as "vision.*". If several patterns match a component, the last one counts.
     component_name components = "*";
     std::size_t load = 0;  ///< index of the load, from 0
-    /// Weight of a FLOP, proportional to 1 ÷ efficiency: with 3 a FLOP takes 1.5 times as long as with 2.
+    /// Weight of a FLOP. Weights are proportional to 1 ÷ efficiency: a FLOP of weight 3 takes 1.5 times as long as one
+    /// of weight 2.
     std::uint64_t weight = 1;
 };
 
@@ -68,7 +68,7 @@ template <integer_range Lengths>
 }
 
 /// Returns the weighted FLOPs of each sample for each load: `loads_of(by_component)` adjacent numbers for each sample.
-/// Throws where no pattern matches a component.
+/// Throws if no pattern matches a component.
 [[nodiscard]] inline std::vector<flops> sample_loads(const flop_counter& model, std::span<const tally> samples,
                                                      std::span<const component_load> by_component,
                                                      view seen = view::useful) {

@@ -6,7 +6,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Marks of a tally: the context-parallel shard that it counts, and the axes it was already summed over.
+/// Marks that a tally carries: the context-parallel shard that it counts, and the axes over which it was already
+/// summed.
 
 namespace floptally::inline v0_3 {
 
@@ -42,8 +43,8 @@ class context_shard {
     [[nodiscard]] constexpr std::uint64_t cp() const { return cp_; }
     [[nodiscard]] constexpr std::uint64_t rank() const { return rank_; }
 
-    /// Combines the marks of two tallies that are added. Shards of several ranks together may be the whole sequence. So
-    /// their sum is not marked as the shard of one rank.
+    /// Combines the marks of two tallies that are added. The sum of several ranks' shards may be the whole sequence, so
+    /// the result is not marked as the shard of one rank.
     constexpr context_shard& operator+=(const context_shard& other) {
         if (cp_ == 0) {
             *this = other;
@@ -70,15 +71,15 @@ class added_up {
     /// Marks nothing: the tally was not summed over ranks.
     constexpr added_up() = default;
 
-    /// Marks a sum over these axes of a layout, one bit for each `parallel_axis`. `visits` is true if each microbatch
-    /// counts once in the sum, however often a rank visited it.
+    /// Marks a sum over these axes of a layout, one bit for each `parallel_axis`. `visits` is true if the sum counts
+    /// each microbatch once, although a pipeline rank may have run it several times.
     constexpr added_up(std::uint32_t axes, bool visits) : axes_(axes), visits_(visits) {}
 
     /// Returns true if the tally was summed over any axis or over the visits of microbatches.
     [[nodiscard]] constexpr bool is_marked() const { return axes_ != 0 || visits_; }
     /// Returns true if the tally was summed over this axis. `axis` is the number of a `parallel_axis`.
     [[nodiscard]] constexpr bool over(std::uint32_t axis) const { return (axes_ >> axis & 1U) != 0; }
-    /// Returns true if each microbatch counts once in the sum, however often a rank visited it.
+    /// Returns true if the sum counts each microbatch once, although a pipeline rank may have run it several times.
     [[nodiscard]] constexpr bool over_visits() const { return visits_; }
 
     /// Combines the marks of two tallies that are added. The sum may not be summed again over an axis of either tally.

@@ -22,8 +22,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// An inference request: a prompt to prefill, and the number of tokens to generate, one in each pass. The last pass of
-/// the prompt gives the first generated token, and the last generated token is never read. So `generated` tokens take
+/// An inference request: a prompt to prefill, and the number of tokens to generate, one in each pass. The prompt's last
+/// pass yields the first generated token, and the last generated token is not fed back. So `generated` tokens take
 /// `generated` − 1 passes after the prompt.
 struct request {
     std::uint32_t prompt = 0;
@@ -208,12 +208,12 @@ enum class speculating : std::uint8_t {
 };
 
 /// A batch source: the passes of a request that is decoded speculatively, after its prompt was prefilled. Count the
-/// prefill with `request_passes`, as a request with one generated token. Slots are the tokens that a pass runs.
-/// Rejected tokens are padding: accepted tokens count as useful, all tokens as padded.
+/// prefill with `request_passes`, as a request with one generated token. Accepted tokens count as useful, and all
+/// tokens that a pass runs as padded: rejected tokens are like padding.
 ///
-/// The target reads the last sampled token and the drafted tokens. The draft first reads the tokens it has not read:
-/// the last sampled token, and before it the last drafted token if all were accepted. Then it reads each drafted token
-/// except the last, one per pass.
+/// In each step, the target reads the last sampled token and the drafted tokens. The draft model first reads the tokens
+/// that are new to it: the last sampled token, and before it the last drafted token if all were accepted. Then it reads
+/// each drafted token except the last, one in each pass.
 class speculative_passes {
   public:
     using sample = sequence;
@@ -238,8 +238,8 @@ class speculative_passes {
 
     template <class Visit>
     constexpr void each(Visit visit) const {
-        std::uint32_t past = prompt_;  // number of the request's tokens that the target has read
-        std::uint32_t read = prompt_;  // number of the request's tokens that the draft has read
+        std::uint32_t past = prompt_;  // number of the request's tokens that the target model has read so far
+        std::uint32_t read = prompt_;  // number of the request's tokens that the draft model has read so far
         for (const speculation& step : steps_) {
             if (model_ == speculating::target) {
                 visit(sequence{.length = step.accepted + 1, .past = past},

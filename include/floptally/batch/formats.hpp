@@ -26,7 +26,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// A batch source: lengths of sequences that fill their slots. A length of 0 counts nothing.
+/// A batch source: lengths of sequences that fill their slots. A length of 0 adds nothing.
 template <integer T>
 class sequence_lengths {
   public:
@@ -65,7 +65,7 @@ class padded_rows {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // throws the error if a length or boundary is invalid
+        add_to(accumulators);  // summing throws the error if a length or boundary is invalid
         for (const T length : lengths_) {
             visit(sequence{.length = static_cast<std::uint32_t>(length)}, row());
         }
@@ -280,8 +280,8 @@ class packed_slots {
         : packed_slots(cu_seqlens, cu_seqlens_padded, num_real_seqs, false) {}
 
     /// Returns a pack from the boundaries of its real sequences and of all slots. There may be more slots than
-    /// sequences. Use this form if your collator keeps the boundaries that it had before it appended mock sequences.
-    /// Errors call the list of slots `cu_seqlens`.
+    /// sequences. Use this form if your collator keeps the boundaries from before it appended mock sequences. Errors
+    /// call the list of slots `cu_seqlens`.
     [[nodiscard]] static constexpr packed_slots of_real(std::span<const T> cu_seqlens_real, std::span<const S> slots) {
         return {cu_seqlens_real, slots, all_sequences, true};
     }
@@ -289,7 +289,7 @@ class packed_slots {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // throws the error if a length or boundary is invalid
+        add_to(accumulators);  // summing throws the error if a length or boundary is invalid
         const std::size_t real = real_sequences();
         for (std::size_t i = 0; i + 1 < slots_.size(); ++i) {
             visit(sequence{.length = i < real ? static_cast<std::uint32_t>(real_[i + 1] - real_[i]) : 0},
@@ -436,8 +436,8 @@ template <flag_range Flags>
 attention_mask_rows(const Flags& flags, const batch_shape& shape)
     -> attention_mask_rows<typename decltype(std::span{flags})::value_type>;
 
-/// A batch source: images and video clips, three numbers (t, h, w) each, in patches before merging. This is the format
-/// of `image_grid_thw`.
+/// A batch source: images and video clips, three numbers (t, h, w) each, counted in patches before the model merges
+/// neighbouring patches. This is the format of `image_grid_thw`.
 template <integer T>
 class listed_grids {
   public:
@@ -521,12 +521,8 @@ listed_grids_with_text(const Numbers& grid_thw, const Texts& encoder_lengths)
 template <integer_range Frames>
 listed_clips(const Frames& audio_frames) -> listed_clips<element_of<Frames>>;
 
-namespace detail {
-
 /// The type of an argument in braces, such as `add_lengths({5, 9})`. C++ deduces no template argument from braces.
-using braced = std::initializer_list<std::int64_t>;
-
-}  // namespace detail
+using braced_integers = std::initializer_list<std::int64_t>;
 
 /// Short calls that add batches by format: `add_lengths(x)` is `add(sequence_lengths(x))`. A receiver derives from this
 /// class (`class tally : public adds_batches<tally>`) and has `add(source)`. If a call throws, the receiver is
@@ -535,13 +531,13 @@ template <class Receiver>
 class adds_batches {
   public:
     /// Adds sequences by their lengths, in tokens: any contiguous range of 32- or 64-bit integers.
-    template <integer_range Lengths = detail::braced>
+    template <integer_range Lengths = braced_integers>
     constexpr void add_lengths(const Lengths& lengths) {
         self().add(sequence_lengths(lengths));
     }
 
     /// Adds a BSHD batch: one row for each length, padded to `row_length`. A length of 0 is a mock sequence.
-    template <integer_range Lengths = detail::braced>
+    template <integer_range Lengths = braced_integers>
     constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length) {
         self().add(padded_rows(lengths, row_length));
     }
@@ -551,35 +547,35 @@ class adds_batches {
 
     /// Adds a BSHD batch by its attention mask, flags row by row. Ones count as useful, all flags as padded. The ones
     /// of a row must be contiguous, with padding on either side.
-    template <flag_range Flags = detail::braced>
+    template <flag_range Flags = braced_integers>
     constexpr void add_attention_mask(const Flags& attention_mask, const batch_shape& shape) {
         self().add(attention_mask_rows(attention_mask, shape));
     }
 
     /// Adds a batch of an encoder-decoder: the decoder's length and the encoder's length of each sample.
-    template <integer_range Lengths = detail::braced, integer_range Keys = detail::braced>
+    template <integer_range Lengths = braced_integers, integer_range Keys = braced_integers>
     constexpr void add_encoder_decoder(const Lengths& lengths, const Keys& encoder_lengths) {
         self().add(encoder_decoder_lengths(lengths, encoder_lengths));
     }
 
     /// Adds a batch of an encoder-decoder whose rows are padded: `add_encoder_decoder(lengths, encoder_lengths,
     /// {.row_length = 50, .encoder_row_length = 100})`.
-    template <integer_range Lengths = detail::braced, integer_range Keys = detail::braced>
+    template <integer_range Lengths = braced_integers, integer_range Keys = braced_integers>
     constexpr void add_encoder_decoder(const Lengths& lengths, const Keys& encoder_lengths,
                                        const both_row_lengths& rows) {
         self().add(encoder_decoder_rows(lengths, encoder_lengths, rows));
     }
 
     /// Adds a batch with a key-value cache: the number of new tokens and of cached tokens of each sequence.
-    template <integer_range Lengths = detail::braced, integer_range Past = detail::braced>
+    template <integer_range Lengths = braced_integers, integer_range Past = braced_integers>
     constexpr void add_new_tokens(const Lengths& lengths, const Past& past) {
         self().add(cached_lengths(lengths, past));
     }
 
     /// Adds HSTU samples: their total lengths, and the numbers of contextual tokens and of targets that the lengths
     /// include. Targets are in groups of `target_group`. An empty list stands for zeros.
-    template <integer_range Lengths = detail::braced, integer_range Contextual = detail::braced,
-              integer_range Targets = detail::braced>
+    template <integer_range Lengths = braced_integers, integer_range Contextual = braced_integers,
+              integer_range Targets = braced_integers>
     constexpr void add_hstu(const Lengths& lengths, const Contextual& contextual, const Targets& targets,
                             std::uint32_t target_group = 1) {
         self().add(hstu_lengths(lengths, contextual, targets, target_group));
@@ -587,7 +583,7 @@ class adds_batches {
 
     /// Adds a pack by the boundaries of its sequences: 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and
     /// count nothing.
-    template <integer_range Boundaries = detail::braced>
+    template <integer_range Boundaries = braced_integers>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
         self().add(packed_sequences(cu_seqlens));
     }
@@ -595,7 +591,7 @@ class adds_batches {
     /// Adds a pack by the boundaries of its sequences and of the slots that kernels process. The first `num_real_seqs`
     /// sequences are real, the others are mock sequences: they count as padded, not as useful. If the slots are the
     /// sequences themselves, pass `cu_seqlens` twice.
-    template <integer_range Boundaries = detail::braced, integer_range Slots = detail::braced>
+    template <integer_range Boundaries = braced_integers, integer_range Slots = braced_integers>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
                                   std::size_t num_real_seqs = all_sequences) {
         self().add(packed_slots(cu_seqlens, cu_seqlens_padded, num_real_seqs));
@@ -603,27 +599,27 @@ class adds_batches {
 
     /// Adds a pack by the boundaries of its real sequences and of all slots. Slots after the real sequences are mock
     /// sequences. Errors call the list of slots `cu_seqlens`.
-    template <integer_range Boundaries = detail::braced, integer_range Slots = detail::braced>
+    template <integer_range Boundaries = braced_integers, integer_range Slots = braced_integers>
     constexpr void add_packed(const Boundaries& cu_seqlens_real, const Slots& slots) {
         self().add(packed_real(cu_seqlens_real, slots));
     }
 
-    /// Adds images and video clips by their grids of patches before merging: three numbers (t, h, w) each, in the
-    /// format of `image_grid_thw`.
-    template <integer_range Numbers = detail::braced>
+    /// Adds images and video clips by their grids of patches: three numbers (t, h, w) each, in the format of
+    /// `image_grid_thw`. Patches are counted before the model merges neighbours.
+    template <integer_range Numbers = braced_integers>
     constexpr void add_grid_thw(const Numbers& grid_thw) {
         self().add(listed_grids(grid_thw));
     }
 
     /// Adds samples of a diffusion model: grids of latents, three numbers (t, h, w) each, and the number of text tokens
     /// of each grid.
-    template <integer_range Numbers = detail::braced, integer_range Texts = detail::braced>
+    template <integer_range Numbers = braced_integers, integer_range Texts = braced_integers>
     constexpr void add_grids_with_text(const Numbers& grid_thw, const Texts& encoder_lengths) {
         self().add(listed_grids_with_text(grid_thw, encoder_lengths));
     }
 
     /// Adds audio clips by their numbers of frames.
-    template <integer_range Frames = detail::braced>
+    template <integer_range Frames = braced_integers>
     constexpr void add_audio_frames(const Frames& audio_frames) {
         self().add(listed_clips(audio_frames));
     }

@@ -86,7 +86,7 @@ constexpr void require_slot(std::size_t i, std::uint64_t length, std::uint64_t s
     }
 }
 
-/// Throws `error` if a row is longer than a sequence may be.
+/// Throws `error` if a row is longer than the longest allowed sequence.
 constexpr void require_row_length(std::uint64_t row_length) {
     if (row_length > max_sequence_length) {
         refuse("row_length", {"must be at most ", max_sequence_length, ", got ", row_length});
@@ -119,9 +119,9 @@ template <integer T>
 /// A list of lengths in memory. Every list of lengths has
 /// - `checked(i)`: length i; throws `error` if it is invalid;
 /// - `unchecked(i)`: length i modulo the width of T, for a vectorized loop;
-/// - `unwrapped(first, n)`: true where n unchecked lengths with a sum below 2^31 are the true lengths;
-/// - `total(first, n, added)`: the sum of n lengths. A list that does not know the sum returns `added`, the sum of the
-///   unchecked lengths.
+/// - `unwrapped(first, n)`: true if n unchecked lengths with a sum below 2^31 are the true lengths;
+/// - `total(first, n, unchecked_sum)`: the sum of n lengths, from boundaries if the list has them. Otherwise it is
+///   `unchecked_sum`, the sum of the unchecked lengths.
 template <integer T>
 struct plain_lengths {
     const T* lengths;
@@ -140,7 +140,9 @@ struct plain_lengths {
 
     [[nodiscard]] bool unwrapped(std::size_t, std::size_t) const { return true; }
 
-    [[nodiscard]] std::uint64_t total(std::size_t, std::size_t, std::uint32_t added) const { return added; }
+    [[nodiscard]] std::uint64_t total(std::size_t, std::size_t, std::uint32_t unchecked_sum) const {
+        return unchecked_sum;
+    }
 };
 
 /// A list of lengths that are the differences of boundaries. The first boundary is 0.
@@ -162,13 +164,13 @@ struct boundary_lengths {
         return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
     }
 
-    /// Returns true if no difference of boundaries wraps. A wrapped difference lowers the boundaries by at least 2^32,
-    /// which is more than the other lengths can add.
+    /// Returns true if no difference of boundaries is negative, that is, wraps around 2^32. Such a wrap lowers the
+    /// boundaries by at least 2^32, and the other lengths cannot add as much.
     [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
         return boundaries[first] <= boundaries[first + n];
     }
 
-    [[nodiscard]] std::uint64_t total(std::size_t first, std::size_t n, std::uint32_t /*added*/) const {
+    [[nodiscard]] std::uint64_t total(std::size_t first, std::size_t n, std::uint32_t /*unchecked_sum*/) const {
         return static_cast<std::uint64_t>(boundaries[first + n] - boundaries[first]);
     }
 };
@@ -236,7 +238,8 @@ struct past_sums : borrowed_sums {
     constexpr explicit past_sums(const borrowed_sums& sums) : borrowed_sums(sums) {}
 };
 
-/// The masks of a tally, and the tally's memory for the sum of each mask in each view (one integer each).
+/// The masks of a tally, and memory of the tally in which the sums for each mask and view are computed (one integer
+/// each).
 class sum_space {
   public:
     constexpr sum_space(const mask_set& masks, std::uint64_t* useful, std::uint64_t* padded)
@@ -298,7 +301,7 @@ template <class List>
     return true;
 }
 
-/// Adds n lengths in blocks. Lengths that a block cannot hold are added one by one (the plain form).
+/// Adds n lengths in blocks. Lengths that are too long for a block are added one by one (the plain form).
 template <class List>
 [[gnu::noinline]] void add_blocks(const List& list, std::size_t n, const mask_set& masks, borrowed_sums& sums) {
     length_block block;

@@ -29,8 +29,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Throws `error` if a grid is too large or if a mask cannot count it, such as a height that the merge size does not
-/// divide.
+/// Throws `error` if a grid is too large or if a mask cannot count it. For example, the height must be a multiple of
+/// the merge size.
 constexpr void check_grid(const grid& g, const mask_set& masks) {
     masks.require(modality::vision, "grid");
     if (has_too_large_a_frame(g)) {
@@ -44,7 +44,7 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
     }
 }
 
-/// Returns true if the patches and text tokens of a real grid fit its slot.
+/// Returns true if a grid's patches and text tokens fit the slot that it is padded to.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_room(const grid& real, const grid& slot) {
     const bool nothing = real.t * real.frame_patches() == 0;
     return slot.keys >= real.keys && slot.second >= real.second && slot.third >= real.third &&
@@ -52,7 +52,7 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
            (nothing || (slot.t >= real.t && slot.h >= real.h && slot.w >= real.w));
 }
 
-/// Throws `error` if the patches or text tokens of a real grid do not fit its slot.
+/// Throws `error` if a grid's patches or text tokens do not fit the slot that it is padded to.
 constexpr void require_room(const grid& real, const grid& slot) {
     require_room("keys", real.keys, slot.keys);
     require_room("second", real.second, slot.second);
@@ -75,7 +75,7 @@ constexpr void check_sample(const audio_clip& /*clip*/, const mask_set& masks) {
     masks.require(modality::audio, "audio_frames");
 }
 
-/// Throws `error` if the frames of a real audio clip do not fit its slot.
+/// Throws `error` if an audio clip's frames do not fit the slot that it is padded to.
 constexpr void require_room(const audio_clip& real, const audio_clip& slot) {
     require_room("audio_frames", real.frames, slot.frames);
 }
@@ -149,8 +149,8 @@ concept batch_source = requires {
 };
 
 /// A source with a faster way than sample by sample: `add_to(accumulators)` adds the sums of all samples to a tally's
-/// accumulators, or none. `add_to` throws the errors that `each` and a tally would throw. Your source can call `add_to`
-/// of a source of the library.
+/// accumulators, or none. `add_to` must throw the same errors as `each` and a tally. In your own source you can call
+/// `add_to` of one of the library's sources.
 template <class Source>
 concept summed_source = batch_source<Source> &&
     requires(const Source& source, detail::checking_accumulators& accumulators) {
@@ -178,8 +178,8 @@ constexpr void say_what_a_batch_lacks() {
                   "which calls visit(real, slot); mind the const");
 }
 
-/// Calls `source.each(visit)`. If `visit` or the source throws and the source has `add_to`, throws the error that a
-/// tally with `masks` would throw.
+/// Calls `source.each(visit)`. If this throws and the source has `add_to`, the error is replaced by the one that a
+/// tally with `masks` throws.
 template <batch_source Source, class Visit>
 constexpr void visit_samples(const Source& source, const mask_set& masks, Visit visit) {
     if constexpr (summed_source<Source>) {

@@ -30,8 +30,8 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Throws `error` for the executed view. A tally has only useful and padded amounts: recompute repeats work, not
-/// samples.
+/// Throws `error` for the executed view. A tally has only a useful and a padded view. Recompute repeats work of the
+/// model but adds no samples.
 constexpr void require_amounts(view seen) {
     if (seen == view::executed) {
         throw error("view", "must be useful or padded: a tally has no executed amounts, only FLOPs have");
@@ -65,8 +65,8 @@ class tally : public adds_batches<tally> {
     }
 
   public:
-    static constexpr std::size_t fixed_accumulators =
-        detail::tally_accumulators::fixed;  ///< number of fixed accumulators of one modality
+    /// Number of fixed accumulators of one modality: all kinds of `accumulator` except `pairs`.
+    static constexpr std::size_t fixed_accumulators = accumulator_count - 1;
 
     constexpr tally() : tally(mask_set{}) {}
 
@@ -84,7 +84,7 @@ class tally : public adds_batches<tally> {
         });
         accumulators_.commit();
     }
-    /// Adds a source that computes its own sums (`add_to`). Always inlined, since for few lengths the calls would take
+    /// Adds a source that computes its own sums (`add_to`). Always inlined: for few lengths, function calls would take
     /// longer than the sums.
     template <summed_source Source>
     [[gnu::always_inline]] constexpr void add(const Source& source) {
@@ -159,14 +159,14 @@ class tally : public adds_batches<tally> {
         const std::size_t index = masks().find(measured);
         return index != masks().size() && measured.is_measured() && (measured_ & bit_of(index)) != 0;
     }
-    /// Says that an amount of a measured statistic was added, also an amount of 0. Whoever computes accumulators
-    /// elsewhere, by a sum over ranks or from a file, calls it, since accumulators do not tell an amount of 0 from no
-    /// amount. Has no effect for a statistic that this tally does not count.
+    /// Records that an amount of a measured statistic was added, even if it was 0. Call it for accumulators from a sum
+    /// over ranks or from a file: in them an amount of 0 looks like no amount. Has no effect for a statistic that this
+    /// tally does not count.
     constexpr void mark_measured(const statistic& measured) {
         const std::size_t index = masks().find(measured);
         measured_ |= index != masks().size() && measured.is_measured() ? bit_of(index) : 0;
     }
-    /// Takes over which amounts were added to a tally of the same masks.
+    /// Copies from a tally with the same masks which measured statistics were added.
     constexpr void mark_measured(const tally& mine) { measured_ |= mine.measured_; }
 
     /// Adds another tally of the same masks in the same order.
@@ -193,8 +193,8 @@ class tally : public adds_batches<tally> {
                    : accumulators_[accumulators_.offset(seen) + detail::tally_accumulators::index_of(in, which)];
     }
 
-    /// Returns the sum of a statistic; for a mask, Σ attended pairs. Throws `error` for a statistic that is not a sum
-    /// of moments if this tally was built without its accumulator.
+    /// Returns the sum of a statistic; for a mask, Σ attended pairs. Throws `error` if the statistic does not follow
+    /// from the moments and this tally was built without an accumulator for it.
     [[nodiscard]] constexpr std::uint64_t pairs(view seen, const statistic& which) const {
         detail::require_amounts(seen);
         const auto moment = [&](accumulator kind) { return uint128{get(seen, kind, which.in())}; };
@@ -281,8 +281,8 @@ class tally : public adds_batches<tally> {
     }
 
   private:
-    /// The bit of the measured statistic masks()[index] in `measured_`. Statistics after the 64th have none. Their
-    /// amounts of 0 are errors.
+    /// The bit of the measured statistic masks()[index] in `measured_`. Statistics after the 64th have no bit. For them
+    /// an amount of 0 counts as missing.
     [[nodiscard]] constexpr std::uint64_t bit_of(std::size_t index) const {
         std::size_t before = 0;
         for (std::size_t i = 0; i < index; ++i) {
@@ -294,7 +294,8 @@ class tally : public adds_batches<tally> {
     detail::tally_accumulators accumulators_;
     context_shard shard_{};
     added_up added_up_{};
-    std::uint64_t measured_ = 0;  ///< the measured statistics that were added, since an amount of 0 leaves no trace
+    std::uint64_t measured_ = 0;  ///< one bit for each measured statistic that was added, because an amount of 0 does
+                                  ///< not change the accumulators
 };
 
 }  // namespace floptally

@@ -19,8 +19,9 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The accumulators of a tally: their order, the amounts that a sample adds to them, and an all-or-none addition. Host
-/// and device compute equal amounts. The amount of a grid can exceed 64 bits.
+/// The accumulators of a tally: their order, the amounts that a sample adds to them, and an addition that changes all
+/// accumulators or none. Host and device compute equal amounts. Amounts have 128 bits, because that of a grid can
+/// exceed 64.
 
 namespace floptally::inline v0_3 {
 
@@ -87,7 +88,8 @@ template <class Sample>
 /// towers), then Σ pairs of each mask that is not a polynomial of the fixed ones. An addition changes all accumulators
 /// or none.
 ///
-/// The same amount of memory again holds the amounts about to be added, so that counting a batch allocates nothing.
+/// As much memory again holds pending amounts, which are added only after they were checked. So counting a batch
+/// allocates nothing.
 class tally_accumulators {
   public:
     static constexpr std::size_t fixed = 7;  ///< number of fixed accumulators of one modality
@@ -137,11 +139,11 @@ class tally_accumulators {
         apply(static_cast<std::size_t>(accumulator::cached), sums.cached);
     }
 
-    // The next two functions are always inlined. g++ otherwise stops inlining in a translation unit that builds a
-    // `flop_counter`, and adding one length then takes six calls.
+    // The next two functions are always inlined. Otherwise g++ stops inlining in a translation unit that builds a
+    // `flop_counter`, and adding one length takes six function calls.
 
     /// Calls `apply(accumulator, useful, padded)` for each accumulator that changes. Handles both views in one loop,
-    /// since a loop over few masks spends most time on its start and end.
+    /// because a loop over few masks spends most of its time on set-up.
     template <class Apply>
     [[gnu::always_inline]] constexpr void each_of_both(const fixed_sums& useful, const fixed_sums& padded,
                                                        Apply& apply) const {
@@ -220,7 +222,7 @@ class tally_accumulators {
         });
     }
 
-    /// True for amounts that do not lie in the accumulators themselves: adding them does not change them.
+    /// True if the amounts are stored apart from the accumulators, so that the addition does not overwrite them.
     template <class Sums>
     static constexpr bool is_apart = !std::is_same_v<Sums, amounts>;
 

@@ -41,8 +41,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the number of past keys that the new tokens of a sequence see. If the mask depends on the data, it returns
-/// the largest possible number.
+/// Returns how many cached (past) keys the new tokens of a sequence attend to. If the mask depends on the data, it
+/// returns the largest possible number.
 [[nodiscard]] constexpr std::uint64_t past_keys(const statistic& attends, const sequence& s) {
     if (s.past == 0 || s.length == 0 || attends.reads_other_side() || attends.is_of_other_side()) {
         return 0;
@@ -59,16 +59,16 @@ namespace floptally::inline v0_3::detail {
     return keys.before(past);
 }
 
-/// The number of past keys that a run of passes sees. Each pass has one new token, and the first pass has a past.
-/// `exists` is false for masks without a closed form.
+/// The number of cached (past) keys that the queries of a run of passes attend to. Each pass has one new token, and the
+/// first pass follows cached tokens. `exists` is false for masks without a closed form.
 struct decoded_keys {
     bool exists = false;
     std::uint64_t keys = 0;
 };
 [[nodiscard]] constexpr decoded_keys decoded_past_keys(const statistic& attends, const pass_run& run) {
     const sequence all = run.whole();
-    // Masks where the data choose the keys: a query sees at most the past keys among them. These are all attended
-    // pairs, less the query's own key as long as it sees every key.
+    // For masks whose keys depend on the data, this is the largest possible number. It is the number of attended pairs
+    // without each query's pair with itself, as long as a query attends to all keys.
     const auto chosen = [&](std::uint64_t seeing_all) -> decoded_keys {
         const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{all.past} + all.length, seeing_all);
         return {true, attends.pairs(all) - (end > all.past ? end - all.past : 0)};
@@ -88,7 +88,7 @@ struct decoded_keys {
     if (attends.is<mask_statistics::best_compressed_keys>()) {
         return {true, attends.pairs(all)};
     }
-    // A query sees whole blocks of the past: those that the previous token saw.
+    // A query attends to whole blocks of past tokens: the same blocks as for the previous token.
     if (attends.is<mask_statistics::compressed_keys>()) {
         return {true, attends.pairs({.length = all.length, .past = all.past - 1})};
     }
@@ -99,7 +99,7 @@ struct decoded_keys {
     return {};
 }
 
-/// Returns the number of past keys that the passes of a run see, summed over the passes.
+/// Returns how many cached (past) keys the passes of a run attend to, summed over the passes.
 [[nodiscard]] constexpr std::uint64_t past_keys(const statistic& attends, const pass_run& run) {
     const pass_run later = run.past == 0 ? run.after(1) : run;
     if (run.tokens == 1 && later.passes != 0) {
@@ -114,8 +114,8 @@ struct decoded_keys {
     return sum;
 }
 
-/// Returns the number of past keys that a sequence or a run of passes sees under mask `i`. For the index after the last
-/// mask it returns the number of passes with a past (0 or 1 for a sequence).
+/// Returns how many cached (past) keys a sequence or a run of passes attends to under mask `i`. For the index after the
+/// last mask it returns the number of passes with a past (0 or 1 for a sequence).
 struct cached_sums {
     const mask_set& masks;
 
@@ -222,7 +222,7 @@ class byte_counter : public adds_batches<byte_counter> {
             experts.require_possible(*distinct_experts_, seen_.batch().get(view::padded, accumulator::tokens),
                                      batches_);
         }
-        constexpr std::size_t expert = byte_kind_count;  // index of the first list after those of the byte kinds
+        constexpr std::size_t expert = byte_kind_count;  // index of the first list after the lists of the byte kinds
         std::vector<model_part> moved[expert + 4];
         step_bytes result;
         for (const model_part& part : parts_) {
@@ -299,8 +299,8 @@ class byte_counter : public adds_batches<byte_counter> {
         seen_.resize(masks_.size() + 1);
     }
 
-    /// Returns the cost of the parts with its masks in the order of the whole model's masks, so that both use the same
-    /// tally.
+    /// Returns the cost of the parts, but with the masks of the whole model in their order, so that both costs can use
+    /// the same tally.
     static cost with_masks_of(const cost& parts, const cost& whole) {
         cost sum;
         for (const statistic& mask : whole.masks()) {

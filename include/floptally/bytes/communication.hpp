@@ -52,7 +52,7 @@ enum class context_exchange : std::uint8_t {
 /// Names of the values of `context_exchange`, in the same order.
 inline constexpr const char* context_exchange_names[] = {"ring", "all_gather", "ulysses"};
 
-/// Returns the elements that each of `ranks` sends (and receives) for a tensor.
+/// Returns the number of elements that each of `ranks` ranks sends (and receives) for a tensor.
 ///
 /// `elements` is the size of an all-reduce's or reduce-scatter's input, of an all-gather's result, of all that one
 /// rank holds for an all-to-all, or of a sent tensor. A ring passes chunks of equal size: n - 1 chunks for an
@@ -68,7 +68,7 @@ inline constexpr const char* context_exchange_names[] = {"ring", "all_gather", "
                                          : (operation == collective::all_reduce ? 2 : 1) * (ranks - 1) * chunk;
 }
 
-/// Bytes that one rank sends for one component, phase, group and collective.
+/// Bytes that one rank sends in one kind of collective over one group of ranks, for one component and phase.
 struct communicated_bytes {
     component_name component;
     parallel_axis over = parallel_axis::tp;  ///< the group that exchanges; gradients over dp x cp are listed as dp
@@ -90,7 +90,7 @@ struct communicated_bytes {
 /// Bytes that one rank sends in a step.
 struct communication {
     std::vector<communicated_bytes> entries{};
-    /// Components that exchange tensors of unknown size. Their bytes are missing in `entries`.
+    /// Components that exchange tensors whose size is unknown. Their bytes are missing in `entries`.
     std::vector<std::string> unsaid{};
 
     /// Returns the bytes that the rank sends over one group, such as tp.
@@ -122,7 +122,7 @@ struct communication {
 };
 
 /// The bandwidth of each group in gigabytes (10⁹ bytes) a second that one rank sends: the "bus bandwidth" of
-/// nccl-tests. Bytes of a group without a bandwidth take the bandwidths of links within and between nodes. Without
+/// nccl-tests. For a group without a bandwidth, the bandwidths of links within and between nodes are used. Without
 /// these, no time is computed.
 struct group_bandwidths {
     std::array<std::optional<double>, parallel_axis_count> gbps{};
@@ -147,7 +147,8 @@ struct group_bandwidths {
         }
     }
 
-    /// Returns the bandwidth of a group. expert_dp and dp_replicate default to the bandwidth of dp, etp to that of tp.
+    /// Returns the bandwidth of a group. If they are not set, expert_dp and dp_replicate have the bandwidth of dp, and
+    /// etp has that of tp.
     [[nodiscard]] std::optional<double> of(parallel_axis over) const {
         const std::optional<double>& own = gbps[static_cast<std::size_t>(over)];
         const bool is_of_data = over == parallel_axis::expert_dp || over == parallel_axis::dp_replicate;

@@ -34,8 +34,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-// Finds the exchanges of tensor, expert and context parallelism in a part of a model. They follow from how its entries
-// are sharded and from the values that the entries read and write.
+// Finds the exchanges of tensor, expert and context parallelism in a part of a model. It derives them from the sharding
+// of the part's entries and from the values that the entries read and write.
 
 /// The sizes of a rank's groups that exchange activations, and how they exchange them.
 struct activation_groups {
@@ -125,7 +125,7 @@ class part_exchanges {
                 continue;
             }
             if (is_table && entry.sharding.by == sharding_kind::vocabulary && entry.sharding.units != 0) {
-                end_shard(entry, entry.padded / 2 / entry.sharding.units * units_.of(entries(), entry),
+                end_shard(entry, entry.padded / 2 / entry.sharding.units * units_.count(entries(), entry),
                           moment::backward_weights);
             } else if (moved_elements::is_matrix(entry) && tensor_flow::is_split(entry)) {
                 const elements in = moved.read(entry);
@@ -157,8 +157,8 @@ class part_exchanges {
         }
     }
 
-    /// Adds the exchanges of a value that every rank reads whole: the sum of its gradients over ranks. With sequence
-    /// parallelism the value is gathered for the forward and again for the gradient of weights. Matrices of one
+    /// Adds the exchanges for a value that every rank reads whole: its gradient is summed over the ranks. With sequence
+    /// parallelism the value is gathered for the forward, and again for the gradient of weights. Matrices of one
     /// component that read the same value share these exchanges.
     void begin_shard(const cost_entry& entry, std::vector<const cost_entry*>& entered, const tensor_flow& flow,
                      std::uint64_t in) {
@@ -185,9 +185,8 @@ class part_exchanges {
         }
     }
 
-    /// Returns the number of elements of a value that an attention core with shared heads also reads. For a latent
-    /// (MLA) these are the elements with positions, which the matrix does not read. Returns 0 if no core reads the
-    /// value.
+    /// Returns how many elements of a value an attention core with shared heads reads directly, in addition to the
+    /// matrix. In MLA these are the elements of the latent with rotary positions. Returns 0 if no core reads the value.
     [[nodiscard]] std::uint64_t width_in_core(const cost_entry& entry, const tensor_flow& flow) const {
         const moved_elements moved(entries(), units_);
         const value::set whole = flow.needed_whole(entry);
@@ -212,11 +211,11 @@ class part_exchanges {
                  .when = moment::backward,
                  .bits = 32,
                  .between = between_nodes(parallel_axis::tp, collective::all_reduce)},
-                3 * checked(units_.of(entries(), head), "loss"));
+                3 * checked(units_.count(entries(), head), "loss"));
     }
 
-    /// Adds the copies of tokens that go to the ranks of their experts and come back. As an upper bound, all copies of
-    /// a rank's tokens leave it.
+    /// Adds the copies of tokens that go to the ranks of their experts and come back. It counts all copies of a rank's
+    /// tokens as sent, which is an upper bound.
     void put_experts() {
         const moved_elements moved(entries(), units_);
         const tensor_flow flow(entries());
@@ -244,8 +243,8 @@ class part_exchanges {
         }
     }
 
-    /// Adds the exchanges of `copies`, the copies of the tokens that all tp ranks share. Each rank sends its share to
-    /// the ranks of its experts. There the etp ranks of an expert gather the copies that all of them received.
+    /// Adds the exchanges of `copies` copies of tokens. The tp ranks share these tokens, and each sends its share to
+    /// the ranks of the chosen experts. The etp ranks of an expert then gather the copies that all of them received.
     void put_copies(const cost_entry& entry, std::uint64_t copies, bool ends) {
         if (groups_.tp > 1 && !groups_.sequence_parallel) {
             throw error("sequence_parallel",
@@ -330,12 +329,12 @@ class part_exchanges {
         }
     }
 
-    /// Returns the elements of keys and values of the rank's own tokens. Queries are left out if one matrix makes
-    /// queries, keys and values.
+    /// Returns the elements of keys and values of the rank's own tokens. If one matrix produces queries, keys and
+    /// values, the queries are subtracted.
     [[nodiscard]] elements keys_of(const moved_elements& moved, const moved_elements::core& core,
                                    const cost_entry& entry) const {
         if (core.q != 0 && (core.k & core.q) == core.q) {
-            return checked(moved.cached_per_key(entry), "bytes") * units_.of(entries(), cost_entry{.in = entry.in});
+            return checked(moved.cached_per_key(entry), "bytes") * units_.count(entries(), cost_entry{.in = entry.in});
         }
         return moved.core_keys(core);
     }
@@ -361,8 +360,7 @@ struct communication_options {
     std::uint64_t microbatches = 1;  ///< microbatches that the rank runs in a step
     /// Number of ranks that share the tally's tokens: cp if the tally has whole sequences, else 1.
     std::uint64_t token_ranks = 1;
-    /// Bits of an element as it is sent, for activations, for gradients in their sum over ranks, and for gathered
-    /// weights.
+    /// Bits of a sent element: of activations, of gradients when they are summed over ranks, and of gathered weights.
     element_bits bits{};
     /// Consecutive ranks on one node, such as 8 or 72, to split the bytes into those within and between nodes. 0:
     /// unknown.
@@ -413,14 +411,14 @@ inline void put_data_parallel(std::span<const model_part> parts, const parallel_
                           .times = each_microbatch ? options.microbatches : 1,
                           .is_of_adapters = true,
                           .between = between(sharing)};
-            // If the lm_head is on another stage, each stage has a copy of the tied table. The two stages add up their
-            // gradients.
+            // If the lm_head is on another stage, each of the two stages has a copy of the tied embedding table, and
+            // they all-reduce its gradient.
             const bool is_copy = entry.kind == term::tied_embedding && !has_head;
             const std::uint64_t stored = is_copy ? entry.padded / 2 : entry.parameters;
             const std::uint64_t of_adapter = entry.per_rank.parameters;
             to.put(i, part, entry, kind, stored, of_adapter);
             if (is_split && sizes.dp_replicate > 1) {
-                // The replicas add up their shards of the gradients.
+                // The replicas all-reduce their shards of the gradients.
                 exchange of_replicas = kind;
                 of_replicas.over = parallel_axis::dp_replicate;
                 of_replicas.operation = collective::all_reduce;
@@ -465,8 +463,8 @@ inline void put_data_parallel(std::span<const model_part> parts, const parallel_
     }
 }
 
-/// Returns the entry of a part's first matrix that reads the hidden states, and sets `width` to their width. Returns
-/// null if no entry has the width.
+/// Returns the first entry of a part that is a matrix over the hidden states, and sets `width` to the width of the
+/// hidden states. Returns null if no entry has a width.
 [[nodiscard]] inline const cost_entry* reader_of_stream(const cost& part, std::uint64_t& width) {
     for (const cost_entry& entry : part.entries()) {
         const bool reads =
@@ -485,7 +483,7 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
                          const communication_options& options, const training_plan& plan, const batch_units& units,
                          communication& into) {
     const std::uint64_t tp = options.ranks.tensor.sequence_parallel ? layout.sizes().tp : 1;
-    // Parts of all ranks, because the gradients that a rank sends belong to its first layer.
+    // The parts of all ranks are needed, because the gradients that a rank sends back belong to its first layer.
     std::vector<model_part> all;
     struct boundary {
         std::size_t first;
@@ -518,7 +516,8 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
             into.unsaid.emplace_back("cross_attention");
         }
     });
-    // A chunk without layers passes hidden states and gradients on, too. Layers alone do not show it.
+    // A chunk without layers also passes hidden states and gradients on, but has no layer from which this could be
+    // derived.
     const std::uint64_t own = layout.coordinate(parallel_axis::pp);
     const std::uint64_t num_chunks = layout.sizes().pp * layout.sizes().vpp;
     for (const bool forward : {true, false}) {
@@ -550,7 +549,7 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
             std::uint64_t width = 0;
             reader = reader_of_stream(all[i].cost, width);
             if (reader != nullptr) {
-                const std::uint64_t states = checked(width, "bytes") * units.of(all[i].cost, *reader);
+                const std::uint64_t states = checked(width, "bytes") * units.count(all[i].cost, *reader);
                 const rank_group stages = layout.group(parallel_axis::pp);
                 const std::uint64_t stage = layout.coordinate(parallel_axis::pp);
                 const std::uint64_t pp = stages.size();

@@ -41,15 +41,17 @@ struct fit_report {
     rank_order order{};
     memory_options options{};
     context_exchange context = context_exchange::ring;
-    std::string split{};  ///< the rule that split layers over chunks, and their layers; empty: equally many layers each
+    std::string split{};  ///< name of the rule that assigned layers to pipeline chunks, and the layers of each chunk;
+                          ///< empty: all chunks have equally many layers
     std::optional<double> memory_gib{};  ///< memory of one GPU in GiB (2³⁰ bytes)
-    double reserve_gib =
-        0;  ///< memory of one GPU that other things need: workspaces, CUDA, NCCL, the allocator's waste
+    double reserve_gib = 0;  ///< memory of one GPU in GiB that is not counted here: workspaces, CUDA, NCCL, the
+                             ///< allocator's fragmentation
     std::vector<stage_fit> stages{};
 };
 
-/// Computes the report for replicas that each run `options.microbatches` microbatches like `microbatch`. The tally
-/// `microbatch` counts whole sequences. A pipeline's layout text gives vpp if `sizes` leave it at 1.
+/// Computes the report for replicas of which each runs `options.microbatches` microbatches equal to `microbatch`. That
+/// tally counts whole sequences. If `sizes` have a vpp of 1, the number of virtual stages is taken from the pipeline's
+/// layout text.
 [[nodiscard]] inline fit_report fit_of(std::span<const model_part> model, const tally& microbatch,
                                        const parallel_sizes& sizes, const training_plan& plan = {},
                                        const memory_options& options = {},
@@ -95,7 +97,7 @@ struct fit_report {
 
 namespace detail {
 
-/// The kinds of memory of a rank, by name.
+/// The kinds of memory that a rank uses, with their names.
 inline constexpr std::pair<const char*, std::uint64_t rank_memory::*> held_kinds[] = {
     {"weights", &rank_memory::weights},     {"gradients", &rank_memory::gradients},
     {"optimizer", &rank_memory::optimizer}, {"activations", &rank_memory::activations},

@@ -42,7 +42,7 @@ struct block_format {
     std::uint64_t block = 0;
     std::uint64_t scale_bits = 0;
 
-    /// Returns the bits of a tensor; `usual` bits an element without a format.
+    /// Returns the bits of a tensor of `elements` elements. Without a format each element has `usual` bits.
     [[nodiscard]] constexpr uint128 bits_of(std::uint64_t elements, std::uint64_t usual) const {
         const std::uint64_t blocks = block == 0 ? 0 : elements / block + (elements % block != 0 ? 1 : 0);
         return bits == 0 ? uint128{elements} * usual : uint128{elements} * bits + uint128{blocks} * scale_bits;
@@ -74,16 +74,16 @@ inline constexpr block_format all[] = {none, fp8, fp8_blocks, mxfp8, nvfp4, nf4,
 
 }  // namespace block_formats
 
-/// Parts of a layer whose activations can be computed again or moved to the host on their own. Names and meanings are
-/// those of Megatron-Core's `recompute_modules` and `offload_modules`.
+/// Parts of a layer for which you can choose separately to recompute activations or to move them to the host. Names and
+/// meanings are those of Megatron-Core's `recompute_modules` and `offload_modules`.
 enum class layer_module : std::uint8_t {
     core_attn,       ///< what the attention kernel keeps: q, k, v, its output and the softmax's sums
     attn_proj,       ///< the input of attention's output projection
-    mla_up_proj,     ///< q, k and v that are made from latents
+    mla_up_proj,     ///< q, k and v as MLA expands them from latents
     layernorm,       ///< outputs of norms in front of attention and feed-forward
     mlp,             ///< everything inside a dense feed-forward
     shared_experts,  ///< everything inside shared experts
-    moe_act,         ///< the input of the experts' last matrix, which their activation makes
+    moe_act,         ///< the input of the experts' last matrix: the result of their activation function
     expert_fc1,      ///< the input of the experts' first matrices
     moe              ///< everything inside a feed-forward with experts
 };
@@ -97,16 +97,16 @@ class layer_modules {
   public:
     constexpr layer_modules() = default;
     constexpr layer_modules(std::initializer_list<layer_module> modules) {
-        for (const layer_module one : modules) {
-            add(one);
+        for (const layer_module which : modules) {
+            add(which);
         }
     }
-    constexpr void add(layer_module one) { bits_ |= bit(one); }
-    [[nodiscard]] constexpr bool contains(layer_module one) const { return (bits_ & bit(one)) != 0; }
+    constexpr void add(layer_module which) { bits_ |= bit(which); }
+    [[nodiscard]] constexpr bool contains(layer_module which) const { return (bits_ & bit(which)) != 0; }
     [[nodiscard]] friend constexpr bool operator==(const layer_modules&, const layer_modules&) = default;
 
   private:
-    [[nodiscard]] static constexpr std::uint32_t bit(layer_module one) { return 1U << static_cast<unsigned>(one); }
+    [[nodiscard]] static constexpr std::uint32_t bit(layer_module which) { return 1U << static_cast<unsigned>(which); }
 
     std::uint32_t bits_ = 0;
 };
@@ -115,12 +115,13 @@ class layer_modules {
 struct activation_kernels {
     bool flash_attention = true;    ///< false: the forward keeps the attention probabilities of all pairs of a sequence
     bool fused_elementwise = true;  ///< false: norms also keep their scaled values, and gates keep their activation
-    /// True: keeps a dropout mask, one byte for each element that a part of a layer adds to the hidden states.
+    /// True: the forward keeps a dropout mask, one byte for each element of each addition to the hidden states.
     bool hidden_dropout = false;
-    /// True: keeps a dropout mask and the masked probabilities, if probabilities are kept.
+    /// True: the forward keeps a dropout mask of the attention probabilities, and also the masked probabilities if it
+    /// keeps probabilities.
     bool attention_dropout = false;
-    /// True: the router's weights multiply inside the experts' activation (Megatron-Core), so that results of experts
-    /// are not kept for the weights' gradient. False: they multiply the results (transformers).
+    /// True: the router's weights are multiplied inside the experts' activation (Megatron-Core), so that the experts'
+    /// results need not be kept. False: the experts' results are multiplied by them (transformers).
     bool weights_inside_experts = false;
     /// The format in which matrices of layers keep their inputs. The lm_head and routers keep theirs in activation
     /// bits.
@@ -148,7 +149,7 @@ struct kept_value {
     kept_for reason = kept_for::weight;
     std::uint64_t bits = 16;
     bool is_of_adapters = false;
-    block_format format{};  ///< the format of the value, where it is not stored in `bits`
+    block_format format{};  ///< the format of the value if it differs from the usual `bits`
 
     [[nodiscard]] friend bool operator==(const kept_value&, const kept_value&) = default;
 };
@@ -168,8 +169,8 @@ class kept_activations {
           units_(units),
           to_(to) {}
 
-    /// Adds the values that a part keeps. `has_norm`: a norm reads the part's input. `opens_layer`: the part is the
-    /// first of its layer that reads the hidden states.
+    /// Adds the values that a part keeps. `has_norm` is true if a norm reads the part's input, `opens_layer` if the
+    /// part is the first of its layer.
     void put(const model_part& part, std::size_t index, bool has_norm, bool opens_layer) {
         part_ = &part;
         index_ = index;
@@ -214,10 +215,10 @@ class kept_activations {
         to_.put(index_, entries(), like, {reason, bits == 0 ? bits_ : bits, false, format}, amount,
                 reason == kept_for::weight ? amount : 0);
     }
-    /// Returns true if a module keeps nothing on the device: it is computed again or lies on the host.
-    [[nodiscard]] bool is_dropped(layer_module one) const {
+    /// Returns true if a module keeps no activations on the device, because they are computed again or lie on the host.
+    [[nodiscard]] bool is_dropped(layer_module which) const {
         return part_->role != part_role::head &&
-               (kernels_.recomputed.contains(one) || kernels_.offloaded.contains(one));
+               (kernels_.recomputed.contains(which) || kernels_.offloaded.contains(which));
     }
     /// Returns the name of an entry's component, without the prefix of an encoder.
     [[nodiscard]] std::string_view component_of(const cost_entry& entry) const {
@@ -232,7 +233,8 @@ class kept_activations {
                (name == "moe.shared" && is_dropped(layer_module::shared_experts)) ||
                (of_moe && is_dropped(layer_module::moe));
     }
-    /// Returns true if a matrix's input is the output of a norm: it reads the hidden states of a layer.
+    /// Returns true if a matrix reads the output of a norm. These are the matrices that read the hidden states of a
+    /// layer.
     [[nodiscard]] bool reads_norm(const cost_entry& entry) const {
         return has_norm_ && entry.flow.reads == value::stream && part_->role != part_role::head;
     }
@@ -257,7 +259,7 @@ class kept_activations {
             unsaid.push_back(name);
         }
     }
-    /// Returns true if only attention cores make these values. The fused kernel of a core keeps them itself.
+    /// Returns true if these values are produced by attention cores only. The fused kernel of a core keeps them itself.
     [[nodiscard]] bool is_of_core(value::set values) const {
         bool is_made = false;
         for (const cost_entry& entry : entries().entries()) {
@@ -291,7 +293,7 @@ class kept_activations {
             // Keeps the result of an adapter's matrix A for the gradient of its matrix B.
             if (trains(entry) && entry.per_rank.in != 0 && !of_experts) {
                 to_.put(index_, entries(), entry, {kept_for::weight, bits_, true}, 0,
-                        units_.of(entries(), entry) / token_ranks_);
+                        units_.count(entries(), entry) / token_ranks_);
             }
             const bool inside = is_inside_dropped(entry);
             if (is_read_by_matrix(entry) && out && !inside) {
@@ -379,12 +381,13 @@ class kept_activations {
             cost_entry kernel = entry;  // the kernel's backward runs if any operand needs a gradient
             kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
             const std::uint64_t share = shares(flow, core.q);
-            // Keys and values of few heads are whole on each rank that needs them.
+            // If there are fewer key heads than ranks, ranks share key heads, and each holds a whole copy of its keys
+            // and values.
             const std::uint64_t of_keys = share == tp_ ? shares_of_keys(entries(), entry, tp_) : share;
             const bool is_one_matrix = core.q != 0 && (core.k & core.q) == core.q;
             const std::uint64_t keys = is_one_matrix
                                            ? std::uint64_t{checked(moved.cached_per_key(entry), "activations") *
-                                                           units_.of(entries(), cost_entry{.in = entry.in})}
+                                                           units_.count(entries(), cost_entry{.in = entry.in})}
                                            : moved.core_keys(core).value_or(0);
             const bool moves_core = is_dropped(layer_module::core_attn);
             const bool is_latent = is_made_of_latents(core) && is_dropped(layer_module::mla_up_proj);
@@ -399,12 +402,12 @@ class kept_activations {
                 if (moves_core) {
                     continue;
                 }
-                const std::uint64_t queries = units_.of(entries(), cost_entry{.in = entry.in});
+                const std::uint64_t queries = units_.count(entries(), cost_entry{.in = entry.in});
                 keep(kernel, kept_for::inside_core, std::uint64_t{checked(heads, "memory") * queries} / share, 32);
                 continue;
             }
             const std::uint64_t squares =
-                units_.of(entries(), cost_entry{.what = accumulator::squares, .in = entry.in});
+                units_.count(entries(), cost_entry{.what = accumulator::squares, .in = entry.in});
             const std::uint64_t pairs = std::uint64_t{checked(heads, "memory") * squares} / share;
             keep(kernel, kept_for::inside_core, pairs);
             if (kernels_.attention_dropout) {
@@ -414,7 +417,7 @@ class kept_activations {
         }
     }
 
-    /// Returns true if matrices make the keys or queries of a core from values inside the layer, as MLA does.
+    /// Returns true if the keys or queries of a core are computed from values inside the layer (latents), as in MLA.
     [[nodiscard]] bool is_made_of_latents(const moved_elements::core& core) const {
         return std::any_of(entries().entries().begin(), entries().entries().end(), [&](const cost_entry& maker) {
             return moved_elements::is_matrix(maker) && (maker.flow.writes & (core.k | core.v)) != 0 &&
@@ -434,7 +437,8 @@ class kept_activations {
     const activation_kernels& kernels_;
     std::uint64_t tp_;
     std::uint64_t etp_;
-    std::uint64_t token_ranks_;  ///< number of ranks that share the tokens of values that are not sharded by width
+    std::uint64_t token_ranks_;  ///< number of ranks among which the tokens are divided, for values that are not
+                                 ///< sharded by width
     std::uint64_t bits_;
     const weight_states& states_;
     const batch_units& units_;
@@ -453,7 +457,8 @@ namespace floptally::inline v0_3 {
 /// The optimizer state for one element of a weight.
 struct optimizer_state {
     const char* name = "adamw";
-    /// Bits of an element of the weight's master copy; 0: the optimizer updates the weight itself.
+    /// Bits of an element of the weight's master copy; 0: there is no copy, and the optimizer updates the weight
+    /// itself.
     std::uint64_t master_bits = 32;
     std::uint64_t moments = 2;  ///< number of moments stored for each element of a weight
     /// Number of moments for a weight matrix that is neither an embedding table nor the lm_head.
@@ -551,16 +556,16 @@ struct memory_options {
     rank_options ranks{};  ///< how the model is split over ranks, including sequence parallelism
     zero_stage sharded = zero_stage::none;
     optimizer_state optimizer = optimizer_states::adamw;
-    element_bits bits{};  ///< bits of an element; of gradients, as they are accumulated over microbatches
+    element_bits bits{};  ///< bits of an element; for gradients, those in which they are accumulated over microbatches
     activation_kernels kernels{};
-    std::uint64_t logits_bits = 16;  ///< bits that the loss keeps for each logit, over all its copies
+    std::uint64_t logits_bits = 16;  ///< bits that the loss keeps for each logit, summed over all copies of the logits
     std::uint64_t microbatches = 1;  ///< microbatches that the rank runs in a step
     pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
     /// Number of ranks that share the tally's tokens: cp if the tally has whole sequences, else 1.
     std::uint64_t token_ranks = 1;
     std::uint64_t cached_tokens = 0;  ///< number of tokens with cached keys and values, over all sequences
-    /// The format of the weights of layers' matrices while kernels read them. With `stores_both_ways` a rank holds them
-    /// for the forward and transposed for the backward.
+    /// The format of the weights of layers' matrices while kernels read them. A format with `stores_both_ways` is
+    /// stored twice: as it is for the forward, and transposed for the backward.
     block_format matrix_weights{};
     bool stores_both_ways = true;
     block_format frozen_weights{};  ///< the format of frozen matrices that have adapters, such as nf4
@@ -580,14 +585,14 @@ struct rank_memory {
     std::uint64_t activations = 0;  ///< bytes kept for the backward, for all microbatches in flight
     std::uint64_t logits = 0;       ///< bytes of the logits of one microbatch
     std::uint64_t cache = 0;
-    /// Bytes of buffers: with sharded weights two layers of gathered weights and one layer of gradients, and the copies
-    /// of tokens that experts send and receive, of the layer that has most.
+    /// Bytes of temporary buffers. With sharded weights: the gathered weights of two layers and the gradients of one.
+    /// With experts: the copies of tokens that the ranks exchange, of the layer with the most.
     std::uint64_t buffers = 0;
     std::uint64_t host = 0;             ///< bytes of optimizer state that lie on the host; not part of `total()`
     std::uint64_t optimizer_moved = 0;  ///< bytes that an optimizer step reads and writes
-    /// Bytes of gradients that the backward of all microbatches writes. From the second microbatch on it adds to the
-    /// stored gradients. It does so in the matrix product itself if the rank has whole gradients, else on the rank's
-    /// share after each reduce-scatter.
+    /// Bytes of gradients that the backward of all microbatches writes. From the second microbatch on, gradients are
+    /// added to the stored ones. If the rank has whole gradients, the matrix product adds them. If it has a shard, they
+    /// are added after each reduce-scatter.
     std::uint64_t gradients_moved = 0;
     std::vector<std::string> unsaid{};  ///< components that keep unknown activations; their bytes are missing here
 
@@ -600,7 +605,7 @@ struct rank_memory {
 
 namespace detail {
 
-/// Returns the parts of a model for one pipeline chunk: parts of other chunks are marked `elsewhere`.
+/// Returns the parts of a model with those that belong to other pipeline chunks marked as `elsewhere`.
 [[nodiscard]] inline std::vector<model_part> parts_of_chunk(std::span<const model_part> model,
                                                             const parallel_layout& layout, const rank_options& options,
                                                             std::uint64_t chunk) {
@@ -615,8 +620,8 @@ namespace detail {
     const weight_states states(plan);
     const batch_units units(microbatch, options.token_ranks);
     element_entries<kept_value> entries(parts);
-    kept_activations kept(options.kernels, sizes.tp, sizes.expert_tp(), options.ranks.tensor.sequence_parallel,
-                          options.bits.activations, states, units, entries);
+    kept_activations stored(options.kernels, sizes.tp, sizes.expert_tp(), options.ranks.tensor.sequence_parallel,
+                            options.bits.activations, states, units, entries);
     bool has_norms = false;
     for (const model_part& part : parts) {
         for (const cost_entry& entry : part.cost.entries()) {
@@ -630,7 +635,7 @@ namespace detail {
             continue;
         }
         const bool reads = kept_activations::reader_of_stream(parts[i].cost) != nullptr;
-        kept.put(parts[i], i, has_norms, opens && reads && parts[i].first_layer != no_layer);
+        stored.put(parts[i], i, has_norms, opens && reads && parts[i].first_layer != no_layer);
         opens = opens && !reads;
     }
     uint128 bits = 0;
@@ -646,7 +651,7 @@ namespace detail {
                                                                     : whole;
         bits += is_kept ? kind.format.bits_of(amount, kind.bits) : uint128{0};
     });
-    for (const std::string& name : kept.unsaid) {
+    for (const std::string& name : stored.unsaid) {
         if (std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) {
             unsaid.push_back(name);
         }
@@ -676,9 +681,10 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
             into.trainable = checked(into.trainable, "parameters") + amount;
             bits[1] += uint128{share(zero_stage::gradients)} * options.bits.gradients;
             bits[2] += options.optimizer.bits_of(stepped, is_matrix);
-            const uint128 added = uint128{options.microbatches - 1} * options.bits.gradients;
+            const uint128 accumulated_bits = uint128{options.microbatches - 1} * options.bits.gradients;
             bits[4] += uint128{amount} * options.microbatches * options.bits.gradients +
-                       added * (options.sharded >= zero_stage::gradients ? 2 * share(zero_stage::gradients) : amount);
+                       accumulated_bits *
+                           (options.sharded >= zero_stage::gradients ? 2 * share(zero_stage::gradients) : amount);
             bits[3] += options.optimizer.moved_bits(stepped, is_matrix, options.bits.weights, options.bits.gradients);
         }
     };
@@ -689,7 +695,7 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
         array_view<model_part>(parts.data(), parts.size()),
         [&](const model_part& part, std::uint64_t layer, const cost_entry& entry) {
             const bool is_table = meaning_of(entry.kind).operands == term_operands::table;
-            // If another stage has the tied lm_head, this table is a separate copy.
+            // If the tied lm_head is on another stage, this table is a separate copy.
             const bool is_copy = entry.kind == term::tied_embedding && !has_head;
             const std::uint64_t stored = is_copy ? entry.padded / 2 : entry.parameters;
             if (part.elsewhere || (stored == 0 && entry.per_rank.parameters == 0)) {
@@ -726,7 +732,7 @@ namespace detail {
 [[nodiscard]] inline std::uint64_t buffer_bytes(std::span<const model_part> parts, const parallel_layout& layout,
                                                 const batch_units& units, const memory_options& options, bool trains) {
     const parallel_sizes& sizes = layout.sizes();
-    std::uint64_t layer = 0;   // elements of the largest layer's weights
+    std::uint64_t layer = 0;   // elements of the weights of the largest layer
     std::uint64_t copies = 0;  // elements of the copies of tokens that a layer's experts exchange
     for_each_run(parts, [&](std::span<const model_part> run) {
         std::uint64_t own = 0;
@@ -737,8 +743,8 @@ namespace detail {
                 const bool leaves = sizes.ep > 1 || sizes.expert_tp() > 1;
                 if (!part.elsewhere && leaves && entry.sharding.by == sharding_kind::experts &&
                     moved_elements::is_matrix(entry)) {
-                    // The shard of an entry reads its part of the width. All copies of the rank's tokens have the
-                    // whole.
+                    // A tensor-parallel shard of an entry reads its part of the width. The copies of the rank's tokens
+                    // have the full width.
                     const std::uint64_t sent = moved.read(entry).value_or(0);
                     copies = std::max(copies, sent);
                 }
@@ -812,7 +818,8 @@ namespace detail {
                     break;
                 }
                 if (entry.kind == term::lm_head && entry.per_rank.padded_out != 0) {
-                    const checked all = checked(entry.per_rank.padded_out / 2, "logits") * units.of(part.cost, entry);
+                    const checked all =
+                        checked(entry.per_rank.padded_out / 2, "logits") * units.count(part.cost, entry);
                     logits = checked(logits, "logits") + std::uint64_t{all} / sizes.tp * part.repeat;
                 }
                 if (entry.kind == term::scores && entry.what == accumulator::pairs && entry.in == modality::text) {
@@ -841,7 +848,7 @@ namespace detail {
                                {"must be below the ", layers, " layers of the rank, and works only with pp 1; got ",
                                 options.offloaded_layers, " with pp ", pp});
             }
-            // The host holds what these layers keep, but for the one that moves and the next.
+            // These layers keep their activations on the host, except for two: the layer in transfer and the next one.
             const std::uint64_t away = options.offloaded_layers > 2 ? options.offloaded_layers - 2 : 0;
             held.activations -= held.activations / layers * away;
         }

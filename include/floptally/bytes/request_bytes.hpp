@@ -24,7 +24,7 @@ struct equal_steps {
 };
 
 /// Returns the steps of an engine that starts all requests together and drops each request when it is done. A new
-/// `equal_steps` begins where the batch changes.
+/// `equal_steps` begins when the batch changes.
 [[nodiscard]] inline std::vector<equal_steps> steps_of(std::span<const request> requests,
                                                        std::uint32_t prefill_chunk = whole_prompt) {
     static_cast<void>(request_passes(requests, prefill_chunk));  // throws for invalid requests

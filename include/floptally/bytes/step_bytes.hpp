@@ -99,8 +99,9 @@ struct step_bytes {
     /// Components whose bytes are an upper bound. Examples are keys with an unknown number of heads, and a convolution
     /// over some of its input's channels.
     std::vector<std::string> at_most{};
-    /// The components among `at_most` that may read fewer weights or less cache, so that an MBU is an upper bound. An
-    /// example is experts, if it is unknown how many distinct experts the tokens choose.
+    /// The components of `at_most` that may read less weights or cache than counted. With such components an MBU is
+    /// only an upper bound. An example is a layer of experts: it may be unknown how many distinct experts the tokens
+    /// choose.
     std::vector<std::string> read_at_most{};
     /// An estimate of the bytes of all weights if each token chooses its experts uniformly; empty if the weights' bytes
     /// do not depend on such choices.
@@ -198,7 +199,8 @@ struct step_bytes {
 struct bandwidth_utilization {
     double mbu = 0;
     bool is_at_most = false;          ///< true: `mbu` is an upper bound, see `step_bytes::read_at_most`
-    std::optional<double> uniform{};  ///< an estimate if `mbu` is only a bound: with uniform choices of experts
+    std::optional<double> uniform{};  ///< an estimate that assumes uniform choices of experts; set if `mbu` is only a
+                                      ///< bound
 };
 
 /// Formats an MBU: "22.42 %", "at most 139.80 %".
@@ -241,10 +243,10 @@ struct bandwidth_utilization {
     return used;
 }
 
-/// Returns the GPU-seconds that a step loses to memory with perfect kernels: the time of its bytes at the memory
-/// bandwidth, less the time of its FLOPs at their peaks, where that is positive. Each phase of a component counts
-/// separately. Set `of_products` to leave out components without matrix products (norms, look-ups), if the time of
-/// their kernels is measured.
+/// Returns the GPU-seconds that a step loses to memory even with perfect kernels. For each phase of each component it
+/// is the time of the bytes at the memory bandwidth minus the time of the FLOPs at their peak, if that is positive. Set
+/// `of_products` to leave out components without matrix products (norms, look-ups), if the time of their kernels is
+/// measured separately.
 [[nodiscard]] inline double memory_bound_seconds(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                  double memory_tbps, bool of_products = false) {
     detail::require_finite_positive(memory_tbps, "memory_tbps");

@@ -3,8 +3,8 @@
 
 /// @file
 /// `FLOPTALLY_JSON_INLINE` makes the functions of <floptally/json.hpp> inline; otherwise they are compiled separately.
-/// Files of one program may differ in this choice. Each form has its own namespace, since a function must not be inline
-/// in only some files.
+/// Files of one program may differ in this choice. So each form has its own namespace: C++ forbids a function that is
+/// inline in some files only.
 
 #ifdef FLOPTALLY_SEPARATE_COMPILATION
 #define FLOPTALLY_JSON_NAMESPACE separate

@@ -21,7 +21,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Which texts `read_json` takes for numbers.
+/// Which spellings of numbers `read_json` accepts.
 enum class json_numbers : std::uint8_t {
     finite,    ///< only JSON numbers
     infinite,  ///< JSON numbers, and Infinity, -Infinity and NaN as Python's json writes them
@@ -29,14 +29,13 @@ enum class json_numbers : std::uint8_t {
 
 namespace detail {
 
-/// The characters of a JSON text, one at a time, with their line and column. nlohmann_json knows no Infinity and no
-/// NaN: in their place it gets a string of the same length, and `literals` keeps the number of that string and its
-/// value.
+/// The characters of a JSON text, one at a time, with their line and column. nlohmann_json does not accept Infinity and
+/// NaN. It gets a string of the same length instead, and `literals` remembers the position and the value.
 class json_source {
   public:
     json_source(std::istream& text, json_numbers numbers) : text_(text.rdbuf()), numbers_(numbers) { fetch(); }
 
-    /// The place of a literal: how many strings, keys included, stand before it.
+    /// The position of a literal: the number of strings, including keys, before it.
     struct literal {
         std::size_t strings_before;
         double value;
@@ -84,7 +83,7 @@ class json_source {
         friend bool operator!=(const iterator& a, const iterator& b) { return !(a == b); }
 
       private:
-        [[nodiscard]] bool is_end() const {  // nlohmann_json calls this before each character
+        [[nodiscard]] bool is_end() const {  // called by nlohmann_json before each character
             if (from_ == nullptr) {
                 return true;
             }
@@ -124,7 +123,8 @@ class json_source {
             replace_literal(c == 'I' ? "Infinity" : c == 'N' ? "NaN" : "-Infinity");
         }
     }
-    /// Replaces `name` by a string of the same length if it stands here. Its first character does.
+    /// If the text continues with the literal `name`, replaces it by a string of the same length. The caller has
+    /// already read its first character.
     void replace_literal(std::string_view name) {
         std::string read(1, name.front());
         for (std::size_t k = 1; k < name.size(); ++k) {
@@ -155,9 +155,9 @@ class json_source {
     std::streambuf* text_;
     json_numbers numbers_;
     traits::int_type next_ = traits::eof();
-    std::string ahead_;         // characters that were read from `text_` in advance
+    std::string ahead_;         // characters of `text_` that were read ahead
     std::size_t ahead_at_ = 0;  // index of the next character of `ahead_`
-    std::size_t replaced_ = 0;  // number of these characters that belong to the string in place of a literal
+    std::size_t replaced_ = 0;  // number of these characters that are left of the string that replaces a literal
     std::size_t line_ = 1;
     std::size_t column_ = 0;
     std::size_t strings_ = 0;
@@ -168,7 +168,7 @@ class json_source {
     std::vector<literal> literals_;
 };
 
-/// Builds a JSON value from parser events, as nlohmann_json does. Unlike there, a duplicate key is an error.
+/// Builds a JSON value from parser events, as nlohmann_json does, but throws for a duplicate key.
 class json_maker : public nlohmann::json_sax<nlohmann::json> {
   public:
     json_maker(const json_source& from, std::string_view field) : from_(from), field_(field) {}
@@ -213,13 +213,13 @@ class json_maker : public nlohmann::json_sax<nlohmann::json> {
     [[nodiscard]] nlohmann::json take() { return std::move(whole_); }
 
   private:
-    /// An open list or object.
+    /// A list or object that is not closed yet.
     struct level {
         nlohmann::json* value;
         const std::string* key = nullptr;  ///< key of the member that is being read; null in a list
     };
 
-    /// Returns true if the string that is read now stands for Infinity or NaN.
+    /// Returns true if the current string replaces the literal Infinity or NaN.
     [[nodiscard]] bool is_literal() {
         const std::size_t before = strings_++;
         return literal_ < from_.literals().size() && from_.literals()[literal_].strings_before == before;
@@ -279,8 +279,8 @@ inline void require_read_to_end(const json_source& text, std::string_view field)
 
 }  // namespace detail
 
-/// Reads JSON of any depth. Throws an `error` of `field` for a duplicate key, invalid UTF-8, a number beyond the range
-/// of a double, or any other invalid text. The error says the line and the key.
+/// Reads JSON of any depth. Throws an `error` with field `field` for a duplicate key, invalid UTF-8, a number beyond
+/// the range of a double, or any other invalid text. The error says the line and the key.
 [[nodiscard]] inline nlohmann::json read_json(std::istream& text, std::string_view field,
                                               json_numbers numbers = json_numbers::finite) {
     detail::json_source source(text, numbers);

@@ -22,7 +22,7 @@
 
 namespace floptally::inline v0_3::conventions {
 
-// Conventions with one formula for all masks: L², L²/2, or no attention at all.
+// Conventions that count all masks alike: as L², as L²/2, or not at all.
 
 /// `floating_point_ops` of transformers' `Trainer` for text: 6 x tokens x `num_parameters(exclude_embeddings=True)`.
 /// Frozen weights and adapters are parameters too. For a model whose main input is no text, the Trainer multiplies by
@@ -118,7 +118,7 @@ namespace floptally::inline v0_3 {
 
 namespace maxtext {
 
-/// Counts L²/2 pairs for causal windows, chunks and top-k masks. For masks that are not causal it counts the attended
+/// Counts L²/2 pairs for causal windows, chunks and top-k masks. For masks that are not causal, counts the attended
 /// pairs.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
@@ -134,7 +134,7 @@ namespace maxtext {
     return floptally::count_pairs(attends, counted_as, model);
 }
 
-/// Counts as `count_pairs`, and for DeepSeek-V4 half of (queries x compressed keys).
+/// Counts like `count_pairs`, except for compressed keys (DeepSeek-V4): half of queries x compressed keys.
 [[nodiscard]] constexpr counted_statistics count_compressed_pairs(const statistic& attends,
                                                                   const convention& counted_as,
                                                                   const attention_context& model) {
@@ -180,7 +180,7 @@ inline constexpr convention maxtext_2026{
 namespace megatron_bridge {
 
 /// Counts the attended pairs of a sliding window that is shorter than the sequence, and n²/2 for a longer window. For
-/// other masks and for the scores of an indexer it counts the attended pairs.
+/// other masks and for the scores of an indexer, counts the attended pairs.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (model.of_indexer) {
@@ -213,9 +213,9 @@ inline constexpr convention megatron{
     .delta_rule_flops = 8,
     .scan_flops = 7};
 
-/// Megatron-Bridge: like Megatron-LM, but it counts windows, and an indexer as the plan trains it. Of an indexer it
-/// counts the projections (forward and dW) and the scores over all keys. Over the keys of the indexer's loss it counts
-/// the gradients of the scores and the teacher's QKᵀ.
+/// Megatron-Bridge: like Megatron-LM, but it also counts sliding windows and the training of indexers. For an indexer
+/// it counts the projections (forward and dW) and the scores over all keys. Over the keys of the indexer's loss it also
+/// counts the gradients of the scores, and QKᵀ of the attention that serves as teacher.
 inline constexpr convention megatron_bridge{
     .name = "megatron_bridge"sv,
     .summary = "as megatron; a window that is shorter than the sequence as attended"sv,
@@ -251,7 +251,7 @@ inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid
 
 namespace megatron_2026_10 {
 
-/// Counts LK − K²/2 pairs for a query's best K keys. Otherwise counts as `megatron`.
+/// Counts LK − K²/2 pairs for top-k masks (K keys for each query). Otherwise counts like `megatron`.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (attends.is<mask_statistics::top_k>()) {
@@ -265,8 +265,8 @@ namespace megatron_2026_10 {
 namespace conventions {
 
 /// Megatron-LM since its changes 6753 and 7157 (September 2026): like `megatron`, with sparse attention. It counts the
-/// best keys of a query, and an indexer as the plan trains it: projections and scores, without the teacher. Its
-/// attention is absorbed: read the config so.
+/// top-k keys of a query. For an indexer that trains it counts projections and scores, without the teacher's QKᵀ. It
+/// assumes absorbed MLA, so read the config with `mla_core::absorbed`.
 inline constexpr convention megatron_2026_10{
     .name = "megatron_2026_10"sv,
     .summary = "as megatron; the best K keys as LK − K²/2, indexers as the plan trains them, without a teacher"sv,
@@ -277,9 +277,9 @@ inline constexpr convention megatron_2026_10{
     .scan_flops = megatron.scan_flops,
     .pairs = floptally::megatron_2026_10::count_pairs};
 
-/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, with Kimi delta attention by its paper's count of a
-/// chunked kernel, in chunks of 64 tokens. Its formulas of DeepSeek-V4.1, Qwen3.8-Flash-Next and MiniMax-M3 are
-/// `exact`.
+/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, but it counts Kimi delta attention as a kernel with chunks
+/// of 64 tokens, by the formula of the paper. For DeepSeek-V4.1, Qwen3.8-Flash-Next and MiniMax-M3 its formulas give
+/// the same FLOPs as `exact`.
 inline constexpr convention nemo_automodel_0_7{
     .name = "nemo_automodel_0_7"sv,
     .summary = "as nemo_automodel; a delta rule with a decay for each channel by chunks of 64 tokens"sv,
@@ -347,7 +347,7 @@ inline constexpr convention sglang{
 
 namespace recsys_examples {
 
-/// Counts h²/2 for a history of h tokens and ignores windows. A target sees only itself in its group.
+/// Counts h²/2 pairs for a history of h tokens and ignores windows. In its group, a target attends only to itself.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (!attends.is<mask_statistics::hstu>()) {
@@ -404,8 +404,8 @@ inline constexpr convention torchtitan_2026{
 
 namespace verl {
 
-/// Counts n·min(n, W)/2 for a sliding window of W keys if the model also has layers without a window. Otherwise it
-/// ignores windows.
+/// Counts n·min(n, W)/2 pairs for a sliding window of W keys if the model also has layers without a window. Otherwise
+/// it ignores windows.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (model.has_layer_without_window && is_sliding_window(attends)) {
@@ -444,7 +444,7 @@ inline constexpr convention verl_2026{.name = "verl_2026"sv,
 
 namespace vllm {
 
-/// Counts n·min(n, W) for a sliding window of W keys and ignores other windows.
+/// Counts n·min(n, W) pairs for a sliding window of W keys and ignores other windows.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (is_sliding_window(attends)) {
@@ -500,14 +500,14 @@ inline constexpr std::array all{&exact,
                                 &torch_flop_counter_eager,
                                 &recsys_examples};
 
-/// A public counter that counts by a preset with another name.
+/// A public FLOP counter under another name than that of the convention that it follows.
 struct counter_of_preset {
     std::string_view name;
     const convention* how;
-    std::string_view what;  ///< the function, its release or commit, and what it counts in another unit
+    std::string_view what;  ///< the counter's function, its release or commit, and differences of unit
 };
 
-/// Public counters that count by a preset of another name.
+/// Public FLOP counters that follow a convention with another name.
 inline constexpr counter_of_preset counters[] = {
     {"trl"sv, &nanotron, "compute_flops_per_token of TRL 1.16"sv},
     {"prime_rl"sv, &nanotron, "PerfCounter of prime-rl, commit 2ffe374e020a of August 2026"sv},
@@ -541,8 +541,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the names of the public counters that count by the preset of this name, separated by commas: "trl, prime_rl"
-/// for "nanotron". Empty if there is none.
+/// Returns the names of the public counters that follow this convention, separated by commas: "trl, prime_rl" for
+/// "nanotron". Empty if there is none.
 [[nodiscard]] inline std::string counters_of(std::string_view preset) {
     std::string names;
     for (const conventions::counter_of_preset& counter : conventions::counters) {
@@ -553,8 +553,8 @@ namespace detail {
     return names;
 }
 
-/// Returns the convention with that name, or the one that a public counter of that name counts by: `nanotron` for
-/// "trl". Letter case does not matter, and `-` is `_`. Throws an `error` that lists all names if there is none.
+/// Returns the convention with that name, or the convention that a public counter with that name follows: `nanotron`
+/// for "trl". Letter case does not matter, and `-` is `_`. Throws an `error` that lists all names if there is none.
 [[nodiscard]] inline const convention& convention_named(std::string_view name) {
     std::string known;
     for (const convention* preset : conventions::all) {

@@ -28,8 +28,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// One cause of the difference between a convention and `exact`: the FLOPs of the step before and after this cause is
-/// removed. A cause is a counting rule (say, that routers count), padding, or repeated work.
+/// One cause of the difference between a convention and `exact`, with the FLOPs of the step before and after the cause
+/// is removed. Causes are counting rules (such as counting routers), padding, and repeated work.
 struct convention_term {
     std::string_view name;     ///< name of the cause: "router"
     std::string_view meaning;  ///< the cause in one line
@@ -43,17 +43,16 @@ struct convention_term {
     }
 };
 
-/// A plan that a tool may assume in place of the plan of the step, because the tool does not know what trains or what
-/// is recomputed.
+/// A plan that a tool may assume because it does not know the real one: which weights train, or what is recomputed.
 struct assumed_plan {
     std::string_view name;     ///< name of what the tool gets wrong: "frozen_weights"
     std::string_view meaning;  ///< what the tool assumes, in one line
     training_plan plan;
-    bool without_adapters = false;  ///< true if the plan's adapters let gradients pass but count no FLOPs themselves
+    bool without_adapters = false;  ///< true if adapters let gradients pass, but their own FLOPs do not count
 };
 
-/// Returns the plans that a tool may assume in place of this one. Each differs from it in one part, the last one in
-/// two.
+/// Returns the plans that a tool may assume instead of this one. All differ from it in one respect, except the last,
+/// which differs in two.
 [[nodiscard]] inline std::vector<assumed_plan> assumed_plans(const training_plan& plan) {
     std::vector<assumed_plan> assumed;
     const auto add = [&assumed](std::string_view name, std::string_view meaning, const training_plan& changed) {
@@ -97,8 +96,8 @@ struct assumed_plan {
 /// A step as one convention counts it. The terms add up to the exact FLOPs minus the total.
 struct compared_convention {
     convention how;
-    flops total;                           ///< the convention's FLOPs of the step in the requested view
-    std::vector<convention_term> terms{};  ///< the causes that change the FLOPs, in the order of removal
+    flops total;                           ///< the FLOPs that the convention counts for the step in the requested view
+    std::vector<convention_term> terms{};  ///< the causes of the difference, in the order in which they are removed
 };
 
 namespace detail {
@@ -109,7 +108,8 @@ struct convention_choice {
     std::string_view meaning;
     /// The kinds of entries that a convention may count or leave out; empty if the rule is not about kinds.
     term_set kinds{};
-    /// Sets the rule of `exact` and returns true if it was different; null: `kinds` is the whole rule.
+    /// Replaces the rule by that of `exact`, and returns true if this changed the convention; null: the rule is only
+    /// which `kinds` count.
     bool (*settle)(convention&) = nullptr;
 };
 
@@ -190,7 +190,7 @@ inline constexpr convention_choice convention_choices[] = {
      .kinds = term_set(term::linear, term::input_linear)},
     {.name = "optimizer", .meaning = "products of the optimizer", .kinds = term_set(term::optimizer)}};
 
-/// Returns true if `convention_choices` covers this kind of entry. It must cover every kind.
+/// Returns true if `convention_choices` covers this kind of entry. The list must cover every kind.
 [[nodiscard]] constexpr bool has_choice_of(term kind) {
     return std::any_of(std::begin(convention_choices), std::end(convention_choices),
                        [kind](const convention_choice& choice) { return choice.kinds.contains(kind); });
@@ -198,8 +198,8 @@ inline constexpr convention_choice convention_choices[] = {
 static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty(),
               "a term is in no choice of convention_choices: add it to one, else differences do not add up");
 
-/// The part to replace in a counting rule: the entries that only the convention counts, the FLOPs of entries that both
-/// it and `exact` count, or the entries that only `exact` counts.
+/// Parts of a counting rule that are replaced one after the other: which entries only the convention counts, how many
+/// FLOPs common entries have, and which entries only `exact` counts.
 enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_missing };
 
 /// Replaces one part of a convention's counting rule by the rule of `exact`. Returns true if this changes the
@@ -272,8 +272,9 @@ class convention_comparison {
     /// Returns the exact useful FLOPs of a batch.
     [[nodiscard]] flops exact(const tally& batch) const { return exact_.total_flops(batch); }
 
-    /// Counts the batch under each convention. The totals are in the view `seen`. One term of each
-    /// total is the FLOPs that this view adds to the useful FLOPs, so a total plus its terms is the exact useful FLOPs.
+    /// Counts the batch under each convention. The totals are in the view `seen`. For the padded and executed view, one
+    /// term is the difference of that view from the useful one. So a total plus its terms is always the exact useful
+    /// FLOPs.
     [[nodiscard]] std::vector<compared_convention> compare(const tally& batch, view seen = view::useful) const {
         std::vector<compared_convention> compared;
         for (const path& from : paths_) {
@@ -306,7 +307,7 @@ class convention_comparison {
         }
         return plans;
     }
-    /// Counts the batch under each convention by one of the assumed plans.
+    /// Counts the batch under each convention with one of the assumed plans.
     [[nodiscard]] std::vector<flops> totals_by(std::size_t assumed, const tally& batch, view seen) const {
         const counters_of_plan& counters = assumed_[assumed];
         std::vector<flops> totals;
@@ -314,14 +315,14 @@ class convention_comparison {
             const flops total = counters.by_convention[i].total_flops(batch, seen);
             if (counters.of_rank_2.empty()) {
                 totals.push_back(total);
-            } else {  // FLOPs are linear in the rank, so ranks 1 and 2 give those of rank 0
+            } else {  // FLOPs are linear in the adapters' rank, so those of rank 0 follow from ranks 1 and 2
                 const flops of_rank_2 = counters.of_rank_2[i].total_flops(batch, seen);
                 totals.push_back(flops{total.value() - (of_rank_2.value() - total.value())});
             }
         }
         return totals;
     }
-    /// Counts the batch under each convention by the plan of the step.
+    /// Counts the batch under each convention with the plan of the step.
     [[nodiscard]] std::vector<flops> totals(const tally& batch, view seen) const {
         std::vector<flops> totals;
         for (const path& from : paths_) {
@@ -342,9 +343,9 @@ class convention_comparison {
     struct counters_of_plan {
         assumed_plan assumed;
         std::vector<flop_counter> by_convention;
-        std::vector<flop_counter> of_rank_2{};  ///< as `by_convention`, but with adapters of rank 2 instead of 1
+        std::vector<flop_counter> of_rank_2{};  ///< like `by_convention`, but with adapters of rank 2 instead of 1
     };
-    /// Returns the plan with all adapters of one rank.
+    /// Returns the plan with the given rank for all adapters.
     [[nodiscard]] static training_plan with_rank(training_plan plan, std::uint64_t rank) {
         for (weight_setting& setting : plan.weights) {
             setting.rank = setting.state == weight_state::lora ? rank : 0;

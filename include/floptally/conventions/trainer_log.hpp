@@ -33,7 +33,7 @@ struct printed_number {
 struct trainer_line {
     std::string_view trainer{};  ///< name of the trainer: "Megatron-LM"
     std::optional<printed_number> tflops{};
-    std::optional<printed_number> all_tflops{};  ///< TFLOP/s of all GPUs together
+    std::optional<printed_number> all_tflops{};  ///< TFLOP/s, all GPUs together
     std::optional<printed_number> mfu{};         ///< MFU as a fraction: 0.412
     std::optional<printed_number> seconds{};
     std::optional<printed_number> tokens{};  ///< number of tokens of the step on all GPUs together
@@ -46,11 +46,11 @@ struct trainer_line {
 
 namespace detail {
 
-/// A property of a trainer's number in addition to its unit.
+/// Special properties of a number in a trainer's log.
 enum class trainer_number : std::uint8_t {
     needed,
-    optional,   ///< the record is known without this number too
-    truncated,  ///< the trainer cuts the decimals off instead of rounding
+    optional,   ///< a record without this number is recognized, too
+    truncated,  ///< the trainer truncates the decimals instead of rounding them
     inverse     ///< the trainer prints 1 ÷ the member: batches per second for `seconds`
 };
 
@@ -62,30 +62,30 @@ struct trainer_field {
     trainer_number kind = trainer_number::needed;
 };
 
-/// The form of one trainer's record: one line, or several lines if `begins` is not empty. A record must have all fields
-/// that are not optional.
+/// The format of one trainer's record: one line, or several lines if `begins` is not empty. A record must have all
+/// fields that are not optional.
 struct trainer_form {
     std::string_view trainer;
     std::array<trainer_field, 4> fields{};
-    std::string_view begins{};  ///< text in the line that begins a record of several lines
-    std::string_view ends{};    ///< text in the line that ends it; empty: none does
+    std::string_view begins{};  ///< text of the line that begins a record of several lines
+    std::string_view ends{};    ///< text of the line that ends a record of several lines; empty: no such line
 };
 
 inline constexpr double per_cent = 1e-2;
 inline constexpr double milliseconds = 1e-3;
 
-/// The first form that fits reads a line. Megatron-Bridge and ms-swift print Megatron-LM's line too. A label without a
-/// colon or blank at its end is a key of a dict or of JSON, or a column of a CSV file.
+/// A line is read with the first format that fits. Megatron-Bridge and ms-swift also print Megatron-LM's line. A label
+/// without a colon or blank at its end is a key of a dict or of JSON, or a column of a CSV file.
 ///
-/// nanoGPT's MFU is a running mean. verl's MFU is that of the actor's update, timed by another clock. Hugging Face's
-/// Trainer writes one record for a whole run. ms-swift's MFU is the mean since the run began.
+/// nanoGPT's MFU is a running mean. verl's MFU is for the actor's update only, which is timed separately. Hugging
+/// Face's Trainer writes one record for a whole run. ms-swift's MFU is the mean since the run began.
 inline constexpr trainer_form trainer_forms[] = {
     {"Megatron-LM",
      {{{"elapsed time per iteration (ms):", &trainer_line::seconds, milliseconds},
        {"throughput per GPU (TFLOP/s/GPU):", &trainer_line::tflops},
        {"global batch size:", &trainer_line::samples},
        {"tokens per GPU (tokens/s/GPU):", &trainer_line::tokens_per_second, 1, trainer_number::optional}}}},
-    {"Megatron-LM",  // with the numbers that Primus adds to the line
+    {"Megatron-LM",  // includes the numbers that Primus adds to the line
      {{{"elapsed time per iteration (ms):", &trainer_line::seconds, milliseconds},
        {"compute per GPU (TFLOP/s/GPU):", &trainer_line::tflops},
        {"global batch size:", &trainer_line::samples},
@@ -180,11 +180,11 @@ inline constexpr std::string_view digits_and_marks = "0123456789.,";
 /// A decimal number at the beginning of a text.
 struct decimal_number {
     double value;
-    double half;       ///< half of the last digit
-    std::size_t size;  ///< characters of its digits
+    double half;       ///< half a unit of the last printed digit
+    std::size_t size;  ///< number of characters, without sign and exponent
 };
 
-/// Reads "34,112.50". A comma or full stop after the number does not belong to it.
+/// Reads "34,112.50". Ignores a comma or full stop after the number.
 [[nodiscard]] inline std::optional<decimal_number> decimal_at(std::string_view text) {
     const std::size_t size = std::min(text.find_first_not_of(digits_and_marks), text.size());
     std::string digits(text.substr(0, size));
@@ -257,7 +257,8 @@ struct decimal_number {
     if (!number || !(number->value > 0) || !(unit > 0) || !std::isfinite(unit)) {
         return std::nullopt;
     }
-    // A number with all its digits is rounded to double, and so is the product with its unit.
+    // Even a number that is printed with all digits has a rounding error as a double, and so has its product with the
+    // unit.
     const double half = std::max(number->half, number->value * 1e-12);
     const double least = number->value - (truncated ? 0 : half);
     const double most = number->value + (truncated ? 2 * half : half);
@@ -268,7 +269,7 @@ struct decimal_number {
 }
 
 /// Returns the number after a field's label. Returns nothing if no number follows the label. A label inside a longer
-/// word is none, but a key may stand in the group "train/".
+/// word does not count, except after the prefix "train/".
 [[nodiscard]] inline std::optional<printed_number> number_after(std::string_view line, const trainer_field& field) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/";
     for (std::size_t at = line.find(field.label); at != std::string_view::npos; at = line.find(field.label, at + 1)) {
@@ -295,14 +296,14 @@ inline void add_fields(const trainer_form& form, std::string_view line, trainer_
     }
 }
 
-/// True if the form's needed fields are there.
+/// Returns true if all fields that the format requires are present.
 [[nodiscard]] inline bool is_whole(const trainer_form& form, const trainer_line& found) {
     return std::all_of(form.fields.begin(), form.fields.end(), [&](const trainer_field& field) {
         return field.member == nullptr || field.kind == trainer_number::optional || (found.*field.member).has_value();
     });
 }
 
-/// Finds the number of sequences of a whole record: a count, or a rate times the time.
+/// Fills in the number of sequences of a complete record, if it has only their rate and the time.
 [[nodiscard]] inline trainer_line with_samples(trainer_line found) {
     if (found.samples) {
         found.samples = printed_number{found.samples->middle(), found.samples->middle()};
@@ -332,7 +333,7 @@ inline void add_fields(const trainer_form& form, std::string_view line, trainer_
     return cells;
 }
 
-/// True if a name is the label of a field, alone or in the group "train/".
+/// Returns true if a name is the label of a field, with or without the prefix "train/".
 [[nodiscard]] inline bool is_trainer_key(std::string_view name) {
     name.remove_prefix(name.starts_with("train/") ? 6 : 0);
     for (const trainer_form& form : trainer_forms) {
@@ -366,7 +367,7 @@ inline void add_fields(const trainer_form& form, std::string_view line, trainer_
 /// Reads a trainer's log line by line. Also reads records of several lines, and CSV files with a line of names.
 class trainer_log_reader {
   public:
-    /// Returns the numbers of the record that ends with this line. Returns nothing if none does.
+    /// Returns the numbers of the record that ends with this line. Returns nothing if no record ends with it.
     [[nodiscard]] std::optional<trainer_line> read(std::string_view line) {
         const std::string named = with_names(line);
         if (const auto found = trainer_line_of(named)) {
@@ -398,7 +399,7 @@ class trainer_log_reader {
     }
 
   private:
-    /// Returns a line of a CSV file with the name before each number. Returns any other line as it is.
+    /// Returns a line of a CSV file with the column's name before each number. Returns any other line unchanged.
     [[nodiscard]] std::string with_names(std::string_view line) {
         const std::vector<std::string_view> cells = detail::csv_cells(line);
         if (cells.size() > 1 && std::any_of(cells.begin(), cells.end(), detail::is_trainer_key)) {

@@ -48,12 +48,12 @@ struct component_flops {
     uint128 useful[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
     uint128 padded[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
     /// Work that is executed in addition to `padded`, by the same phases: gradients that a fused attention backward
-    /// computes but nothing reads, the second QKᵀ of this backward, and repeated work of other ranks
+    /// computes although they are not needed, its second QKᵀ, and repeated work of other ranks
     /// (`training_plan::repeated`).
     uint128 executed_more[3];
     uint128 recomputed_forward;  ///< forward work that the backward repeats (`training_plan::recomputed`)
 
-    /// Returns the FLOPs of one phase. Recompute is 0 in all views but the executed one.
+    /// Returns the FLOPs of one phase. The phase `recompute` is 0 except in the executed view.
     [[nodiscard]] constexpr flops get(view seen, phase during) const {
         const auto index = static_cast<std::size_t>(during);
         if (during == phase::recompute) {
@@ -95,9 +95,9 @@ class breakdown {
         is_upper_bound_ = false;
     }
 
-    /// True if the FLOPs are an upper bound: some counted gradients may not run. This occurs if only some weights
-    /// train, and it is unknown which entries read which values: the model is a cost without parts, or a part does not
-    /// say it. Set `linear::reads` and `writes` to make a part exact.
+    /// True if the FLOPs are an upper bound: some counted gradients may not run. This happens if only some weights
+    /// train, and the order of the products is unknown. Either the model is a cost without parts, or a part does not
+    /// declare which values its entries read. Set `linear::reads` and `writes` to make a part exact.
     [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
     /// Marks the breakdown as an upper bound if `is` is true. Only `clear` removes the mark.
     constexpr void mark_upper_bound(bool is = true) { is_upper_bound_ = is_upper_bound_ || is; }
@@ -138,7 +138,7 @@ class breakdown {
         return sum;
     }
 
-    /// Returns this breakdown with `prefix` before each component's name, to tell models or passes apart. The prefix
+    /// Returns this breakdown with `prefix` before each component's name, to distinguish models or passes. The prefix
     /// "reference." gives "reference.attention.core".
     [[nodiscard]] constexpr breakdown with_prefix(std::string_view prefix) const {
         breakdown renamed = *this;

@@ -34,7 +34,7 @@ enum class window_pairs : std::uint8_t {
 /// The number of products that count for the backward of the attention core.
 enum class attention_backward : std::uint8_t {
     twice,  ///< two products for each product of the forward
-    flash   ///< five products for the two of the forward (2.5x), since a fused kernel computes QKᵀ again
+    flash   ///< five products for the two of the forward (2.5x), because a fused kernel computes QKᵀ again
 };
 
 /// The tokens for which the lm_head counts.
@@ -43,16 +43,17 @@ enum class head_rows : std::uint8_t {
     one_per_sequence  ///< only the last token of each sequence, as in inference
 };
 
-/// Which FLOPs a convention counts for the backward of a sparse attention's indexer.
+/// The FLOPs that a convention counts for the backward of an indexer (the part of sparse attention that chooses keys).
 enum class indexer_backward : std::uint8_t {
-    as_run,    ///< the backward of the indexer's own loss if the plan has this loss, else nothing
+    as_run,    ///< only the backward of the indexer's own loss, if the plan trains it
     as_layers  ///< two products for each product of the forward, as for any other part of a layer
 };
 
-/// The weights that count if a token does not use all weights of the model.
+/// Which weights count if a token does not use all of them.
 enum class counted_weights : std::uint8_t {
     visited,  ///< weights that a token uses: of the experts only the chosen ones
-    /// Every parameter counts for every token of its modality. An lm_head tied to the embedding does not count again.
+    /// Every parameter counts for every token of its modality. A table that the embedding and the lm_head share counts
+    /// once.
     stored
 };
 
@@ -76,8 +77,8 @@ enum class counted_training : std::uint8_t {
 
 struct convention;
 
-/// The statistics that a convention counts in place of one statistic, each sum with a divisor. Example: `half_square`
-/// counts a causal mask as Σn²/2 + Σn·past.
+/// The statistics that a convention counts in place of a mask's pairs. Each sum may be divided by a small number.
+/// Example: `half_square` counts Σn²/2 + Σn·past for a causal mask.
 class counted_statistics {
   public:
     /// A statistic, and the number that its sum is divided by.
@@ -111,14 +112,14 @@ class counted_statistics {
     std::size_t size_ = 0;
 };
 
-/// The facts that a convention may know about the model in addition to the mask.
+/// Facts about the model that a convention may take into account, in addition to the mask.
 struct attention_context {
     bool has_layer_without_window = false;  ///< true if some text layer attends without a window
     bool of_indexer = false;                ///< true if the pairs are those of an indexer's scores or of its loss
 };
 
-/// The function of a convention. Returns the statistics that count in place of a mask's pairs. Each must be of the same
-/// modality as the mask.
+/// The function of a convention. Returns the statistics that count in place of a mask's pairs. Each must have the
+/// modality of the mask.
 using count_pairs_function = counted_statistics (*)(const statistic& attends, const convention& counted_as,
                                                     const attention_context& model);
 
@@ -136,10 +137,11 @@ struct convention {
     attention_backward backward = attention_backward::twice;
     term_set counted = products;        ///< the kinds of entries that count
     std::uint8_t delta_rule_flops = 6;  ///< forward FLOPs per element of a delta rule's state; exact: 6
-    /// Forward FLOPs per element of the state where a delta rule decays each channel (KDA); 0: as `delta_rule_flops`.
+    /// Forward FLOPs per element of the state for a delta rule with a separate decay for each channel (KDA). 0:
+    /// `delta_rule_flops`.
     std::uint8_t channel_decay_flops = 0;
-    /// Tokens in a chunk C of KDA's kernel, whose products count too: 3·C·d + C² forward FLOPs for a head of d; 0:
-    /// none.
+    /// Number of tokens C in a chunk of KDA's chunked kernel. The products inside a chunk then count too: 3·C·d + C²
+    /// forward FLOPs for a head of width d. 0: they do not count.
     std::uint8_t delta_chunk = 0;
     std::uint8_t scan_flops = 4;  ///< forward FLOPs per element of a selective scan's state; exact: 4
     head_rows head = head_rows::every_token;
@@ -158,7 +160,7 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
     };
     if (attends.is_of_other_side() && attends.shape() == pair_shape::full &&
         counted_as.windows == window_pairs::ignored) {
-        return counted_statistics(mask_statistics::encoder{});  // the square of the encoder's length
+        return counted_statistics(mask_statistics::encoder{});  // counts the square of the encoder's length
     }
     switch (attends.is_of_other_side() ? pair_shape::units : attends.shape()) {
         case pair_shape::units:
@@ -182,7 +184,7 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
             if (attends.shape() == pair_shape::full || counted_as.causal == causal_pairs::full_square) {
                 return square();
             }
-            // Exact: (Σn² + Σn)/2 + Σn·past. The divisor 2 leaves no remainder, since a product counts two FLOPs for
+            // Exact: (Σn² + Σn)/2 + Σn·past. The division by 2 leaves no remainder, because a product has two FLOPs for
             // each pair.
             counted_statistics triangle(moment_statistics::squares{}, 2);
             if (counted_as.causal == causal_pairs::exact) {

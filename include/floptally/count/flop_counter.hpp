@@ -35,9 +35,9 @@
 
 namespace floptally::inline v0_3::detail {
 
-// Turns the entries of a cost, as a convention and a plan count them, into coefficients of a tally's accumulators.
+// Converts the entries of a cost, under a convention and a plan, into coefficients of a tally's accumulators.
 
-/// The FLOPs for each unit of each accumulator of a tally, by component and passes. A `flop_counter` multiplies them by
+/// FLOPs for each unit of each accumulator of a tally, by component and by passes. A `flop_counter` multiplies them by
 /// a tally.
 class accumulator_coefficients {
   public:
@@ -48,7 +48,7 @@ class accumulator_coefficients {
         std::uint64_t padded;
     };
 
-    /// The coefficients `first` … `last` − 1 of one component whose work runs in the same passes.
+    /// The coefficients `first` … `last` − 1. They belong to one component and to work that runs in the same passes.
     struct group {
         std::uint32_t component;
         bool continues;  ///< true if the previous group belongs to the same component
@@ -60,7 +60,7 @@ class accumulator_coefficients {
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
   private:
     /// Adds all entries with the same component and passes as `first`. Adds nothing if an earlier entry has the same
-    /// component and passes, since it has added them.
+    /// component and passes, because they were added together with it.
     constexpr void add_planned(const plan_walk& walk, const planned_entry& first, const convention& counted_as,
                                const attention_context& context) {
         for (const planned_entry& planned : walk.entries) {
@@ -76,8 +76,8 @@ class accumulator_coefficients {
         }
     }
 
-    /// Calls `at(accumulator, times, divisor)` for each accumulator that a statistic needs: those of its moments if the
-    /// statistic is a sum of moments, else one accumulator for this statistic.
+    /// Calls `at(accumulator, times, divisor)` for each accumulator from which a statistic is computed. For a sum of
+    /// moments these are the moments, otherwise the statistic's own accumulator.
     template <class At>
     constexpr void add_counted(const statistic& counted, std::uint64_t divisor, At at) {
         const moment_form form = counted.moments();
@@ -163,8 +163,8 @@ class accumulator_coefficients {
     }
 
   public:
-    /// Adds the entries of a cost, all of whose weights train. Proceeds kind by kind, so that entries with equal passes
-    /// share a group.
+    /// Adds the entries of a cost, all of whose weights train. Goes through the kinds of entries one by one, so that
+    /// entries with equal passes share a group.
     constexpr void add_entries(const cost& model, const convention& counted_as, const training_plan& plan) {
         check_repeated(model, plan);
         const attention_context context = context_of(model);
@@ -219,7 +219,7 @@ class accumulator_coefficients {
         }
     }
 
-    mask_set masks;  ///< first the masks that count, then those that the tally only keeps (`cost::keep`)
+    mask_set masks;  ///< first the masks that the model counts, then those that a tally only keeps (`cost::keep`)
     measured_needs needs;
     bool is_upper_bound = false;
     cost::component_list names;
@@ -234,33 +234,34 @@ namespace floptally::inline v0_3 {
 /// A cost under one convention and one plan, reduced to one coefficient for each accumulator of a tally. The FLOPs of a
 /// batch are the dot product of coefficients and accumulators. Build the counter once and evaluate it every step.
 ///
-/// Evaluation needs no overflow check. The constructor checks that the sum of all coefficients fits 64 bits, and every
-/// accumulator has 64 bits, so that any sum of products stays below 2^128.
+/// Evaluation needs no overflow check: the constructor checks that the sum of all coefficients fits 64 bits. Every
+/// accumulator has 64 bits, so any sum of products stays below 2^128.
 class flop_counter {
   public:
-    // The constructors without a plan never walk a model's parts: a program that has no plan does not compile the walk.
+    // The constructors without a plan do not use the code that walks over a model's parts. A program without a plan
+    // therefore does not compile that code.
 
-    /// Counts a cost, all of whose weights train.
+    /// Counts a cost whose weights all train.
     constexpr explicit flop_counter(const cost& model, const convention& counted_as = conventions::exact)
         : convention_(counted_as) {
         fold(model);
     }
     /// Counts a cost under a plan. With weight settings in the plan the count may be an upper bound (`is_upper_bound`),
-    /// since a cost alone does not know the order of its parts.
+    /// because a cost alone does not have the order of its parts.
     constexpr explicit flop_counter(const cost& model, const convention& counted_as, const training_plan& plan)
         : convention_(counted_as) {
         count(model, plan);
     }
 
-    /// Counts the parts of a model layer by layer under a plan. Only parts show how far gradients flow back. For a cost
-    /// alone the counter assumes that gradients reach the first layer.
+    /// Counts the parts of a model layer by layer under a plan. The parts show how far back gradients flow. For a cost
+    /// without parts the counter assumes that gradients reach the first layer.
     constexpr explicit flop_counter(const array_view<model_part>& parts,
                                     const convention& counted_as = conventions::exact, const training_plan& plan = {})
         : convention_(counted_as) {
         count(parts, plan);
     }
 
-    /// Counts a descriptor, all of whose weights train.
+    /// Counts a descriptor whose weights all train.
     template <model_descriptor Model>
     constexpr explicit flop_counter(const Model& model, const convention& counted_as = conventions::exact)
         : convention_(counted_as) {
@@ -304,7 +305,7 @@ class flop_counter {
     [[nodiscard]] constexpr const convention& counted_as() const { return convention_; }
     /// The coefficients from which `evaluate` computes a breakdown.
     [[nodiscard]] constexpr const detail::accumulator_coefficients& by_component() const { return counted_; }
-    /// True if no backward counts, because the plan has only a forward or nothing trains.
+    /// Returns true if no backward counts: the plan has only a forward, or no weight trains.
     [[nodiscard]] constexpr bool is_forward_only() const {
         for (const detail::accumulator_coefficients::group& g : counted_.groups) {
             if (g.run.backward_data != 0 || g.run.backward_weights != 0) {
@@ -315,12 +316,12 @@ class flop_counter {
     }
     /// True if experts count by measured visits. A tally with tokens must then also have visits (`tally::add_routed`).
     [[nodiscard]] constexpr bool needs_routed() const { return counted_.needs.routed; }
-    /// True if the FLOPs are an upper bound (see `breakdown::is_upper_bound`). This occurs if only some weights train,
-    /// and the model is a cost without parts or has a part that does not say what its entries read.
+    /// True if the FLOPs are an upper bound (see `breakdown::is_upper_bound`). This happens if only some weights train,
+    /// and the model is a cost without parts or has a part that does not declare what its entries read.
     [[nodiscard]] constexpr bool is_upper_bound() const { return counted_.is_upper_bound; }
 
-    /// Returns the FLOPs of a batch by component, phase and view. Throws `error` if the cost counts by measured
-    /// accumulators and the tally lacks one of these.
+    /// Returns the FLOPs of a batch by component, phase and view. Throws `error` if the cost needs a measured
+    /// accumulator and the tally lacks it.
     [[nodiscard]] constexpr breakdown evaluate(const tally& batch) const {
         breakdown result;
         evaluate(batch, result);
@@ -335,7 +336,8 @@ class flop_counter {
         into.mark_upper_bound(counted_.is_upper_bound);
         component_flops* work = nullptr;
         for (const detail::accumulator_coefficients::group& g : counted_.groups) {
-            // The sums are locals: g++ 12 code takes three times as long where it reaches them through a reference.
+            // The sums are local variables, because code of g++ 12 takes three times as long for sums behind a
+            // reference.
             uint128 useful = 0;
             uint128 padded = 0;
             for (std::size_t i = g.first; i < g.last; ++i) {
@@ -362,8 +364,8 @@ class flop_counter {
         }
     }
 
-    /// Returns the FLOPs of a batch, all components and phases together. Faster than the equal
-    /// `evaluate(batch).total(seen)`.
+    /// Returns the FLOPs of a batch, summed over components and phases. It equals `evaluate(batch).total(seen)` and is
+    /// faster.
     [[nodiscard]] constexpr flops total_flops(const tally& batch, view seen = view::useful) const {
         const detail::accumulator_table accumulators(counted_.masks, counted_.needs, batch);
         const std::uint64_t* values = seen == view::useful ? accumulators.useful : accumulators.padded;
@@ -421,7 +423,7 @@ class flop_counter {
         }
     }
 
-    /// Counts a cost under a plan that needs no parts.
+    /// Adds the coefficients of a cost under a plan that needs no parts.
     constexpr void fold(const cost& model, const training_plan& plan = {}) {
         counted_.masks = mask_set::of_towers(model.masks());
         counted_.add_entries(model, convention_, plan);
@@ -450,7 +452,7 @@ class flop_counter {
         add_totals();
     }
 
-    /// Returns n · work. A branch is faster than a 128-bit product, since n is mostly 0 or 1.
+    /// Returns n · work. Branches are faster than a 128-bit product, because n is mostly 0 or 1.
     [[nodiscard]] static constexpr uint128 times(std::uint32_t n, uint128 work) {
         return n == 1 ? work : n == 0 ? 0 : n * work;
     }

@@ -22,7 +22,7 @@ namespace floptally::inline v0_3 {
 /// The name of the measured accumulator of tokens whose logits are computed (`tally::add_measured`).
 inline constexpr std::string_view logits_accumulator = "logits"sv;
 
-/// True if the entry computes logits for each text token; false for classifiers of whole sequences.
+/// Returns true if the entry computes logits for each text token. False for classifiers of whole sequences.
 [[nodiscard]] constexpr bool is_head_of_tokens(const cost_entry& entry) {
     return entry.kind == term::lm_head && entry.what == accumulator::tokens && entry.in == modality::text;
 }

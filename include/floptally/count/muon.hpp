@@ -32,12 +32,12 @@ namespace floptally::inline v0_3 {
 /// Newton-Schulz iterations. Their matrix products do not depend on the number of tokens.
 ///
 /// An iteration over X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X: 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is
-/// transposed where m > n. Muon updates the matrices that a LoRA adapter would fit. It updates no convolution, norm,
-/// bias or table, and not the lm_head. The matrix of each expert counts separately. Under LoRA Muon updates the
-/// adapters. A fused matrix (qkv) is one matrix.
+/// transposed if m > n. Muon updates the matrices that a LoRA adapter would fit. It updates no convolution, norm, bias
+/// or table, and not the lm_head. The matrix of each expert counts separately. Under LoRA Muon updates the adapters. A
+/// fused matrix (qkv) is one matrix.
 struct muon {
     std::uint64_t iterations = 5;  ///< Newton-Schulz iterations of one step
-    /// Weights that another optimizer updates, named as in a `weight_setting`: "moe.router", "vision.*".
+    /// Weights that another optimizer updates. They are named as in `weight_setting`: "moe.router", "vision.*".
     list<component_name> others{};
 
     /// Name of the accumulator of optimizer steps. Add 1 to it for each optimizer step (`tally::add_measured`).
@@ -46,7 +46,7 @@ struct muon {
 
 namespace detail {
 
-/// The shape [in, out] and the number of the weight matrices of an entry, computed from the sums that the entry stores.
+/// The shape [in, out] and the number of the weight matrices of an entry, derived from the sums that the entry stores.
 /// Throws `error` for an entry with matrices of different shapes.
 struct matrices_of_entry {
     std::uint64_t in = 0;
@@ -77,7 +77,7 @@ struct matrices_of_entry {
     return 4 * (square * n) + 2 * (square * m);
 }
 
-/// True if `muon::others` names this weight, so that another optimizer updates it.
+/// Returns true if another optimizer updates this weight, because `muon::others` names it.
 [[nodiscard]] constexpr bool is_other(const muon& optimizer, std::string_view component, std::string_view weight) {
     for (const component_name& other : optimizer.others) {
         if (matches(other, component, weight)) {
@@ -87,7 +87,7 @@ struct matrices_of_entry {
     return false;
 }
 
-/// Throws `error` for a name in `muon::others` that no weight has, since it may be misspelt.
+/// Throws `error` if a name in `muon::others` matches no weight. It may be misspelt.
 constexpr void require_others(const muon& optimizer, std::span<const model_part> model) {
     for (std::size_t i = 0; i < optimizer.others.size(); ++i) {
         bool named = false;
@@ -108,12 +108,13 @@ constexpr void require_others(const muon& optimizer, std::span<const model_part>
 
 }  // namespace detail
 
-/// Returns a model part that counts Muon's products for the weights that a plan trains. The component "optimizer.muon"
-/// of this part counts once for each optimizer step that you add (`muon::accumulator`).
+/// Returns a model part that counts Muon's products for the weights that a plan trains. Its component "optimizer.muon"
+/// counts once for each optimizer step, which you add with `tally::add_measured(muon::accumulator, …)`.
 ///
 /// Add the part to a model's cost. If the plan says which weights train, add it to the model's parts too. Without this
-/// part Muon does not count. Of the library's conventions only `exact` counts Muon. The part is for the whole model,
-/// not for one rank. If every data-parallel rank runs Muon in full, say so in `training_plan::repeated`.
+/// part the FLOPs of Muon do not count. Of the library's conventions only `exact` counts them. The part is for the
+/// whole model, not for one rank. If every data-parallel rank runs Muon on all weights, add that to
+/// `training_plan::repeated`.
 [[nodiscard]] constexpr model_part muon_part(std::span<const model_part> model, const training_plan& plan = {},
                                              const muon& optimizer = {}) {
     require_positive(optimizer.iterations, "iterations");
@@ -131,7 +132,8 @@ constexpr void require_others(const muon& optimizer, std::span<const model_part>
                 continue;
             }
             if (entry.per_rank.in == 0) {
-                // Entries of library parts always have a data flow, so this entry was written by hand.
+                // An entry without data flow was written by hand, because entries of the library's parts always have
+                // one.
                 if (entry.flow == dataflow{}) {
                     throw error(component,
                                 "Muon needs the rows and columns of this component's weights: state them, or name the "

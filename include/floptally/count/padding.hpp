@@ -13,7 +13,7 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Splits the padded FLOPs of a batch by cause: padding slots, mock sequences, vocabulary.
+/// Splits the padded FLOPs of a batch by cause: padding slots, mock sequences, padded vocabulary.
 
 namespace floptally::inline v0_3 {
 
@@ -30,8 +30,8 @@ struct padding_flops {
 
 /// Splits the padded view of a batch by cause.
 [[nodiscard]] constexpr padding_flops padding_of(const flop_counter& model, const split_tally& batch) {
-    // Returns the FLOPs as if every slot had a real token, with the real vocabulary: useful coefficients times padded
-    // accumulators.
+    // Returns the FLOPs with a real token in every slot and the real vocabulary. They are the useful coefficients times
+    // the padded accumulators.
     const auto all_real = [&](const tally& part) {
         const std::uint64_t* const accumulators = part.data();
         const std::size_t half = detail::tally_accumulators::stride_of(part.masks());

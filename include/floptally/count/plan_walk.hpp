@@ -33,18 +33,18 @@
 
 namespace floptally::inline v0_3::detail {
 
-// The loss of an indexer (`training_plan::indexer`): over which pairs it is computed, and the attention that it
-// compares with. Both follow from the mask of the sparse attention.
+// The loss that trains an indexer (`training_plan::indexer`): the pairs over which it is computed, and the attention
+// whose probabilities it imitates. Both follow from the mask of the sparse attention.
 
-/// Which keys an indexer chooses for a sparse attention, as statistics.
+/// The keys that an indexer chooses for a sparse attention, as statistics.
 struct key_choice {
     bool exists = false;
-    statistic scored{};    ///< pairs of queries and chosen keys, or of queries and chosen pools of keys
-    statistic all_keys{};  ///< pairs of the same attention if it were over all keys
+    statistic scored{};    ///< pairs of queries and chosen keys, or of queries and chosen groups of keys
+    statistic all_keys{};  ///< pairs of the same attention without the choice: over all keys
     component_name indexer{};
 };
 
-/// Returns the choice of keys behind a sparse mask. `exists` is false for a mask that does not depend on data.
+/// Returns the choice of keys that leads to a sparse mask. `exists` is false for a mask that does not depend on data.
 [[nodiscard]] constexpr key_choice choice_behind(const statistic& attends) {
     if (attends.is<mask_statistics::top_k>() || attends.is<mask_statistics::best_blocks>()) {
         return {.exists = true, .scored = attends, .all_keys = mask::causal()};
@@ -62,7 +62,7 @@ struct key_choice {
     return {};
 }
 
-/// True where the parts have an entry of this kind.
+/// Returns true if the parts have an entry of this kind.
 [[nodiscard]] constexpr bool has_kind(array_view<model_part> parts, term kind) {
     for (const model_part& part : parts) {
         for (const cost_entry& entry : part.cost.entries()) {
@@ -81,8 +81,9 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     }
 }
 
-/// Returns which keys the layer's indexer chooses for the layer's attention. `exists` is false if the plan trains no
-/// indexers, and for a layer that reuses the keys of another layer, since it has no indexer and no loss.
+/// Returns the keys that the layer's indexer chooses for its attention. `exists` is false if the plan trains no
+/// indexers. It is also false for a layer that reuses the keys of another layer: such a layer has no indexer and no
+/// loss.
 [[nodiscard]] constexpr key_choice choice_in(array_view<model_part> layer, const training_plan& plan) {
     if (plan.indexer == indexer_training::frozen || !has_kind(layer, term::index_scores)) {
         return {};
@@ -113,7 +114,7 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     return found;
 }
 
-/// Returns the statistic by which an entry counts under a plan. While indexers warm up, attention is over all keys.
+/// Returns the statistic of an entry under a plan. During the warm-up of indexers, attention is over all keys.
 [[nodiscard]] constexpr statistic attended_pairs(const cost& model, const cost_entry& entry,
                                                  const training_plan& plan) {
     if (!has_statistic(entry.what)) {
@@ -125,10 +126,10 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     return choice.exists ? choice.all_keys : written;
 }
 
-/// Tracks which values that one part of a model passes to the next require a gradient: the hidden states, the context
-/// (an encoder's output or a second stream), and the time values (values of a whole sample, such as the timestep's
-/// embedding). If no input part says that it computes context or time values, the output of the input parts counts as
-/// these values.
+/// Tracks which values require a gradient while they pass from one part of a model to the next. These are the hidden
+/// states, the context (an encoder's output or a second stream), and the time values (values that exist once for each
+/// sample, such as the timestep's embedding). If no input part declares that it computes context or time values, the
+/// output of the input parts counts as such.
 class handed_on {
   public:
     constexpr handed_on(const weight_states& states, array_view<model_part> parts)
@@ -141,7 +142,7 @@ class handed_on {
         time_ = context_;
     }
 
-    /// Returns which of the values that enter parts of this role require a gradient.
+    /// Returns which values require a gradient when they enter parts with this role.
     [[nodiscard]] constexpr gradient_flow::carried to(part_role role, modality in) const {
         const bool stream = role == part_role::encoder ? context_
                             : role == part_role::tower ? towers_[static_cast<std::size_t>(in)]
@@ -149,8 +150,8 @@ class handed_on {
         return {.stream = stream, .context = context_, .time = time_, .unnamed = stream};
     }
 
-    /// Stores which of the values that leave parts of this role require a gradient. Parts with the role `anywhere` may
-    /// run before all other parts, so their trainable weights (`anywhere_trains`) affect every value.
+    /// Stores which values require a gradient when they leave parts with this role. Parts with the role `anywhere` may
+    /// run before all others. So if one of their weights trains (`anywhere_trains`), every value requires a gradient.
     constexpr void take(part_role role, modality in, const gradient_flow::carried& left, bool anywhere_trains) {
         switch (role) {
             case part_role::layer:  // attention over two streams passes gradients between them
@@ -192,7 +193,7 @@ class handed_on {
         }
         return false;
     }
-    /// True if a part with this role has an entry that computes one of these values.
+    /// Returns true if a part with this role has an entry that computes one of these values.
     [[nodiscard]] static constexpr bool makes(array_view<model_part> parts, part_role role, value::set values) {
         for (const model_part& part : parts) {
             for (const cost_entry& entry : part.cost.entries()) {
@@ -204,17 +205,18 @@ class handed_on {
         return false;
     }
 
-    bool hidden_ = false;   ///< whether the hidden states require a gradient
-    bool context_ = false;  ///< whether the encoder's output or the second stream requires a gradient
-    bool time_ = false;  ///< whether the values of a whole sample, such as the timestep's embedding, require a gradient
+    bool hidden_ = false;   ///< true if the hidden states require a gradient
+    bool context_ = false;  ///< true if the encoder's output or the second stream requires a gradient
+    bool time_ = false;  ///< true if values that exist once for each sample require a gradient, such as the timestep's
+                         ///< embedding
     bool has_towers_ = false;
     bool says_context_ = false;
     bool says_time_ = false;
     bool layers_make_context_ = false;
-    bool towers_[modality_count] = {};  ///< whether the hidden states inside each tower require a gradient
+    bool towers_[modality_count] = {};  ///< true for each tower whose hidden states require a gradient
 };
 
-/// Equal entries of all layers that run in the same passes, added up.
+/// The sum of equal entries of all layers that run in the same passes.
 struct planned_entry {
     std::uint32_t component = 0;  ///< index into `plan_walk::components`
     cost_entry entry{};           ///< `entry.mask` is an index into `plan_walk::masks`
@@ -235,7 +237,7 @@ class plan_walk {
           handed_(states_, parts) {
         states_.check(parts);
         require_indexer(parts, plan);
-        // A cost alone does not say which layers have an indexer and which reuse the keys of another layer.
+        // A cost alone does not tell which layers have an indexer and which reuse another layer's keys.
         is_upper_bound =
             plan.indexer != indexer_training::frozen && parts.size() == 1 && parts.front().role == part_role::anywhere;
         for_each_run(parts, [this](array_view<model_part> alike) {
@@ -249,17 +251,17 @@ class plan_walk {
     cost::component_list components;
     mask_set masks;
     list<planned_entry> entries;
-    /// True if fewer products may run than are counted, since a part does not say what its entries read.
+    /// True if the counted products are an upper bound, because a part does not declare what its entries read.
     bool is_upper_bound = false;
 
   private:
-    /// The work of one layer that its backward may recompute: all work, or some components.
+    /// The work of one layer that the backward recomputes together: all of it, or some components.
     struct region {
-        bool reached = false;  ///< true where a gradient arrives at the layer's output
+        bool reached = false;  ///< true if a gradient arrives at the layer's output
         cost::component_list components{};
     };
 
-    /// Visits one part, and marks in `now` which of the values that leave the part require a gradient.
+    /// Visits one part. Records in `now` which of the values that leave the part require a gradient.
     template <class Each>
     constexpr void visit(const model_part& part, std::uint64_t layer, bool entered, gradient_flow::carried& now,
                          Each each) const {
@@ -316,8 +318,8 @@ class plan_walk {
         return false;
     }
 
-    /// True if a weight trains in a part that has only norms and biases. A part that runs in parallel to another part
-    /// (`beside`) also reads the output of these norms.
+    /// Returns true if a part with only norms and biases has a weight that trains. A part that runs in parallel to
+    /// another (`beside`) also reads the output of these norms.
     [[nodiscard]] constexpr bool norms_train(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
             bool only_norms = true;
@@ -343,7 +345,7 @@ class plan_walk {
                 (plan_.recomputed == recompute::full ? again.reached : needed.output));
     }
 
-    /// Returns the gradients that the convention counts.
+    /// Returns those of the needed gradients that the convention counts.
     [[nodiscard]] constexpr gradients counted(const gradients& needed) const {
         return convention_.training == counted_training::every_weight ? gradients{} : needed;
     }
@@ -395,7 +397,8 @@ class plan_walk {
         cost_entry matrix{.mask = entry.mask, .what = entry.what, .kind = entry.kind, .in = entry.in};
         const gradients a_gradients = counted({.first = needed.first, .weight = true});
         if (convention_.parameters == counted_weights::stored) {
-            matrix.kind = term::linear;  // an adapter of an lm_head counts as a plain matrix, since it shares no table
+            matrix.kind = term::linear;  // an adapter of an lm_head counts as a plain matrix, because it shares no
+                                         // table with the embedding
             matrix.parameters = rank * widths.parameters;
             put(name, matrix, attends, passes_of(entry, convention_, plan_, again, a_gradients).on(ranks));
             return;
@@ -404,7 +407,7 @@ class plan_walk {
         put(name, matrix, attends, passes_of(entry, convention_, plan_, again, a_gradients).on(ranks));
         matrix.useful = rank * widths.out;
         matrix.padded = rank * widths.padded_out;
-        // B reads the output of A, even where the frozen weight itself reads input data.
+        // B reads the output of A, even if the frozen weight itself reads the model's input data.
         matrix.kind = entry.kind == term::input_linear ? term::linear : entry.kind;
         put(name, matrix, attends, passes_of(matrix, convention_, plan_, again, {}).on(ranks));
     }
@@ -429,8 +432,8 @@ class plan_walk {
         entries.push_back(planned, "rows");
     }
 
-    /// In which passes a layer runs its experts, whose visits are measured. One measured number covers all layers. So
-    /// all layers must run the experts in the same passes, and the number counts once.
+    /// The passes in which a layer runs experts whose visits are measured. One measured number covers all layers and
+    /// counts once, so all layers must run the experts in the same passes.
     struct routed_treatment {
         weight_states::decision decided{};
         bool data = false;
@@ -468,7 +471,7 @@ class plan_walk {
     gradient_flow flow_;
     handed_on handed_;
     list<known_treatment> routed_{};
-    key_choice choice_{};  ///< which keys the indexer of the visited layer chooses
+    key_choice choice_{};  ///< the keys that the indexer of the current layer chooses
 };
 
 }  // namespace floptally::detail

@@ -11,7 +11,7 @@
 #include <floptally/lists/array_view.hpp>
 
 /// @file
-/// Counts the parameters that a plan stores and trains.
+/// Counts the parameters that are stored and trained under a plan.
 
 namespace floptally::inline v0_3 {
 
@@ -25,7 +25,7 @@ struct parameter_counts {
 };
 
 /// Counts the parameters of a model under a plan. A tied embedding counts once, as the lm_head. Weights that several
-/// layers share count in the layer that stores them. For the parts of one rank (`rank_parts`) it counts only the
+/// layers share count once, in the layer that stores them. For the parts of one rank (`rank_parts`) it counts only the
 /// parameters that the rank stores. Throws `error` for sums above 64 bits.
 [[nodiscard]] constexpr parameter_counts trained_parameters(const array_view<model_part>& parts,
                                                             const training_plan& plan) {

@@ -59,34 +59,34 @@ enum class logit_tokens : std::uint8_t {
 /// Names of the values of `logit_tokens`, in their order.
 inline constexpr const char* logit_tokens_names[] = {"all", "last", "measured"};
 
-/// The value of `weight_setting::first_layer` and `last_layer` that means: no bound.
+/// The value of `weight_setting::first_layer` and `last_layer` without a bound.
 inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
 
 /// The state of some weights in training.
 ///
 /// `weights` is a component ("mlp", "norm", "embedding"), or a component and one of its weights
-/// ("attention.qkv/q_proj"). Both may end in `*` ("*/q_proj", "attention.*"). Under LoRA, named weights that no adapter
-/// fits (norms, tables, convolutions) are frozen.
+/// ("attention.qkv/q_proj"). Both may end in `*` ("*/q_proj", "attention.*"). With the state `lora`, weights that
+/// cannot have an adapter (norms, tables, convolutions) are frozen.
 struct weight_setting {
     component_name weights = "*";
     weight_state state = weight_state::trainable;
     std::uint64_t rank = 0;  ///< rank of the LoRA adapter; 0 for other states
-    /// First layer that the setting holds for, counted from 0; `any_layer`: no bound.
+    /// First layer to which the setting applies, counted from 0; `any_layer`: no bound.
     std::uint64_t first_layer = any_layer;
-    /// Last layer that the setting holds for; if either bound is set, only weights in layers are meant.
+    /// Last layer to which the setting applies. With either bound the setting applies only to weights in layers.
     std::uint64_t last_layer = any_layer;
-    /// Name of the model part that the setting holds for: "encoder", "layer", "lm_head", "mtp"; "*": all.
+    /// Name of the model part to which the setting applies: "encoder", "layer", "lm_head", "mtp"; "*": all.
     component_name part = "*";
 
-    /// True if the setting holds only for a range of layers.
+    /// Returns true if the setting applies only to a range of layers.
     [[nodiscard]] constexpr bool names_layers() const { return first_layer != any_layer || last_layer != any_layer; }
     [[nodiscard]] friend constexpr bool operator==(const weight_setting&, const weight_setting&) = default;
 };
 
-/// Work that several ranks each run in full, although once would be enough. Example: a vision tower on every
+/// Work that each of several ranks runs completely, although it is needed only once. Example: a vision tower on every
 /// context-parallel rank. The run of one rank counts as useful and padded, the runs of the other ranks only as executed
-/// (parallel/redundant_work.hpp). `weights` has the form of `weight_setting::weights`. If several
-/// `repeated_work` name the same weights, the last of them is used.
+/// (parallel/redundant_work.hpp). `weights` has the form of `weight_setting::weights`. If several `repeated_work` name
+/// the same weights, the last of them is used.
 struct repeated_work {
     component_name weights = "*";
     std::uint64_t ranks = 1;
@@ -104,27 +104,27 @@ struct training_plan {
     /// Names of components that the backward recomputes in addition to `recomputed`, like Megatron's
     /// `recompute_modules`.
     list<component_name> recomputed_components{};
-    /// The states of weights. If several settings name the same weight, the last one holds. A weight that no setting
-    /// names trains.
+    /// The states of weights. If several settings name the same weight, the last one counts. A weight without a setting
+    /// trains.
     list<weight_setting> weights{};
     /// Only every n-th layer recomputes: the n-th, 2n-th, … layer, counted from 1.
     std::uint64_t recompute_every = 1;
-    /// Work that several ranks each run in full. If there is any, the tally must have the batches of all ranks.
+    /// Work that each of several ranks runs completely. With such work, the tally must have the batches of all ranks.
     list<repeated_work> repeated{};
     /// How indexers train. `weights` still decides which weights train, so freeze all other weights during a warm-up.
     indexer_training indexer = indexer_training::frozen;
-    /// The tokens whose logits are computed. The setting `head_rows::one_per_sequence` of a convention has an effect
-    /// only if this is `all`.
+    /// The tokens whose logits are computed. A convention with `head_rows::one_per_sequence` overrides the value `all`,
+    /// but not the others.
     logit_tokens logits = logit_tokens::all;
 
-    /// True if the FLOPs depend on the order of the model's parts, so that a cost alone does not give them exactly.
+    /// Returns true if the FLOPs depend on the order of the model's parts. A cost alone then gives only an upper bound.
     [[nodiscard]] constexpr bool needs_parts() const {
         return !weights.empty() || recompute_every != 1 || indexer != indexer_training::frozen;
     }
     [[nodiscard]] friend constexpr bool operator==(const training_plan&, const training_plan&) = default;
 };
 
-/// True if `pattern` equals `name`, or if `pattern` ends in `*` and `name` begins with the text before the `*`.
+/// Returns true if `pattern` equals `name`, or if `pattern` ends in `*` and `name` begins with the text before the `*`.
 [[nodiscard]] constexpr bool matches(std::string_view pattern, std::string_view name) {
     if (!pattern.empty() && pattern.back() == '*') {
         pattern.remove_suffix(1);
@@ -133,7 +133,7 @@ struct training_plan {
     return pattern == name;
 }
 
-/// True where `weights` (in the form of `weight_setting::weights`) include this weight of this component.
+/// Returns true if `weights` (in the form of `weight_setting::weights`) include this weight of this component.
 [[nodiscard]] constexpr bool matches(const component_name& weights, std::string_view component,
                                      std::string_view weight) {
     const std::string_view pattern = weights.view();
@@ -142,7 +142,8 @@ struct training_plan {
                                            : matches(pattern.substr(0, slash), component) && !weight.empty() &&
                                                  matches(pattern.substr(slash + 1), weight);
 }
-/// True where the weights of `setting` include this weight of this component. Ignores the setting's layers and part.
+/// Returns true if the weights of `setting` include this weight of this component. Ignores the setting's layers and
+/// part.
 [[nodiscard]] constexpr bool matches(const weight_setting& setting, std::string_view component,
                                      std::string_view weight) {
     return matches(setting.weights, component, weight);

@@ -84,7 +84,7 @@ namespace detail {
 
 /// Reads the states of weights from text: "*=frozen,*/q_proj=lora16,mlp@0-3=trainable,encoder:*=frozen". The form is
 /// PART:WEIGHTS@FIRST-LAST=STATE with both layers included; PART and layers are optional (see `weight_setting`). Throws
-/// an `error` that quotes a setting it cannot read.
+/// an `error` that quotes an invalid setting.
 [[nodiscard]] inline std::vector<weight_setting> weight_settings_named(std::string_view text) {
     std::vector<weight_setting> settings;
     for (std::size_t first = 0; first <= text.size();) {

@@ -23,15 +23,20 @@
 #include <floptally/statistics/mask_set.hpp>
 
 /// @file
-/// `basic_device_tally`: a tally in device memory. Its kernels are launched by the CUDA runtime (device_tally.cuh) or
-/// by the driver.
+/// `basic_device_tally`: a tally in device memory. Its kernels are launched through the CUDA runtime (device_tally.cuh)
+/// or through the CUDA driver.
 
 namespace floptally::inline v0_3 {
 
+class device_reduction;
+
+/// A list of integers in device memory: a span of 32- or 64-bit integers converts to it.
+using device_integers = detail::any_list;
+
 /// The sizes of a device tally.
 struct device_tally_options {
-    std::uint32_t snapshots = 64;  ///< the most snapshots that can wait for `poll`
-    std::uint32_t max_blocks = 0;  ///< the most blocks of a launch; 0: as many as the device runs at once
+    std::uint32_t snapshots = 64;  ///< largest number of snapshots that can wait for `poll`
+    std::uint32_t max_blocks = 0;  ///< largest number of blocks of a launch; 0: as many as the device runs at once
 };
 
 /// A tally in the memory of one device. It exactly sums lengths that are in device memory, without copying them to the
@@ -40,21 +45,21 @@ struct device_tally_options {
 /// The tally uses the device that is current at its construction, and accepts streams of that device at any time. A
 /// default stream of another device throws `error`. All calls except `read` queue work on a stream and return at once.
 /// Each add is one launch for any number of masks, and a graph can capture it. Arrays hold 32- or 64-bit integers in
-/// device memory. They must stay valid until the stream has passed the add. A sequence that cannot be counted is left
-/// out and recorded: `read` and `poll` then throw `left_out` with the text that a host tally would have thrown. Adds
-/// may run on several streams. Order a snapshot or a reset after these adds, by a stream or an event. Use the tally
-/// from one host thread at a time. The destructor waits for the device, as freeing memory does; the streams may be gone
-/// by then.
+/// device memory. They must stay valid until the stream has run the add. A sequence that cannot be counted is left out
+/// and recorded. `read` and `poll` then throw `left_out` with the text of the error that a host tally throws. Adds may
+/// run on several streams. Order a snapshot or a reset after these adds, by a stream or an event. Use the tally from
+/// one host thread at a time. The destructor waits for the whole device and uses no streams, so they may already be
+/// destroyed.
 ///
-/// The kernels are compiled with the structs of `Statistics`, a `statistic_list`. For a mask of another struct the
-/// constructor throws `error`, before any call to the device. `Api` makes the device calls
+/// The kernels are compiled for the statistics in `Statistics`, a `statistic_list`. For a mask that is not in this list
+/// the constructor throws `error` before any call to the device. `Api` makes the device calls
 /// (detail/device_accumulators.hpp).
 template <class Statistics, class Api>
 class basic_device_tally {
   public:
     using stream_type = typename Api::stream;
-    /// The type of the tally inside a kernel. With the library's statistics it counts only window masks. With a
-    /// caller's list of statistics it counts all of them.
+    /// The type of the tally inside a kernel. For the library's statistics it counts only window masks. For your own
+    /// list of statistics it counts all of them.
     using ref_type = basic_device_tally_ref<
         std::conditional_t<std::is_same_v<Statistics, library_statistics>, window_statistics, Statistics>>;
 
@@ -67,9 +72,9 @@ class basic_device_tally {
                         options.snapshots),
           max_blocks_(options.max_blocks) {}
 
-    /// Returns the tally for use inside a kernel, where any thread calls `add({.length = …})`. Throws `error` if the
-    /// returned type has no code for one of the masks. Then pass the kernel `ref<library_statistics>()` instead, a
-    /// `basic_device_tally_ref<library_statistics>`.
+    /// Returns the tally for use inside a kernel. There any thread may call `add({.length = …})`. Throws `error` if the
+    /// returned type has no code for one of the masks. In that case pass the kernel `ref<library_statistics>()`
+    /// instead, a `basic_device_tally_ref<library_statistics>`.
     [[nodiscard]] ref_type ref() const { return ref<typename ref_type::statistics>(); }
     template <class Listed>
     [[nodiscard]] basic_device_tally_ref<Listed> ref() const {
@@ -78,9 +83,9 @@ class basic_device_tally {
         return {accumulators_.template constants<detail::accumulator_schema>(), accumulators(), refusals()};
     }
 
-    // The adds of every tally (batch/formats.hpp), but over spans of device memory and with the stream as last
-    // argument. In the templates the integer type of a list selects the kernel. The other lists may have integers of
-    // any width.
+    // These adds are those of every tally (batch/formats.hpp), but they take spans of device memory, and the stream as
+    // last argument. In the templates, the integer type of the first list selects the kernel. The other lists may have
+    // integers of any width.
 
     template <class T>
     void add_cu_seqlens(std::span<T> cu_seqlens, stream_type stream = nullptr) {
@@ -116,17 +121,17 @@ class basic_device_tally {
                              : launch<detail::add_rows<Statistics, flag>>(list, stream, "add_attention_mask");
     }
     void add_shape(const batch_shape& shape, stream_type stream = nullptr) { add(full_rows(shape), stream); }
-    void add_encoder_decoder(detail::any_list lengths, detail::any_list encoder_lengths, stream_type stream = nullptr) {
+    void add_encoder_decoder(device_integers lengths, device_integers encoder_lengths, stream_type stream = nullptr) {
         add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::encoder_lengths,
                                       encoder_lengths),
                     stream, "add_encoder_decoder");
     }
-    void add_new_tokens(detail::any_list lengths, detail::any_list past, stream_type stream = nullptr) {
+    void add_new_tokens(device_integers lengths, device_integers past, stream_type stream = nullptr) {
         add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::past, past),
                     stream, "add_new_tokens");
     }
     /// An empty list of `contextual` or `targets` means zeros.
-    void add_hstu(detail::any_list lengths, detail::any_list contextual, detail::any_list targets,
+    void add_hstu(device_integers lengths, device_integers contextual, device_integers targets,
                   std::uint32_t target_group = 1, stream_type stream = nullptr) {
         add_samples(detail::hstu_samples(lengths, contextual, targets, target_group), stream, "add_hstu");
     }
@@ -135,7 +140,7 @@ class basic_device_tally {
         static_cast<void>(listed_grids(grid_thw));  // throws unless the list has three numbers for each grid
         add_samples(detail::sample_list<grid>(grid_thw), stream, "add_grid_thw");
     }
-    void add_audio_frames(detail::any_list audio_frames, stream_type stream = nullptr) {
+    void add_audio_frames(device_integers audio_frames, stream_type stream = nullptr) {
         add_samples(detail::sample_list<audio_clip>(audio_frames), stream, "add_audio_frames");
     }
 
@@ -179,7 +184,8 @@ class basic_device_tally {
         const auto snapshot = accumulators_.next();
         return snapshot ? std::optional(detail::tally_of_device(masks(), *snapshot)) : std::nullopt;
     }
-    /// Returns the number of snapshots that `poll` has returned, thrown an error for, or skipped as overwritten.
+    /// Returns how many snapshots `poll` has handled: returned, reported by an error, or skipped because they were
+    /// overwritten.
     [[nodiscard]] std::uint64_t polled() const { return accumulators_.passed(); }
     /// Returns the tally that the stream has counted so far. Blocks until the stream has done all its queued work.
     [[nodiscard]] tally read(stream_type stream) const {
@@ -195,16 +201,19 @@ class basic_device_tally {
     [[nodiscard]] std::size_t block_bytes() const { return schema_.size() * sizeof(std::uint64_t); }
     /// Returns the accumulators of both views in device memory, in the order of `tally::accumulators`.
     [[nodiscard]] std::uint64_t* accumulators() const { return accumulators_.accumulators(); }
+
+  private:
+    friend class device_reduction;
+
     /// Returns the record of refusals in device memory.
     [[nodiscard]] detail::refusal_record* refusals() const { return detail::record_after(schema_, accumulators()); }
 
-  private:
     template <class T, class S>
     void add_pack(const detail::length_list& pack, stream_type stream, const char* name) {
         add_lists<sizeof(T), true, detail::slots_by::boundaries, sizeof(S)>(pack, stream, name);
     }
-    /// Adds lengths whose integers have `Bytes` bytes: eight at a time if all masks are windows, otherwise one at a
-    /// time.
+    /// Adds lengths whose integers have `Bytes` bytes. If all masks are windows, it adds eight at a time, otherwise one
+    /// at a time.
     template <std::uint32_t Bytes, bool ByBoundaries, detail::slots_by Slot = detail::slots_by::sequence,
               std::uint32_t SlotBytes = 4>
     void add_lists(const detail::length_list& list, stream_type stream, std::string_view name) {
@@ -231,7 +240,8 @@ class basic_device_tally {
             detail::launch_of<Body>(list.size(), Body::shared_words(schema_), owner().multiprocessors(), max_blocks_);
         accumulators_.template launch<Body>(shape, stream, name, {list, schema_, accumulators(), next_call()});
     }
-    /// Returns the number of this add since the last reset. It stops at the largest number that a refusal can store.
+    /// Returns the number of this add since the last reset. It does not grow beyond the largest number that a record of
+    /// a refusal can store.
     std::uint32_t next_call() { return calls_ = std::min(calls_ + 1, detail::refusal_place::own_kernel - 1); }
 
     /// Returns an empty tally with these masks. Throws `error` if the kernels cannot count one of the masks.

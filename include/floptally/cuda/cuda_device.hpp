@@ -13,7 +13,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `accelerator_of(device)`: recognises a CUDA device as an accelerator of the library's table, which knows its peak.
+/// `accelerator_of(device)`: finds a CUDA device in the library's table of accelerators, which has its peak.
 
 namespace floptally::inline v0_3 {
 
@@ -59,8 +59,8 @@ struct device_identity {
 namespace detail {
 
 /// Returns the dense fp16 FLOPs of one multiprocessor per clock, or 0 if the compute capability is not in the table.
-/// Sources are NVIDIA's whitepapers of Volta (8 tensor cores of 64 multiply-adds), Ampere (4 of 256; 4 of 128 in
-/// GA10x), Ada (as GA10x) and Hopper (twice Ampere).
+/// Sources are NVIDIA's whitepapers: Volta has 8 tensor cores of 64 multiply-adds, Ampere 4 of 256 (GA10x: 4 of 128),
+/// Ada the same as GA10x, Hopper twice as many as Ampere.
 [[nodiscard]] constexpr int tensor_flops_per_clock(int compute_major, int compute_minor) {
     switch (10 * compute_major + compute_minor) {
         case 70:
@@ -90,9 +90,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the accelerator that has the name which the driver reports for a device, like `accelerator_named`. Throws
-/// `error` if the multiprocessors of the device cannot come near the peak of that accelerator: the device is only a
-/// slice of it (MIG, MPS). Every error has the field "accelerator" and ends with the device's description.
+/// Returns the accelerator of the library's table whose name the driver reports for the device, like
+/// `accelerator_named`. Throws `error` if the device is only a slice (MIG, MPS): then its multiprocessors cannot come
+/// near the peak in the table. Every error has the field "accelerator" and ends with the device's description.
 [[nodiscard]] inline const accelerator& accelerator_of(const device_identity& device) {
     const accelerator* part = nullptr;
     try {
@@ -100,8 +100,8 @@ namespace detail {
     } catch (const error& unknown) {
         detail::refuse_device(device, unknown.problem());
     }
-    // The published rate holds for a clock at or below the highest clock, so a whole accelerator reaches it. 10 % are
-    // allowed for rounding.
+    // The published rate is for a clock that is not above the highest clock, so a whole accelerator reaches it. The
+    // comparison allows 10 % for rounding.
     const double attainable = detail::attainable_tflops(device);
     const double published = part->published_tflops(precision::fp16);
     if (attainable > 0 && attainable < 0.9 * published) {
@@ -112,7 +112,7 @@ namespace detail {
     return *part;
 }
 
-/// Returns the accelerator of CUDA device number `device`, as for its identity.
+/// Returns the accelerator of CUDA device number `device`, like the function above.
 [[nodiscard]] inline const accelerator& accelerator_of(int device) { return accelerator_of(identity_of(device)); }
 
 }  // namespace floptally

@@ -19,10 +19,9 @@
 namespace floptally::inline v0_3 {
 
 /// Meters a training loop whose lengths and times are measured on the device. A step reaches the meter a few steps
-/// later, when the device has done it. Steps arrive in order, and no step waits for another. Within a step you may
-/// capture and replay graphs with the adds of `microbatch()` and the training. Keep `begin_step` and `end_step` outside
-/// graphs, because events in a graph have no times.
-///
+/// later, when the device has finished it. Steps arrive in order, and no step waits for another. Within a step you may
+/// capture and replay graphs that contain the training and the adds to `microbatch()`. Keep `begin_step` and `end_step`
+/// outside graphs, because events in a graph have no times.
 ///     begin_step(stream); microbatch().add_cu_seqlens(…, stream); end_step(stream); poll();
 template <class Statistics>
 class basic_device_meter {
@@ -99,7 +98,7 @@ class basic_device_meter {
         if (!batch) {
             return false;
         }
-        // The end event stands before the snapshot in the stream, so it has passed and this call does not wait.
+        // The end event comes before the snapshot in the stream, so it has passed already, and this call does not wait.
         const double seconds = timer_.wait();
         totals_.begin_step();
         try {

@@ -18,12 +18,13 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Reads a device's accumulators on the host: as a tally, or as the error that a kernel found but could not throw.
+/// Converts a device's accumulators to a tally on the host, or throws the error that a kernel found but could not
+/// throw.
 
 namespace floptally::inline v0_3 {
 
-/// The error for sequences that a device could not count. Field and text are those that a host tally would have thrown
-/// for the first of them.
+/// The error for sequences that a device could not count. Its field and text are those of the error that a host tally
+/// throws for the first such sequence.
 class left_out : public error {
   public:
     left_out(const error& first, const std::string& where, std::uint64_t sequences, const tally& counted)
@@ -41,7 +42,7 @@ class left_out : public error {
 
 namespace detail {
 
-/// The first refusal of a device, put together from the words of its record.
+/// The first refusal of a device, restored from the words of its record.
 struct read_refusal {
     refusal_place place{};
     refusal_head head{};
@@ -56,7 +57,7 @@ struct read_refusal {
         head = refusal_head::of(part(0));
         std::uint32_t sum = 0;
         for (std::size_t i = 0; i < refusal_record::words && is_own(2 + 2 * i);
-             ++i) {  // stops at a word of another refusal, which may have more words
+             ++i) {  // stops at a word that belongs to another refusal
             words[i] = part(2 + 2 * i) | part(3 + 2 * i) << 16U;
             sum = refusal_record::check(sum, words[i]);
         }
@@ -144,8 +145,8 @@ struct read_refusal {
         }
     }
 
-    /// Returns where the device refused a sequence, as text: " (index 3 of add 2 since the reset, the first of 5 that
-    /// the device left out)".
+    /// Returns a text that says which sequence the device refused: " (index 3 of add 2 since the reset, the first of 5
+    /// that the device left out)".
     [[nodiscard]] std::string where(std::uint64_t left_out) const {
         const std::string call = place.call == refusal_place::own_kernel
                                      ? " in a kernel of your own"
@@ -154,8 +155,8 @@ struct read_refusal {
     }
 };
 
-/// Returns the tally of a device's accumulators. `accumulators` ends with the record of refusals. Throws the recorded
-/// error if there is one.
+/// Makes a tally from a device's accumulators. The record of refusals stands at the end of `accumulators`. Throws the
+/// recorded error if there is one.
 [[nodiscard]] inline tally tally_of_device(const mask_set& masks, std::span<const std::uint64_t> accumulators) {
     const std::size_t counted = accumulators.size() - refusal_words;
     refusal_record record;

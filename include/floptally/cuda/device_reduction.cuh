@@ -30,13 +30,13 @@ concept device_integer_reducer = requires(Reducer& reducer, std::span<std::uint6
     reducer.sum_async(device_integers, stream);
 };
 
-/// Sums the tallies of all ranks, step after step, without waiting. It is a `tally_reduction` whose message is filled,
-/// summed and stored on the stream. If the group or scope of ranks is wrong, `poll` throws on every rank the error that
-/// the host's reduction would throw.
+/// Sums the tallies of all ranks, step after step, without waiting. It works like a `tally_reduction`, but fills, sums
+/// and stores its message on the stream. If the group or scope of ranks is wrong, `poll` throws the error of
+/// `tally_reduction` on every rank.
 class device_reduction {
   public:
-    /// Makes a device reduction from a reduction on the host, which all ranks have constructed together with any
-    /// reducer. At most `snapshots` sums can wait for `poll`.
+    /// Makes a device reduction from a reduction on the host. All ranks must have constructed that one together, with
+    /// any reducer. At most `snapshots` sums can wait for `poll`.
     explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
         : reduction_(reduction),
           parts_(reduction.messages().parts()),
@@ -62,7 +62,7 @@ class device_reduction {
         accumulators_.launch<detail::fill_message>(
             detail::fill_message::shape, stream, "sum_async",
             {tally_of_rank.accumulators(), tally_of_rank.refusals(), reduction_.messages().header(false),
-             reduction_.messages().header(true), accumulators_.constants<detail::message_part>(),
+             reduction_.messages().header(true), accumulators_.constants<message_part>(),
              static_cast<std::uint32_t>(parts_.size()), refusal.has_value(), accumulators_.accumulators()});
         {
             const detail::owned_device::scope scope(accumulators_.api(), stream);
@@ -82,7 +82,7 @@ class device_reduction {
 
   private:
     tally_reduction reduction_;
-    std::vector<detail::message_part> parts_;
+    std::vector<message_part> parts_;
     detail::device_accumulators<detail::cuda_api> accumulators_;  // the message and its parts
 };
 

@@ -10,7 +10,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// A device tally makes its device calls by the CUDA runtime, unless another `Api` is named.
+/// A device tally whose device calls go through the CUDA runtime, unless another `Api` is passed.
 template <class Statistics, class Api = detail::cuda_api>
 class basic_device_tally;
 

@@ -40,8 +40,8 @@ class basic_device_tally_ref {
     using statistics = Statistics;
 
     basic_device_tally_ref() = default;
-    /// Refers to three objects in device memory: a tally's schema, the accumulators of both views in the order of
-    /// `tally::accumulators`, and the record of refusals.
+    /// Takes pointers to three objects in device memory: a tally's schema, the accumulators of both views in the order
+    /// of `tally::accumulators`, and the record of refusals.
     FLOPTALLY_HOST_DEVICE basic_device_tally_ref(const detail::accumulator_schema* schema, std::uint64_t* accumulators,
                                                  detail::refusal_record* refusals)
         : schema_(schema), accumulators_(accumulators), refusals_(refusals) {}
@@ -74,7 +74,7 @@ class basic_device_tally_ref {
     }
 
     /// Returns a tally that adds to accumulators of the block. `accumulators` points to `size()` accumulators in shared
-    /// memory. Refusals are still recorded in device memory at once.
+    /// memory. Refusals are not collected there; they are recorded in device memory at once.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE basic_device_tally_ref local(std::uint64_t* accumulators) const {
         basic_device_tally_ref result = *this;
         result.accumulators_ = accumulators;
@@ -150,18 +150,17 @@ class basic_device_tally_ref {
     detail::refusal_record* refusals_ = nullptr;
 };
 
-/// The statistics that your own kernels have by default: windows and the moments. Other masks have much code, so name
-/// them explicitly: `basic_device_tally_ref<library_statistics>`.
+/// The statistics that your own kernels have by default: windows and the moments. Other masks need much code, so you
+/// must ask for them: `basic_device_tally_ref<library_statistics>`.
 using window_statistics = statistic_list<mask_statistics::band>;
 
 /// A device tally inside a kernel, for tallies whose masks are all windows.
 using device_tally_ref = basic_device_tally_ref<window_statistics>;
 
 /// Computes in a kernel the amount that a statistic counts for a sample, like `statistic::amount`. A device cannot call
-/// the statistic's host functions, so it knows only the structs of the list `Statistics`. Returns false and leaves
-/// `amount` unchanged if the list lacks the statistic's struct or the struct cannot count such samples. It does so
-/// because a device cannot throw.
-///
+/// the statistic's host functions, so the kernel is compiled with the statistics of the list `Statistics`. Because a
+/// device cannot throw, the function returns false if the list lacks the statistic or if the statistic cannot count
+/// such samples. Then `amount` is unchanged.
 ///     floptally::uint128 pairs = 0;
 ///     if (floptally::device_amount<floptally::library_statistics::with<dilated_window>>(attends, sample, pairs)) { … }
 template <class Statistics = library_statistics, class Sample>

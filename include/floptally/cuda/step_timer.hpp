@@ -15,14 +15,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `step_timer`: measures the times of steps by pairs of events on a stream.
+/// `step_timer`: measures the times of steps with pairs of events on a stream.
 
 namespace floptally::inline v0_3 {
 
-/// Measures the times of steps by pairs of events on a stream, for a limited number of steps under way. The timer
-/// belongs to the device that is current at its construction. Only `wait` blocks. A step cannot be part of a graph,
-/// because events in a graph have no times. `poll` and `wait` may be called while a stream is being captured. Use the
-/// timer from one host thread at a time.
+/// Measures the times of steps with pairs of events on a stream. At most a fixed number of steps can be under way. The
+/// timer belongs to the device that is current when it is constructed. Only `wait` blocks. A step cannot be part of a
+/// graph, because events in a graph have no times. `poll` and `wait` may be called while a stream is being captured.
+/// Use the timer from one host thread at a time.
 class step_timer {
   public:
     /// Makes a timer with at most `steps_in_flight` steps under way.
@@ -39,7 +39,8 @@ class step_timer {
         }
     }
 
-    /// Opens a step on the stream. Throws `error` if a step is open already or the most steps are under way.
+    /// Opens a step on the stream. Throws `error` if a step is open already or if the largest number of steps is under
+    /// way.
     void begin(cudaStream_t stream) {
         if (open_) {
             throw error("begin", "a step is open: call end() or discard() first");
@@ -65,7 +66,8 @@ class step_timer {
     /// Drops the open step without measuring it.
     void discard() { open_ = false; }
 
-    /// Returns the seconds of the oldest step under way if the device has ended it, else an empty result. Never blocks.
+    /// Returns the seconds of the oldest step under way if the device has finished it, else an empty result. Never
+    /// blocks.
     [[nodiscard]] std::optional<double> poll() {
         if (in_flight() == 0) {
             return std::nullopt;
@@ -80,7 +82,7 @@ class step_timer {
         require_cuda(state, "cudaEventQuery");
         return take();
     }
-    /// Returns the seconds of the oldest step under way. Blocks until the device has ended it.
+    /// Returns the seconds of the oldest step under way. Blocks until the device has finished it.
     [[nodiscard]] double wait() {
         if (in_flight() == 0) {
             throw error("wait", "no step has ended: call begin() and end() first");

@@ -22,7 +22,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// A convolution along time. If each frame has bins (of a spectrogram), they are its second axis.
+/// A convolution along time. For spectrograms it has a second axis: the bins of each frame.
 struct convolution {
     std::uint64_t out_channels = 0;
     std::int64_t kernel_size = 1;
@@ -31,17 +31,18 @@ struct convolution {
     std::int64_t dilation = 1;  ///< frames between two taps of the kernel
     std::uint64_t groups = 1;
     bool bias = false;
-    bool gated = false;            ///< one half of the output channels gates the other half, so only half are output
+    bool gated = false;            ///< half of the output channels gate the other half, so that only half of them leave
+                                   ///< the convolution
     std::uint64_t bins = 1;        ///< output positions on the second axis (spectrogram bins)
     std::uint64_t bin_kernel = 1;  ///< kernel size on the second axis
 };
 
-/// The frames that a chain of convolutions outputs for a clip. The chain acts as one convolution with this field and
-/// stride (`unit::strided_frames`). {1, 1} means the input frames.
+/// The frames that a chain of convolutions outputs for a clip. The number of frames is that of one convolution with
+/// this field and stride (`unit::strided_frames`). {1, 1}: as many as the input has.
 struct frame_rate {
-    std::int64_t field = 1;   ///< input frames under the kernel, minus the padding on both sides
+    std::int64_t field = 1;   ///< receptive field in input frames, minus the padding on both sides
     std::int64_t stride = 1;  ///< input frames per output frame
-    std::int64_t chunk = 0;   ///< input frames of the chunks that a clip is cut into first; 0: no chunks
+    std::int64_t chunk = 0;   ///< length in input frames of the chunks into which a clip is cut first; 0: no chunks
 
     /// Returns the frame rate after one more convolution.
     [[nodiscard]] constexpr frame_rate after(const convolution& next) const {
@@ -51,8 +52,8 @@ struct frame_rate {
 
     /// Returns the statistic that counts these frames.
     [[nodiscard]] constexpr statistic frames() const { return unit::strided_frames(field, stride, chunk); }
-    /// Returns the mask under which all output frames see each other. With a `window` above 0, frames see only those of
-    /// their window of `window` frames.
+    /// Returns the mask in which every output frame attends to every other. With a `window` above 0, a frame attends
+    /// only to the frames in the same window of `window` frames.
     [[nodiscard]] constexpr mask squares(std::int64_t window = 0) const {
         return mask::strided_squares(field, stride, chunk, window);
     }
@@ -61,13 +62,13 @@ struct frame_rate {
 };
 
 /// A chain of convolutions, as at the start of most audio towers (arXiv:2006.11477, section 2; arXiv:2212.04356,
-/// section 2.2). Forward 2·kernel·in·out/groups for each output frame. The first convolution has half of a linear's
-/// backward, because the input needs no gradient.
+/// section 2.2). Forward 2·kernel·in·out/groups for each output frame. The backward of the first convolution is half as
+/// large as for other weights, because the input needs no gradient.
 struct convolution_stem {
     std::uint64_t in_channels = 0;
     bounded_vector<convolution, 16> convolutions{};
     frame_rate before{};   ///< frame rate of the stem's input
-    bool at_input = true;  ///< the input is the sound itself, so it needs no gradient
+    bool at_input = true;  ///< true if the input is the sound itself, which needs no gradient
 
     /// Returns the frame rate after all convolutions of the stem.
     [[nodiscard]] constexpr frame_rate after() const {

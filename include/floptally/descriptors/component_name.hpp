@@ -37,7 +37,8 @@ class component_name {
     [[nodiscard]] friend constexpr bool operator==(const component_name& a, const component_name& b) {
         return a.is(b.view());
     }
-    /// Returns true if the name is this text. A plain loop takes the fewest evaluation steps in a constant expression.
+    /// Returns true if the name is this text. The loop is written out because it takes the fewest evaluation steps in a
+    /// constant expression.
     [[nodiscard]] constexpr bool is(std::string_view text) const {
         if (!std::is_constant_evaluated()) {
             return view() == text;
@@ -51,7 +52,7 @@ class component_name {
         return i == 0;
     }
 
-    /// Returns true for norm, bias and embedding: weights without a matrix product. These names stay if the other
+    /// Returns true for norm, bias and embedding: weights without a matrix product. These names are kept when the other
     /// components of a part are renamed.
     [[nodiscard]] constexpr bool is_elementwise() const { return is("norm") || is("bias") || is("embedding"); }
     /// Returns the name for an encoder's side: "encoder.mlp".

@@ -13,14 +13,15 @@
 
 namespace floptally::inline v0_3 {
 
-/// Attention over a window of tokens plus compressed keys, each for a block of tokens (DeepSeek-V4). One vector of
-/// `head_dim` is key and value of all query heads. Queries have a low rank. The output is projected within groups of
-/// heads first. A second matrix then mixes the groups.
+/// Attention over a window of tokens and over compressed keys, of which each stands for a block of tokens
+/// (DeepSeek-V4). One vector of `head_dim` is both key and value for all query heads. Queries come from a low-rank
+/// latent. The output is first projected within groups of heads, and then a second matrix mixes the groups.
 ///
-/// Forward, per token, with H heads of d, g = o_groups, o = o_lora_rank: q 2·h·q_lora_rank + 2·q_lora_rank·H·d; kv
-/// 2·h·d; compressed keys and the gate that weighs the tokens of a block 2·2·h·d, twice that if blocks `overlap`;
-/// output 2·H·d·o + 2·g·o·h; per attended pair of either kind 2·H·2d. With `compress_ratio` 0 a layer sees only its
-/// `window` tokens. Otherwise it also sees all whole blocks before the query, or the `best_keys` best blocks.
+/// Forward FLOPs with H heads of width d, g = o_groups, o = o_lora_rank. Per token: q 2·h·q_lora_rank +
+/// 2·q_lora_rank·H·d; kv 2·h·d; compressed keys and the gate that weighs the tokens of a block 2·2·h·d, twice that if
+/// blocks `overlap`; output 2·H·d·o + 2·g·o·h; per attended pair of either kind 2·H·2d. With `compress_ratio` 0 a query
+/// attends only to the `window` tokens. Otherwise it also attends to all complete blocks before it, or to the
+/// `best_keys` best ones.
 ///
 /// A separate `lightning_indexer` with the same `compress_ratio` chooses the best blocks.
 struct compressed_attention {
@@ -28,9 +29,11 @@ struct compressed_attention {
     std::uint64_t head_dim = 0;
     std::uint64_t q_lora_rank = 0;
     std::uint64_t window = 0;
-    std::uint64_t compress_ratio = 0;  ///< tokens of a block, which is one key; 0: no compressed keys
-    bool overlap = false;         ///< a key covers its block and the previous block; its two matrices are twice as wide
-    std::uint64_t best_keys = 0;  ///< most compressed keys (best blocks) that a query sees; 0: every block
+    std::uint64_t compress_ratio = 0;  ///< number of tokens in a block, for which there is one compressed key; 0: no
+                                       ///< compressed keys
+    bool overlap = false;              ///< true: a compressed key covers its block and the previous one, and its two
+                                       ///< matrices are twice as wide
+    std::uint64_t best_keys = 0;       ///< largest number of compressed keys to which a query attends; 0: all
     std::uint64_t o_groups = 1;
     std::uint64_t o_lora_rank = 0;
     elementwise_parameters elementwise{};
@@ -54,7 +57,7 @@ struct compressed_attention {
         constexpr value::set q_latent = value::local(0);
         constexpr value::set q = value::local(1);
         constexpr value::set kv = value::local(2);
-        constexpr value::set compressed = value::local(3);  // compressed keys, if compress_ratio is not 0
+        constexpr value::set compressed = value::local(3);  // the compressed keys; unused if compress_ratio is 0
         constexpr value::set out = value::local(4);
         constexpr value::set grouped = value::local(5);
         floptally::cost sum;

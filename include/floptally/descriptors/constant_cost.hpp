@@ -21,15 +21,16 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `constant_cost`: a cost with a fixed capacity, so that it can be a `constexpr` constant.
+/// `constant_cost`: a cost with a fixed capacity, so that it can be a constexpr variable.
 
 namespace floptally::inline v0_3 {
 
-/// A cost that can be a `constexpr` constant: `constexpr constant_cost llama = presets::llama_3_8b.cost();`.
+/// A cost that can be stored in a constexpr variable: `constexpr constant_cost llama = presets::llama_3_8b.cost();`.
 ///
-/// `cost` allocates memory, so a `cost` cannot outlive a constant expression. `constant_cost` stores its components and
-/// entries inline, up to a bound. A larger cost throws `error` (for a constant: does not compile). Then pass larger
-/// bounds (`constant_cost<80, 130>`). A `constant_cost` converts to `cost`.
+/// A `cost` allocates memory, so it cannot be a constexpr variable. A `constant_cost` has its components and entries
+/// inside the object, up to a bound. For a larger cost, pass larger bounds (`constant_cost<80, 130>`). Otherwise its
+/// construction throws `error`, which in a constant expression is a compile error. A `constant_cost` converts to
+/// `cost`.
 template <std::size_t Components = 48, std::size_t Entries = 96, std::size_t Weights = 48, std::size_t Masks = 16>
 class constant_cost {
   private:
@@ -76,7 +77,7 @@ class constant_cost {
         return cost(std::move(table));
     }
 
-    /// The members below are as in `cost`.
+    /// These functions are the same as in `cost`.
     [[nodiscard]] constexpr const auto& components() const { return components_; }
     [[nodiscard]] constexpr const auto& entries() const { return entries_; }
     [[nodiscard]] constexpr const auto& weights() const { return weights_; }
@@ -109,7 +110,7 @@ class constant_cost {
     bool has_[modality_count] = {};
 };
 
-/// Adds, multiplies and compares constants as costs.
+/// Adds, multiplies and compares constant costs like costs.
 template <std::size_t... A, std::size_t... B>
 [[nodiscard]] constexpr cost operator+(const constant_cost<A...>& a, const constant_cost<B...>& b) {
     return cost(a) + cost(b);

@@ -45,14 +45,14 @@ class cost {
         return *this;
     }
 
-    /// Adds a weight matrix that is applied to what a statistic counts: patches after merging, frames after
+    /// Adds a weight matrix that is applied to other units than tokens, such as patches after merging or frames after
     /// convolutions.
     constexpr cost& add(const component_name& component, const linear& weight, const statistic& units) {
         table_.put_over(component, weight.weight, detail::entry_of(component, weight), units);
         return *this;
     }
 
-    /// Adds an attention core under a mask. Forward 2·heads·(qk_head_dim + v_head_dim) FLOPs per attended pair.
+    /// Adds an attention core with a mask: 2·heads·(qk_head_dim + v_head_dim) forward FLOPs per attended pair.
     constexpr cost& add(const component_name& component, const attention_core& core, const statistic& attends) {
         cost sum = *this;
         sum.put_core(component, core, {.what = accumulator::pairs}, 1, attends);
@@ -60,7 +60,8 @@ class cost {
     }
 
     /// Adds an attention core with a fixed number of pairs for each sequence (`count`) or each token (`tokens`).
-    /// Examples: learned queries see each other in each sequence, and a fixed number of them sees each token.
+    /// Examples: learned queries that attend to each other in every sequence, or a fixed number of queries that attend
+    /// to every token.
     constexpr cost& add(const component_name& component, const attention_core& core, accumulator unit,
                         std::uint64_t pairs_per_unit) {
         cost sum = *this;
@@ -93,7 +94,7 @@ class cost {
         return *this;
     }
 
-    /// Adds a product of activations such as a recurrent state, `multiply_adds` per token or per unit of another
+    /// Adds a product of activations with a recurrent state: `multiply_adds` per token or per unit of another
     /// accumulator. Some conventions count a `term::delta_rule` (three multiply-adds per element) or a `term::scan`
     /// (two) in their own way.
     constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state,
@@ -113,8 +114,8 @@ class cost {
     }
 
     /// Adds weights without a matrix product: norms, biases, look-up tables. `exact` does not count them. Conventions
-    /// of the form parameters times tokens count 2 FLOPs per token, as for a matrix. Every rank has all of them unless
-    /// `sharding` says otherwise.
+    /// that multiply parameters by tokens count 2 FLOPs per weight and token. Unless `sharding` says otherwise, every
+    /// rank has all of these weights.
     constexpr cost& add_parameters(const component_name& component, term kind, std::uint64_t count,
                                    const tensor_sharding& sharding = tensor_sharding::replicated()) {
         if (count == 0) {
@@ -143,8 +144,8 @@ class cost {
         return *this;
     }
 
-    /// Makes tallies count a statistic that no entry needs, such as tokens that stand for images, or a loss mask's
-    /// tokens.
+    /// Makes tallies count a statistic that no entry needs, such as the text tokens that stand for images, or the
+    /// tokens of a loss mask.
     constexpr cost& keep(const statistic& units) {
         table_.masks.find_or_add(units, "masks");
         return *this;
@@ -160,8 +161,8 @@ class cost {
         return a;
     }
 
-    /// Returns `times` copies of the same layer, each with its own weights. FLOPs per measured visit of an expert stay
-    /// unchanged, because visits are already summed over all layers.
+    /// Returns `times` copies of the same layer, each with its own weights. FLOPs per measured visit of an expert are
+    /// not multiplied, because visits are already summed over all layers.
     [[nodiscard]] friend constexpr cost operator*(std::uint64_t times, cost layer) {
         for (cost_entry& entry : layer.table_.entries) {
             const checked copies(times, layer.table_.components[entry.component].view());
@@ -175,7 +176,7 @@ class cost {
         return layer;
     }
 
-    /// Returns this cost with each entry replaced by `change(entry)`. Components, weights and masks stay.
+    /// Returns this cost with each entry replaced by `change(entry)`. Components, weights and masks are the same.
     template <class Change>
     [[nodiscard]] constexpr cost with_entries(Change change) const {
         cost sum;
@@ -210,10 +211,9 @@ class cost {
         return renamed([&component](const component_name&) { return component; });
     }
 
-    /// Returns these layers for the encoder's side of an encoder-decoder: over `keys` instead of `tokens`. Each encoder
-    /// token sees every other, or those within a window. Components become "encoder.…", except norm, bias, embedding
-    /// and entries over measured visits of experts. Throws `error` for a mask that is neither bidirectional nor a
-    /// window.
+    /// Returns these layers as layers of the encoder in an encoder-decoder: they count encoder tokens (`keys`) instead
+    /// of `tokens`. Components are renamed to "encoder.…", except norm, bias, embedding and entries over measured
+    /// visits of experts. Throws `error` for a mask that is neither bidirectional nor a window.
     [[nodiscard]] constexpr cost on_encoder() const {
         cost sum;
         for (cost_entry entry : table_.entries) {
@@ -234,7 +234,7 @@ class cost {
         return sum;
     }
 
-    /// Returns this cost for a result that does not reach the loss: forward only.
+    /// Returns this cost without a backward, for work whose result does not reach the loss.
     [[nodiscard]] constexpr cost detached() const {
         return with_entries([](const cost_entry& entry) { return entry.detached(); });
     }
@@ -248,16 +248,16 @@ class cost {
         return cost(table_.over(units, attends));
     }
 
-    /// Returns these layers for sequences with `n` extra tokens that no tally counts: class tokens, registers. (L + n)²
-    /// is L² + 2nL + n². Throws `error` for a mask other than bidirectional.
+    /// Returns these layers for sequences with `n` additional tokens that no tally counts, such as class tokens and
+    /// registers. (L + n)² is L² + 2nL + n². Throws `error` for a mask other than bidirectional.
     [[nodiscard]] constexpr cost with_prefix_tokens(std::uint64_t n) const {
         return cost(table_.with_prefix_tokens(n));
     }
 
-    /// Returns the component names. Entries refer to a component by its index here.
+    /// Returns the component names. Entries refer to a component by its index in this list.
     [[nodiscard]] constexpr const component_list& components() const { return table_.components; }
     [[nodiscard]] constexpr const entry_list& entries() const { return table_.entries; }
-    /// Returns the weight names. Entries refer to a weight by its index here + 1.
+    /// Returns the weight names. Entries refer to a weight by its index in this list plus 1.
     [[nodiscard]] constexpr const weight_list& weights() const { return table_.weights; }
     /// Returns the name of an entry's weight within its component, or an empty text.
     [[nodiscard]] constexpr std::string_view weight_name(const cost_entry& entry) const {
@@ -283,7 +283,7 @@ class cost {
 
     constexpr explicit cost(detail::cost_entries table) : table_(std::move(table)) {}
 
-    /// Adds the entries of another cost. If an entry throws, the entries before it stay added.
+    /// Adds the entries of another cost. If adding an entry throws, the entries before it stay in the cost.
     constexpr void put_all(const cost& other) {
         for (const cost_entry& entry : other.table_.entries) {
             table_.put_from(other.table_, entry, other.table_.components[entry.component]);

@@ -16,16 +16,16 @@
 
 namespace floptally::inline v0_3 {
 
-/// The values (tensors) inside one part of a layer that its entries read and write. They decide how far a backward pass
-/// must go (`training_plan::weights`) and nothing else.
+/// The values (tensors) inside one part of a layer that its entries read and write. They decide only which gradients a
+/// backward needs (`training_plan::weights`).
 namespace value {
 
 /// A set of values (tensors), one bit for each.
 using set = std::uint16_t;
 inline constexpr set stream = 1;   ///< the input of the layer's part: the hidden states
 inline constexpr set context = 2;  ///< the output of an encoder, or a second stream
-inline constexpr set time =
-    4;  ///< an embedding of a whole sample, such as a timestep; as `context` if no entry writes it
+inline constexpr set time = 4;     ///< an embedding of a whole sample, such as that of the timestep; if no entry writes
+                                ///< it, `context` is used instead
 /// The values that later parts of a model read too.
 inline constexpr set carried = stream | context | time;
 /// Returns the bit of intermediate value n (0 to 12) inside a part. Number the values as you like. The sum of a part's
@@ -39,19 +39,19 @@ inline constexpr set carried = stream | context | time;
 
 }  // namespace value
 
-/// The values that an entry reads and writes. If none is set, the entry is taken to read every value of its part, so
-/// that no gradient is missed.
+/// The values that an entry reads and writes. If none is set, the entry is assumed to read every value of its part. So
+/// no gradient is missed.
 struct dataflow {
     value::set reads = 0;
     value::set also_reads = 0;  ///< the second operand of a product of two activations
-    value::set fused_with = 0;  ///< for QKᵀ: the values (V), if a fused kernel multiplies them in the same pass
+    value::set fused_with = 0;  ///< for QKᵀ: the values (V), if one fused kernel computes QKᵀ and PV
     value::set writes = 0;
 
     [[nodiscard]] friend constexpr bool operator==(const dataflow&, const dataflow&) = default;
 };
 
-/// The cost of one unit of LoRA's rank for an entry: a matrix A [rank, in] and a matrix B [out, rank] for each applied
-/// matrix. All zero means that no adapter fits, as for a convolution.
+/// The cost of a LoRA adapter of rank 1 for an entry: matrices A [rank, in] and B [out, rank] for each applied matrix.
+/// All members are 0 if LoRA cannot adapt the entry, as for a convolution.
 struct adapter {
     std::uint64_t in = 0;          ///< forward FLOPs of A per unit (token, …)
     std::uint64_t out = 0;         ///< forward FLOPs of B per unit
@@ -68,11 +68,12 @@ struct cost_entry {
     accumulator what = accumulator::tokens;
     term kind = term::linear;
     modality in = modality::text;
-    std::uint64_t useful = 0;      ///< forward FLOPs per real token or pair (unit of `what`)
-    std::uint64_t padded = 0;      ///< forward FLOPs per slot token or pair; above `useful` for a padded vocabulary
+    std::uint64_t useful = 0;      ///< forward FLOPs per real unit of `what`, such as a token or a pair
+    std::uint64_t padded = 0;      ///< forward FLOPs per unit of `what` in padded slots; larger than `useful` for a
+                                   ///< padded vocabulary
     std::uint64_t parameters = 0;  ///< stored weights, including the experts that a token does not visit
     std::uint32_t weight = 0;      ///< index into `cost::weights()` + 1; 0: the weight has no name
-    /// Groups of a convolution's channels. For a delta rule with a decay for each channel: the dim of its heads.
+    /// Number of channel groups of a convolution. For a delta rule with a decay for each channel: the width of a head.
     std::uint32_t groups = 1;
     dataflow flow{};
     adapter per_rank{};
@@ -95,7 +96,7 @@ struct cost_entry {
 };
 
 /// A weight matrix [out_features, in_features] that is applied to every unit of an accumulator: 2·in·out FLOPs each.
-/// Biases are additions and count no FLOPs (`term::bias` keeps their number only).
+/// Biases are additions, for which no FLOPs count. `term::bias` has only their number of weights.
 struct linear {
     std::uint64_t in_features = 0;
     std::uint64_t out_features = 0;
@@ -110,11 +111,12 @@ struct linear {
     value::set writes = 0;
     bool adaptable = true;       ///< LoRA can adapt the matrix; false for convolutions and block-diagonal matrices
     std::uint32_t groups = 1;    ///< groups of a convolution; `in_features` are those of one group
-    tensor_sharding sharding{};  ///< how tensor parallelism splits the matrix; for columns and rows `units` may be 0
+    tensor_sharding sharding{};  ///< how tensor parallelism splits the matrix; with 0 `units`, columns and rows are
+                                 ///< those of the matrix
 };
 
-/// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`. GQA repeats keys and
-/// values, so only query heads count.
+/// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`. With GQA, query heads
+/// share keys and values. This does not change the FLOPs.
 struct attention_core {
     std::uint64_t num_heads = 0;
     std::uint64_t qk_head_dim = 0;

@@ -10,13 +10,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `mlp`, `gated_mlp`, `moe`, and `dense_first`: dense layers before sparse ones.
+/// Feed-forward layers: `mlp`, `gated_mlp` and `moe`; and `dense_first`, for models with dense layers before sparse
+/// ones.
 
 namespace floptally::inline v0_3 {
 
-/// Adds the matrices gate (if `gated`), up and down. `up` gives the fields that the matrices share. Down reads what up
-/// writes, and writes `result`. If `up` names no sharding and is not an expert, up is sharded by columns and down by
-/// rows.
+/// Adds the matrices gate (if `gated`), up and down. The matrices share the fields of `up`. The matrix down reads the
+/// output of up, and writes `result`. If `up` has no sharding and is not an expert, up is sharded by columns and down
+/// by rows.
 constexpr void add_matrices(cost& sum, const component_name& component, linear up, bool gated, value::set result = 0) {
     linear down = up;
     down.in_features = up.out_features;
@@ -95,11 +96,12 @@ struct gated_mlp {
 
 /// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and shared experts for all
 /// tokens. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
-/// 2·m·h·s. Dropless: every token reaches all its experts.
+/// 2·m·h·s. No token is dropped: every token reaches all its experts.
 ///
-/// With a `latent_size` l the routed experts work on width l, between two shared linears h → l and l → h. With
-/// `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts, and an identity expert costs nothing. The
-/// data decide how many choices are real experts, so a configuration alone gives only an upper bound of the FLOPs.
+/// With a `latent_size` l the routed experts have inputs of width l, between two shared matrices h → l and l → h. With
+/// Z `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts, of which Z are identities and cost
+/// nothing. How many tokens choose a real expert depends on the data, so a configuration alone gives only an upper
+/// bound of the FLOPs.
 ///
 /// `routed_is_measured`: experts count by `tally::add_measured(visits, …)`, 2·m·h·i per visit, instead of by tokens.
 /// This is exact with identity experts, dropped tokens and capacity slots.
@@ -111,10 +113,10 @@ struct moe {
     bool shared_expert_gate = false;             ///< a linear h → 1 that scales the shared experts (Qwen2-MoE)
     bool gated = true;
     elementwise_parameters elementwise{};
-    std::uint64_t latent_size = 0;    ///< width that routed experts work on; 0: hidden_size
+    std::uint64_t latent_size = 0;    ///< width of the routed experts' inputs; 0: hidden_size
     std::uint64_t zero_experts = 0;   ///< identity experts in addition to `num_experts`
     bool routed_is_measured = false;  ///< routed experts count measured visits instead of tokens
-    /// The name of the `measured` accumulator that counts visits of experts. Each kind of experts needs its own.
+    /// The name of the `measured` accumulator that counts visits of experts. Experts of another kind need another name.
     std::string_view visits = "routed";
     std::uint64_t expert_bias = 0;  ///< number of biases of one expert; a token uses those of its chosen experts
 
@@ -151,7 +153,7 @@ struct moe {
                       .writes = inner,
                       .sharding = tensor_sharding::experts(num_experts, intermediate_size)};
         if (routed_is_measured) {
-            // All matrices of the experts form one entry, because one measured count belongs to one entry.
+            // All matrices of the experts form one entry, because a measured number belongs to one entry.
             expert.applied = matrices;
             expert.stored = matrices * checked(num_experts, "moe.experts");
             expert.reads = 0;
@@ -212,7 +214,7 @@ struct dense_first {
     Sparse sparse{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        // Not `?:`: with two costs g++ 12 frees the memory of a constant twice.
+        // This is not written with `?:`, because g++ 12 then frees the memory of a constant twice.
         if (where.index < num_dense_layers) {
             return dense.cost(where);
         }

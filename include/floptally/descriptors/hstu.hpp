@@ -19,14 +19,16 @@ namespace floptally::inline v0_3 {
 
 /// A layer of HSTU (arXiv:2402.17152): gated attention without softmax, and no feed-forward.
 ///
-/// Forward, per token, with h = hidden_size, N heads: u, v, q, k in one matrix 2·h·N·(2·linear_dim + 2·attention_dim),
-/// output 2·κ·N·linear_dim·h; per attended pair 2·N·attention_dim for QKᵀ and 2·N·linear_dim for PV. κ concatenated
-/// blocks enter the output: the gated attention alone (1), or also u and the attention (3, `concat_ua`).
+/// Forward FLOPs with h = hidden_size and N heads. Per token: u, v, q, k in one matrix 2·h·N·(2·linear_dim +
+/// 2·attention_dim), output 2·κ·N·linear_dim·h; per attended pair 2·N·attention_dim for QKᵀ and 2·N·linear_dim for PV.
+/// κ is the number of blocks that are concatenated before the output matrix: only the gated attention (1), or also u
+/// and the attention (3, `concat_ua`).
 struct hstu_layer {
     std::uint64_t num_heads = 0;
     std::uint64_t attention_dim = 0;  ///< width of a head's queries and keys
     std::uint64_t linear_dim = 0;     ///< width of a head's values and of its gate u
-    std::uint64_t output_blocks = 1;  ///< κ, the concatenated blocks that enter the output matrix: 1, 2 or 3
+    std::uint64_t output_blocks = 1;  ///< κ, the number of blocks that are concatenated before the output matrix: 1, 2
+                                      ///< or 3
     bool residual = true;
     elementwise_parameters elementwise{};
 
@@ -74,7 +76,8 @@ struct hstu_mlp {
     std::uint64_t input_size = 0;                         ///< input width of the first matrix; 0: hidden_size
     std::array<std::uint64_t, max_layers> layer_sizes{};  ///< output widths; the first 0 ends the list
     hstu_rows rows = hstu_rows::all;
-    std::uint64_t stride = 1;  ///< runs on the first of every `stride` rows; 2 if items and actions alternate
+    std::uint64_t stride = 1;  ///< the matrices run on the first of every `stride` rows; 2 if items and actions
+                               ///< alternate
     bool bias = true;
 
     /// Returns the number of matrices.
@@ -101,7 +104,7 @@ struct hstu_mlp {
                 .kind = kind,
                 .reads = reads,
                 .writes = writes,
-                .sharding = tensor_sharding::repeated()};  // every rank runs all rows, as in recsys-examples
+                .sharding = tensor_sharding::repeated()};  // every rank runs all tokens, as in recsys-examples
             if (rows == hstu_rows::all && stride == 1) {
                 sum.add(component, matrix);
             } else {
@@ -124,12 +127,12 @@ struct hstu {
     std::uint64_t num_layers = 0;
     hstu_layer layer{};
     layer_masks masks{mask::hstu()};
-    std::array<hstu_mlp, max_mlps> preprocessing{};  ///< MLPs that run side by side; one without layers counts nothing
+    std::array<hstu_mlp, max_mlps> preprocessing{};  ///< parallel MLPs; one without layers has no FLOPs
     std::array<hstu_mlp, max_mlps> prediction{};
     elementwise_parameters final_elementwise{};
 
-    /// Calls `add` with every part of the model in forward order. Plans that treat layers differently need the parts
-    /// (see `parts_of`).
+    /// Calls `add` with every part of the model in forward order. A plan that freezes or recomputes only some layers
+    /// needs the parts (see `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_positive(hidden_size, "hidden_size");

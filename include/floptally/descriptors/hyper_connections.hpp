@@ -7,15 +7,16 @@
 #include <floptally/descriptors/layer.hpp>
 
 /// @file
-/// Hyper-connections: residuals of several streams, with the products that mix the streams.
+/// Hyper-connections: a residual that consists of several streams, and the matrix products that mix them.
 
 namespace floptally::inline v0_3 {
 
 /// Hyper-connections around one part of a layer (arXiv:2409.19606; constrained to doubly stochastic mixes in
-/// DeepSeek-V4). The residual is n streams of width h. The streams are combined into the part's input, and the part's
-/// result is distributed over the streams. A matrix computes the coefficients from all streams together.
+/// DeepSeek-V4). The residual consists of n streams of width h. A weighted sum of the streams is the part's input, and
+/// the part's result is added to each stream with a weight. A matrix computes these coefficients from all streams
+/// together.
 ///
-/// Forward, per token: coefficients 2·n·h·(2 + n)·n, and 2·n·n·h to mix the streams by n·n of these coefficients.
+/// Forward FLOPs per token: coefficients 2·n·h·(2 + n)·n, and 2·n·n·h to mix the streams by n·n of these coefficients.
 /// Without `mixes` (HY-V4) the streams are not mixed, and the coefficients are 2·n·h·2n. Combining and distributing
 /// multiply element by element and are not counted.
 struct hyper_connections {
@@ -29,8 +30,8 @@ struct hyper_connections {
         const checked width = n * where.hidden_size;
         const checked kinds = mixes ? n + 2 : checked(2, "residual.mix");
         constexpr value::set coefficients = value::local(0);
-        // These small weights need whole tokens, so every rank has all of them. With sequence parallelism each rank
-        // runs its own tokens.
+        // The matrix reads all streams of a token, so every rank has the whole weight. With sequence parallelism each
+        // rank runs only its own tokens.
         const tensor_sharding sharding = tensor_sharding::replicated();
         floptally::cost sum;
         sum.add("residual.mix", linear{.in_features = width,
@@ -74,10 +75,10 @@ struct stream_head {
     }
 };
 
-/// Streams that a low-rank matrix gates (Qwen4). n·h → rank → n·h gives the gates that combine the streams. n·h → n
-/// gives the weights that distribute the part's result.
+/// Several residual streams with gates (Qwen4). A low-rank matrix n·h → rank → n·h computes the gates with which the
+/// streams are combined. A matrix n·h → n computes the weights with which the part's result is added to the streams.
 ///
-/// Forward, per token: 2·2·n·h·rank, plus 2·n·h·n if it `injects`.
+/// Forward FLOPs per token: 2·2·n·h·rank, plus 2·n·h·n if it `injects`.
 struct gated_streams {
     std::uint64_t streams = 0;
     std::uint64_t rank = 0;

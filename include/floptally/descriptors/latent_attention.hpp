@@ -15,26 +15,28 @@
 namespace floptally::inline v0_3 {
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1). Keys and values are expanded from a latent
-/// of `kv_lora_rank`, queries from one of `q_lora_rank`. All heads share the part of a key that carries positions.
+/// of `kv_lora_rank`, queries from one of `q_lora_rank`. The part of a key with rotary positions is shared by all
+/// heads.
 ///
-/// Forward, per token, with H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim, c = kv_lora_rank: q
-/// 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r), or 2·h·H·(n + r) at full rank; kv 2·h·(c + r) + 2·c·H·(n + v); output
+/// Forward FLOPs with H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim, c = kv_lora_rank. Per token:
+/// q 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r), or 2·h·H·(n + r) at full rank; kv 2·h·(c + r) + 2·c·H·(n + v); output
 /// 2·H·v·h; per attended pair 2·H·(n + r) for QKᵀ and 2·H·v for PV.
 ///
-/// `absorbed`: kv_b is applied in two parts, to the query (2·H·n·c per token) and to the output of the core (2·H·c·v),
-/// instead of to the latent. A pair then costs 2·H·(c + r) and 2·H·c. Weights and work per token are equal. This is
-/// cheaper only if few queries meet many cached keys.
+/// With `absorbed`, the matrix kv_b is not applied to the latent. One part of it is applied to the query (2·H·n·c per
+/// token), the other to the output of the core (2·H·c·v). A pair then costs 2·H·(c + r) for QKᵀ and 2·H·c for PV.
+/// Weights and FLOPs per token are the same. This is cheaper only if few queries attend to many cached keys.
 struct mla {
     std::uint64_t num_heads = 0;
     std::uint64_t q_lora_rank = 0;  ///< width of the queries' latent; 0: queries of full rank
     std::uint64_t kv_lora_rank = 0;
     std::uint64_t qk_nope_head_dim = 0;
-    std::uint64_t qk_rope_head_dim = 0;  ///< width of the part of a head that carries positions (RoPE); 0: none
+    std::uint64_t qk_rope_head_dim = 0;  ///< width of the part of a head with rotary positions (RoPE); 0: none
     std::uint64_t v_head_dim = 0;
     bool absorbed = false;
-    elementwise_parameters elementwise{};  ///< `norm`: the norms of the two latents
-    std::uint64_t gate_size = 0;  ///< outputs of a gate on the attended values, 2·h·gate_size per token; 0: no gate
-    bool shares_latent = false;   ///< keys and values are expanded from an earlier layer's latent
+    elementwise_parameters elementwise{};  ///< norms and biases; `norm` includes the norms of the two latents
+    std::uint64_t gate_size = 0;  ///< number of outputs of a gate on the attended values, which costs 2·h·gate_size per
+                                  ///< token; 0: no gate
+    bool shares_latent = false;  ///< true: keys and values are expanded from the latent of an earlier layer
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "num_attention_heads");
@@ -50,8 +52,8 @@ struct mla {
         constexpr value::set q_latent = value::local(0);
         constexpr value::set q = value::local(1);
         const value::set latent =
-            shares_latent ? value::stream
-                          : value::local(2);  // with `shares_latent` the stream carries an earlier layer's latent
+            shares_latent ? value::stream : value::local(2);  // with `shares_latent`, the latent comes from an earlier
+                                                              // layer with the stream
         constexpr value::set kv = value::local(3);
         constexpr value::set out = value::local(4);
         constexpr value::set absorbed_out = value::local(5);
@@ -84,7 +86,7 @@ struct mla {
             add_absorbed(sum, where, q, latent, out, absorbed_out);
         } else {
             const auto keys = static_cast<value::set>(
-                latent | kv);  // the RoPE part of the keys comes from the latent directly, without kv_b
+                latent | kv);  // the RoPE part of the keys is taken from the latent without kv_b
             const std::uint64_t kv_width = num_heads * (nope_head_dim + v_head_dim);
             add_weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv, heads);
             sum.add("attention.core", attention_core{num_heads, qk_head_dim, v_head_dim, q, keys, kv, out},
@@ -100,8 +102,8 @@ struct mla {
         return sum;
     }
 
-    /// Returns true if the attention core of any layer runs over the latent (`absorbed`). There kv_b's part for values
-    /// is applied after the core.
+    /// Returns true if the attention core of any layer runs over the latent (`absorbed`). In such a layer the part of
+    /// kv_b for values is applied after the core.
     [[nodiscard]] static constexpr bool is_absorbed_in(const floptally::cost& model) {
         for (const cost_entry& entry : model.entries()) {
             if (model.components()[entry.component].is("attention.output") && model.weight_name(entry) == "kv_b_proj") {
@@ -139,30 +141,32 @@ struct mla {
 /// The lightning indexer of DeepSeek sparse attention (DeepSeek-V3.2, arXiv:2512.02556, section 2.1). It scores every
 /// earlier token cheaply, so that the main attention needs only the `mask::top_k` best.
 ///
-/// Forward, per token, with H heads of d: queries 2·query_size·H·d from the latent of the attention's queries, one key
-/// 2·h·d, one weight per head 2·h·H; per causal pair, with any mask of the layer, 2·H·d for QKᵀ. The scores of the
-/// heads are then summed with the head weights. `head_sum_is_product` counts that as a product [1, H]·[H, keys], 2·H
-/// per pair, as Hugging Face's implementation runs it. A fused kernel does it in its epilogue.
+/// Forward FLOPs with H heads of width d. Per token: queries 2·query_size·H·d from the latent of the attention's
+/// queries, one key 2·h·d, one weight per head 2·h·H; per pair of a causal mask, whatever the mask of the layer, 2·H·d
+/// for QKᵀ. The scores of the heads are then summed with the head weights. With `head_sum_is_product` this sum counts
+/// as a product [1, H]·[H, keys] of 2·H per pair, as in Hugging Face's implementation. A fused kernel computes it
+/// without a product.
 ///
-/// With a `compress_ratio` the indexer scores blocks: a pair is a whole block before the query. The key of a block
-/// comes from a matrix of `key_width` columns and, with `key_gate`, from another that weighs the block's tokens
-/// (DeepSeek-V4, GLM-5). Without `head_weights` each head chooses keys for itself (MiniMax-M3).
+/// With a `compress_ratio` the indexer scores blocks instead of tokens: a pair is a query and a complete block before
+/// it. A matrix with `key_width` columns computes the key of a block. With `key_gate` another matrix weighs the block's
+/// tokens (DeepSeek-V4, GLM-5). Without `head_weights` each head chooses keys separately (MiniMax-M3).
 ///
-/// The choice of keys passes no gradient. `training_plan::indexer` says whether a separate loss trains the indexer. Set
-/// `detached` to false if its gradients reach its inputs like those of any layer.
+/// No gradient passes through the choice of keys. `training_plan::indexer` says whether a separate loss trains the
+/// indexer. Set `detached` to false if gradients flow from the indexer to its inputs, as in an ordinary layer.
 struct lightning_indexer {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
-    std::uint64_t query_size = 0;  ///< width of the latent that queries are projected from: q_lora_rank
+    std::uint64_t query_size = 0;  ///< width of the latent from which the queries are projected: q_lora_rank
     bool detached = true;
     elementwise_parameters elementwise{};
     bool head_sum_is_product = false;
-    std::uint64_t compress_ratio = 0;  ///< tokens of a block with one score; 0: a score for each token
-    std::uint64_t key_width = 0;       ///< columns of the matrix that keys come from; 0: head_dim
+    std::uint64_t compress_ratio = 0;  ///< number of tokens in a block with one score; 0: each token has a score
+    std::uint64_t key_width = 0;       ///< number of columns of the matrix that computes the keys; 0: head_dim
     bool key_gate = false;
     bool head_weights = true;
-    std::uint64_t key_input = 0;  ///< width of the compressed key that a block's key is made from; 0: from its tokens
-    bool shares_keys = false;     ///< keys are those of an earlier layer's indexer
+    std::uint64_t key_input = 0;  ///< width of the compressed key from which a block's key is computed; 0: the key is
+                                  ///< computed from the block's tokens
+    bool shares_keys = false;     ///< true: the keys come from the indexer of an earlier layer
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "index_n_heads");
@@ -170,8 +174,8 @@ struct lightning_indexer {
         require_positive(query_size, "q_lora_rank");
         const checked width = checked(num_heads, "attention.indexer") * head_dim;
         floptally::cost sum;
-        // The queries come from a value inside the main attention. Its number is not known here, so this entry names no
-        // input.
+        // The queries are computed from a value inside the main attention. This entry names no input, because the
+        // number of that value is not known here.
         constexpr value::set q = value::local(0);
         constexpr value::set k = value::local(1);
         constexpr value::set head_sums = value::local(2);

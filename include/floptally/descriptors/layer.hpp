@@ -24,8 +24,8 @@ struct layer {
     mask attends{};  ///< the mask of this layer's attention
 };
 
-/// An attention, a feed-forward or your own part of a layer. A `transformer` only needs its `cost(layer)`, the forward
-/// cost.
+/// A part of a layer: an attention, a feed-forward or your own. All that it needs is a function `cost(layer)` that
+/// returns its forward cost.
 template <class Part>
 concept layer_part = requires(const Part& part, const layer& where) {
     { part.cost(where) } -> std::same_as<cost>;
@@ -33,7 +33,7 @@ concept layer_part = requires(const Part& part, const layer& where) {
 
 namespace detail {
 
-/// Returns true if a type satisfies `layer_part`. Otherwise a compile error says what to change in the type.
+/// Returns true if a type satisfies `layer_part`. If not, a compile error says what to change in the type.
 template <class Part>
 [[nodiscard]] constexpr bool require_layer_part() {
     constexpr bool is_part = layer_part<Part>;
@@ -61,7 +61,8 @@ struct elementwise_parameters {
     }
 };
 
-/// The mask of each layer: one for all, a period ({window × 5, causal}) or a list with one mask per layer.
+/// The masks of a model's layers: one mask for all layers, a repeating pattern ({window × 5, causal}), or a list with
+/// one mask for each layer.
 class layer_masks {
   public:
     static constexpr std::size_t max_entries = 512;
@@ -72,11 +73,11 @@ class layer_masks {
         append(every);
     }  // NOLINT(google-explicit-constructor): one mask for all layers
 
-    /// Repeats `entries`: layer i has entry i modulo their number.
+    /// Repeats a pattern of masks: with n entries, layer i has entry i modulo n.
     [[nodiscard]] static constexpr layer_masks period(std::initializer_list<mask> entries) {
         return layer_masks(array_view<mask>(entries.begin(), entries.size()), false);
     }
-    /// Lists the mask of each layer. Throws `error` for a model with another number of layers.
+    /// Takes a list with the mask of each layer. Throws `error` if the model has another number of layers.
     [[nodiscard]] static constexpr layer_masks list(const array_view<mask>& entries) { return {entries, true}; }
 
     /// Returns the mask of a layer.

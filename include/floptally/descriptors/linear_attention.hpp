@@ -13,11 +13,12 @@
 
 namespace floptally::inline v0_3 {
 
-/// Gated delta net (arXiv:2412.06464; Qwen3-Next): one state of dk x dv for each value head, updated by the delta rule.
+/// Gated delta net (arXiv:2412.06464; Qwen3-Next): each value head has a state of dk x dv, which is updated by the
+/// delta rule.
 ///
-/// Forward, per token, with K = num_key_heads·dk, V = num_value_heads·dv: q, k, v and gate 2·h·(2K + 2V), without an
-/// `output_gate` 2·h·(2K + V); b and a 2·h·2·num_value_heads; convolution 2·k·(2K + V) over q, k and v; state, for each
-/// value head, 2·dk·dv each to look up the key (kᵀS), to add the correction (k·δᵀ) and to read (qᵀS); out 2·V·h.
+/// Forward FLOPs per token, with K = num_key_heads·dk, V = num_value_heads·dv: q, k, v and gate 2·h·(2K + 2V), without
+/// an `output_gate` 2·h·(2K + V); b and a 2·h·2·num_value_heads; convolution 2·k·(2K + V) over q, k and v; state, for
+/// each value head, 2·dk·dv each to look up the key (kᵀS), to add the correction (k·δᵀ) and to read (qᵀS); out 2·V·h.
 struct gated_delta_net {
     std::uint64_t num_key_heads = 0;
     std::uint64_t num_value_heads = 0;
@@ -55,10 +56,11 @@ struct gated_delta_net {
     }
 };
 
-/// Kimi delta attention (arXiv:2510.26692): the gated delta rule with one decay for each channel. It has H heads of d.
+/// Kimi delta attention (arXiv:2510.26692): the gated delta rule with one decay for each channel. It has H heads of
+/// width d.
 ///
-/// Forward, per token, with w = H·d: q, k and v 2·h·3w, convolution 2·k·3w, forget gate and output gate through width
-/// d, each 2·h·d + 2·d·w (at full rank 2·h·w), b 2·h·H; state 3 · 2·d·d per head (look up, correct and read, as in
+/// Forward FLOPs per token, with w = H·d: q, k and v 2·h·3w, convolution 2·k·3w, forget gate and output gate of rank d
+/// 2·h·d + 2·d·w each (of full rank 2·h·w), b 2·h·H; state 3 · 2·d·d per head (look up, correct and read, as in
 /// `gated_delta_net`); out 2·w·h.
 struct kda {
     std::uint64_t num_heads = 0;
@@ -119,8 +121,8 @@ struct kda {
 };
 
 /// Lightning attention (arXiv:2401.04658; MiniMax-01, arXiv:2501.08313): linear attention with a decay and an output
-/// gate. Forward, per token, with w = H·d: q, k and v 2·h·3w, gate 2·h·w, state 2·d·d per head to update and 2·d·d to
-/// read, out 2·w·h.
+/// gate. Forward FLOPs per token, with w = H·d: q, k and v 2·h·3w, gate 2·h·w, state 2·d·d per head to update and 2·d·d
+/// to read, out 2·w·h.
 struct lightning_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -147,8 +149,9 @@ struct lightning_attention {
 /// The mLSTM layer of xLSTM (arXiv:2405.04517, section 2.3): a matrix memory dk x dv and a normaliser of dk for each
 /// head.
 ///
-/// Forward, per token, with the widths K and V of all heads: q and k 2·h·2K, v and output gate 2·h·2V, input and forget
-/// gates 2·h·2H; state, per head, 2·dk·dv to store k·vᵀ, 2·dk·dv to read it and 2·dk to read the normaliser; out 2·V·h.
+/// Forward FLOPs per token, with the widths K and V of all heads: q and k 2·h·2K, v and output gate 2·h·2V, input and
+/// forget gates 2·h·2H; state, per head, 2·dk·dv to store k·vᵀ, 2·dk·dv to read it and 2·dk to read the normaliser; out
+/// 2·V·h.
 struct mlstm {
     std::uint64_t num_heads = 0;
     std::uint64_t key_head_dim = 0;

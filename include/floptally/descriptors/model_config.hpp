@@ -40,8 +40,9 @@ struct spec_text {
 /// The choices that a config leaves open.
 struct read_options {
     mla_core mla = mla_core::expanded;
-    std::uint64_t mtp_layers = 0;  ///< number of trained layers of multi-token prediction
-    /// Padded vocabulary of the lm_head that kernels run, for the padded view; 0: as the config says.
+    std::uint64_t mtp_layers = 0;  ///< number of layers of multi-token prediction that train
+    /// Size of the vocabulary after padding, with which kernels run the lm_head. It counts in the padded view. 0: as
+    /// the config says.
     std::uint64_t padded_vocab_size = 0;
     /// Your own specs, which take precedence over the library's. The config's `model_type` chooses the spec. For a
     /// config without `model_type`, the first spec of the first text is used.
@@ -49,9 +50,10 @@ struct read_options {
     /// The models of a pipeline to read, by the names of their folders. The first one trains. The others run before it,
     /// frozen and forward only. If empty, the denoiser is read: the pipeline's transformer or UNet.
     std::vector<std::string> parts{};
-    /// The treatment of a key that the model's class neither reads nor ignores. By default reading throws an `error` if
-    /// the key names a size ("num_recurrent_steps": 3); other such keys are notes. False: all of them are notes. True:
-    /// all of them are errors, and so is a size that the config leaves to the class's default.
+    /// The treatment of a key that the model's class neither reads nor ignores. By default, reading throws an `error`
+    /// if the key looks like a size ("num_recurrent_steps": 3), and adds a note for any other such key. False: all such
+    /// keys are notes. True: all are errors. A size for which the config has no key, so that the default of the class
+    /// counts, is then an error, too.
     std::optional<bool> strict{};
 };
 
@@ -63,11 +65,11 @@ inline constexpr std::string_view unread_size_note = "config has a size that is 
 
 }  // namespace detail
 
-/// Returns true if a note of `model_config::notes` assumes a size of the model: a default of its class, a head that
-/// the config does not name, or a key that names a size and is not read (with `read_options::strict` false).
+/// Returns true if a note of `model_config::notes` assumes a size of the model: a default of its class, a head that the
+/// config does not name, or a key that looks like a size and is not read (with `read_options::strict` false).
 [[nodiscard]] inline bool is_assumption(std::string_view note) {
     for (const std::string_view start : {detail::class_sizes_note, detail::head_note, detail::unread_size_note}) {
-        // In the notes of a pipeline the name of a part stands first: "text_encoder: config ...".
+        // In the notes of a pipeline, the name of the model comes first: "text_encoder: config ...".
         const std::size_t at = note.find(start);
         if (at == 0 || (at != std::string_view::npos && at >= 2 && note.substr(at - 2, 2) == ": ")) {
             return true;
@@ -76,25 +78,26 @@ inline constexpr std::string_view unread_size_note = "config has a size that is 
     return false;
 }
 
-/// The input of a model's tower, and the text tokens that stand for it.
+/// The input of a model's tower, and the number of text tokens that stand for its output.
 struct tower_input {
     modality in = modality::vision;
     std::optional<grid> image{};       ///< the fixed size of an image (or clip), if the config states it, in patches
     std::optional<audio_clip> clip{};  ///< the length that all audio clips are padded to, if the config states it
-    /// Text tokens that stand for the tower's output: `per_unit` for each unit (merged patch, output frame, …) that
-    /// `units` counts, plus `per_frame` for each frame (or audio clip).
+    /// The statistic that counts the tower's output units (merged patches, output frames, …). The text has `per_unit`
+    /// placeholder tokens for each of these units, plus `per_frame` for each frame or audio clip.
     mask units = mask::bidirectional();
     std::uint64_t per_unit = 0;
     std::uint64_t per_frame = 0;
-    std::uint64_t per_token = 0;     ///< text tokens that stand for each patch or audio frame
+    std::uint64_t per_token = 0;     ///< number of text tokens for each patch or audio frame
     std::uint32_t pixels = 0;        ///< side of a grid cell in pixels; 0: unknown
     std::uint32_t pixel_frames = 1;  ///< video frames in a grid cell; the first cell of a clip always has one
-    bool are_keys = false;           ///< no text token stands for the output: a decoder attends to it as `keys`
-    bool meets_text = false;         ///< the tower runs together with a text; a grid's own text, if any, is this text
+    bool are_keys = false;           ///< true: no text tokens stand for the output; a decoder attends to it (`keys`)
+    bool meets_text = false;         ///< true: the tower's layers also read a text; a grid with text tokens has that
+                                     ///< text
 };
 
-/// Makes a model's tallies count the tower's output units that text tokens stand for. No cost entry needs this count,
-/// because pooling has no matrix product.
+/// Makes the tallies of a model count the tower's output units, from which the number of placeholder tokens follows. No
+/// cost entry needs this number, because pooling has no matrix product.
 inline void keep_units(const tower_input& tower, cost& model) {
     if (tower.per_unit != 0 && !tower.are_keys) {
         model.keep(tower.units);
@@ -105,8 +108,9 @@ inline void keep_units(const tower_input& tower, cost& model) {
 struct model_config {
     std::string model_type{};
     floptally::cost cost{};
-    std::vector<std::string> notes{};   ///< what the reader assumed where the config says nothing
-    std::vector<model_part> parts{};    ///< the same cost in forward order, for plans that treat layers differently
+    std::vector<std::string> notes{};   ///< the reader's assumptions where the config says nothing
+    std::vector<model_part> parts{};    ///< the parts of `cost` in forward order, for plans that freeze or recompute
+                                        ///< only some layers
     std::vector<tower_input> towers{};  ///< vision and audio towers
 };
 

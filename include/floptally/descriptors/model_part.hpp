@@ -15,15 +15,14 @@
 
 namespace floptally::inline v0_3 {
 
-/// The position of a part in the graph. It decides through which parts the gradient flows on its way to this part, and
-/// the gradients of which parts flow through this one.
+/// The position of a part in the computation graph. It decides how gradients flow between the parts.
 enum class part_role : std::uint8_t {
     input,    ///< embeddings, before all layers
     encoder,  ///< a part of the encoder in an encoder-decoder
-    tower,    ///< between pixels or sound and the text model: a layer of a tower, a projector
-    layer,    ///< on the path of the text's hidden states: a layer, the last norm
-    head,     ///< reads the last hidden states; no other part reads its output
-    anywhere  ///< unknown place: its activations get gradients as soon as any weight trains
+    tower,    ///< a part between pixels or sound and the text model: a layer of a tower, a projector
+    layer,    ///< a part on the path of the text's hidden states: a layer, the last norm
+    head,     ///< a part after the last hidden states whose output no other part reads
+    anywhere  ///< a part at an unknown position: its activations get gradients as soon as any weight trains
 };
 
 /// The value of `model_part::first_layer` for a part outside the layers.
@@ -40,9 +39,10 @@ struct model_part {
     std::uint64_t first_layer = no_layer;  ///< index of the first layer, or `no_layer`
     std::uint64_t repeat = 1;              ///< number of consecutive equal layers
     bool elsewhere = false;  ///< another rank runs the part: gradients pass through it, but its work is not counted
-    bool beside = false;     ///< reads the input of its layer (and norms), not the output of the layer's other parts
+    bool beside = false;     ///< the part reads the input of its layer (after norms), not the output of the layer's
+                             ///< other parts
 
-    /// Returns the modality of the samples that this part runs on.
+    /// Returns the modality of the samples on which this part runs.
     [[nodiscard]] constexpr modality in() const {
         return cost.entries().empty() ? modality::text : cost.entries()[0].in;
     }
@@ -53,8 +53,8 @@ struct model_part {
     }
 };
 
-/// Calls `each` once for each run of equal layers, with the parts of one such layer, in forward order. A part outside
-/// the layers is a run by itself.
+/// Calls `each` for each group of equal consecutive layers, in forward order, with the parts of one of these layers. A
+/// part outside the layers is a group by itself.
 template <class Each>
 constexpr void for_each_run(array_view<model_part> parts, Each each) {
     for (std::size_t first = 0; first < parts.size();) {

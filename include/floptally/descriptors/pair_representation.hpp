@@ -11,8 +11,8 @@
 
 /// @file
 /// Parts of models with a vector for each pair of tokens (AlphaFold 3, doi:10.1038/s41586-024-07487-w, and related
-/// models). A sequence of n tokens has n² pairs. `sequence::keys` is the number s of rows of its multiple sequence
-/// alignment. A transition of pairs is `gated_mlp::cost(…).over(unit::powers(2))`.
+/// models). A sequence of n tokens has n² pairs. `sequence::keys` is the number s of rows of the multiple sequence
+/// alignment. For a transition layer of pairs, use `gated_mlp::cost(…).over(unit::powers(2))`.
 
 namespace floptally::inline v0_3 {
 
@@ -46,7 +46,8 @@ constexpr void add_core(cost& sum, std::string_view component, std::uint64_t num
 
 /// A triangle multiplication in one direction (algorithms 11 and 12), with z = hidden_size of a pair, c = `width`.
 ///
-/// Forward, per pair: two values and their gates 2·z·4c, output 2·c·z and its gate 2·z·z; per triple of tokens 2·c.
+/// Forward FLOPs: per pair 2·z·4c for two values and their gates, 2·c·z for the output and 2·z·z for its gate; per
+/// triple of tokens 2·c.
 struct triangle_multiplication {
     std::uint64_t width = 0;
     elementwise_parameters elementwise{};
@@ -63,10 +64,11 @@ struct triangle_multiplication {
     }
 };
 
-/// Triangle attention around a starting or an ending node (algorithms 13 and 14). Each pair of a token attends the
-/// token's other pairs, with the third pair of the triangle as bias.
+/// Triangle attention around a starting or an ending node (algorithms 13 and 14). A pair attends to all pairs with the
+/// same starting (or ending) token. The third edge of the triangle gives the bias.
 ///
-/// Forward, per pair: bias 2·z·H, q, k, v and a gate 2·z·4Hd, output 2·Hd·z; per triple of tokens 4·Hd.
+/// Forward FLOPs: per pair 2·z·H for the bias, 2·z·4Hd for q, k, v and a gate, 2·Hd·z for the output; per triple of
+/// tokens 4·Hd.
 struct triangle_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -84,10 +86,10 @@ struct triangle_attention {
     }
 };
 
-/// The mean of outer products over an alignment (algorithm 9). The alignment's tokens are hidden_size wide; the pairs
-/// become `pair_size` wide.
+/// The mean of outer products over an alignment (algorithm 9). The alignment's tokens have the width hidden_size, the
+/// resulting pairs the width `pair_size`.
 ///
-/// Forward, per token of the alignment: 2·m·2c; per pair and row of the alignment 2·c²; per pair 2·c²·z.
+/// Forward FLOPs: per token of the alignment 2·m·2c, per pair and row of the alignment 2·c², per pair 2·c²·z.
 struct outer_product_mean {
     std::uint64_t width = 0;
     std::uint64_t pair_size = 0;
@@ -107,8 +109,8 @@ struct outer_product_mean {
 
 /// An average of each row of an alignment with weights from the pairs (algorithm 10): attention without queries.
 ///
-/// Forward, per token of the alignment: values and a gate 2·m·2Hd, output 2·Hd·m; per pair 2·z·H; per pair and row
-/// 2·Hd.
+/// Forward FLOPs: per token of the alignment 2·m·2Hd for values and a gate, 2·Hd·m for the output; per pair 2·z·H; per
+/// pair and row 2·Hd.
 struct pair_weighted_average {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -128,8 +130,8 @@ struct pair_weighted_average {
 };
 
 /// Gated attention along an alignment's rows with pairs as bias, or with `columns` along its columns (AlphaFold 2,
-/// algorithms 7 and 8). Forward, per token of the alignment: q, k, v and a gate 2·m·4Hd, output 2·Hd·m; per pair 2·z·H
-/// in rows; per pair of a row, or of a column, 4·Hd.
+/// algorithms 7 and 8). Forward FLOPs: per token of the alignment 2·m·4Hd for q, k, v and a gate, 2·Hd·m for the
+/// output; along rows, per pair 2·z·H for the bias; per attended pair 4·Hd.
 struct alignment_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -151,8 +153,8 @@ struct alignment_attention {
     }
 };
 
-/// Attention of tokens with a gate and with pairs as bias (algorithm 24). Forward, per token: q, k, v and the gate
-/// 2·h·4Hd, output 2·Hd·h; per pair 2·z·H and 4·Hd.
+/// Attention between tokens with a gate, and with pairs as bias (algorithm 24). Forward FLOPs: per token 2·h·4Hd for q,
+/// k, v and the gate, 2·Hd·h for the output; per pair 2·z·H for the bias and 4·Hd.
 struct pair_biased_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;

@@ -18,7 +18,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Collects the parts of a model config, which are added in any order.
+/// Collects the parts of a model. They can be added in any order.
 class part_list {
   public:
     static constexpr std::size_t no_part = ~std::size_t{0};
@@ -36,8 +36,8 @@ class part_list {
         (before ? inputs_ : after_).push_back(next);
     }
 
-    /// Adds `repeat` equal layers. Consecutive equal layers become one run. `beside` is the index in `parts` of the
-    /// part that reads the layer's input instead of the output of the part before.
+    /// Adds `repeat` equal layers. Equal consecutive layers are merged. `beside` is the index in `parts` of the part
+    /// that reads the layer's input instead of the previous part's output.
     [[gnu::noinline]] void add_layers(std::uint64_t index, std::uint64_t repeat, std::vector<cost> parts,
                                       std::size_t beside = no_part) {
         if (!runs_.empty() && runs_.back().parts == parts && runs_.back().beside == beside) {
@@ -47,7 +47,7 @@ class part_list {
         }
     }
 
-    /// Appends these parts as the encoder of `decoder`, with each cost changed by `change`.
+    /// Appends these parts as the encoder of `decoder`, after `change` was applied to each cost.
     template <class Change>
     void append_encoder_to(part_list& decoder, Change change) const {
         for (model_part& part : in_order("encoder", part_role::encoder)) {
@@ -56,19 +56,19 @@ class part_list {
         }
     }
 
-    /// Makes all parts count over the accumulators of a vision or audio tower.
+    /// Changes all parts so that they count over the accumulators of a vision or audio tower.
     void move_into(modality which) {
         for (cost* const part : all()) {
             *part = part->in(which);
         }
     }
-    /// Makes all parts run over `units` instead of tokens.
+    /// Changes all parts so that they run over `units` instead of tokens.
     void move_over(const statistic& units, const statistic& attends) {
         for (cost* const part : all()) {
             *part = part->over(units, attends);
         }
     }
-    /// Adds `n` prefix tokens to the sequences of all parts so far.
+    /// Adds `n` prefix tokens to the sequences of all parts that were added so far.
     void add_prefix_tokens(std::uint64_t n) {
         for (cost* const part : all()) {
             *part = part->with_prefix_tokens(n);
@@ -87,7 +87,7 @@ class part_list {
         std::size_t beside = no_part;
     };
 
-    /// Returns pointers to the costs of all parts so far.
+    /// Returns pointers to the costs of all parts that were added so far.
     [[nodiscard, gnu::noinline]] list<cost*> all() {
         list<cost*> costs;
         for (std::vector<model_part>* parts : {&inputs_, &encoder_, &after_}) {

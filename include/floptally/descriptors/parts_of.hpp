@@ -41,8 +41,8 @@ concept model_record = requires(const Model& model) {
     { model.parts } -> std::convertible_to<array_view<model_part>>;
 };
 
-/// A list of parts that owns its memory. It converts to any list of parts, such as `std::vector<model_part>`. (<vector>
-/// here would take 10 % of the compile time of floptally.hpp.)
+/// A list of parts that owns its memory. It converts to any list of parts, such as `std::vector<model_part>`. (This
+/// header does not include <vector>, because that would take 10 % of the compile time of floptally.hpp.)
 class listed_parts {
   public:
     template <lists_parts Model>
@@ -100,7 +100,8 @@ template <lists_parts Model>
 }
 
 /// Returns one module of a model: the text model, or a tower with its projector. The other parts stay in the list,
-/// marked `elsewhere`, so that a plan sees the whole graph. The modules are disjoint and add up to the model.
+/// marked `elsewhere`, so that a plan can follow gradients through the whole graph. The modules are disjoint and add up
+/// to the model.
 template <std::convertible_to<array_view<model_part>> Parts>
 [[nodiscard]] constexpr listed_parts parts_of(const Parts& model, modality which) {
     listed_parts module{array_view<model_part>(model)};

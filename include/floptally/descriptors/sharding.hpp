@@ -11,23 +11,23 @@ namespace floptally::inline v0_3 {
 /// How the ranks of tensor parallelism (tp) and expert parallelism split the work of a weight or of a product of
 /// activations.
 enum class sharding_kind : std::uint8_t {
-    unsaid,      ///< sharding unknown: an error with more than one rank
-    several,     ///< merged entries with shardings that do not combine: an error with more than one rank
+    unsaid,      ///< unknown sharding; an error if there is more than one rank
+    several,     ///< merged entries with different shardings; an error if there is more than one rank
     columns,     ///< by output features: an MLP's gate and up
     rows,        ///< by input features: an MLP's down
     heads,       ///< by query heads
-    kv_heads,    ///< by key and value heads; if tp exceeds their number, by `tensor_options::kv`
+    kv_heads,    ///< by key and value heads; `tensor_options::kv` decides what happens if tp exceeds their number
     fused_qkv,   ///< by heads, for one matrix of query, key and value heads
     vocabulary,  ///< by slices of a vocabulary, padded to a multiple
     experts,     ///< by experts; assumes that each rank's experts get equally many tokens
-    even,        ///< into tp equal parts, whatever they are; FLOPs that tp does not divide are an error
+    even,        ///< into tp equal parts of any kind; an error if tp does not divide the FLOPs
     replicated,  ///< weight whole on every rank; with sequence parallelism each rank runs only its own tokens
     repeated     ///< weight whole on every rank, and every rank runs all tokens
 };
 
 /// How an entry is sharded, and the number of units to split. The part of a layer that adds the entry sets the
 /// sharding, and `tensor_parts` reads it. Settings of `tensor_options` override it. The numbers are those of one layer,
-/// even in a sum of layers.
+/// even if the entry is the sum of several layers.
 struct tensor_sharding {
     sharding_kind by = sharding_kind::unsaid;
     std::uint64_t units = 0;  ///< columns, rows, heads, experts or vocabulary words to split over tp; 0: unknown
@@ -61,15 +61,15 @@ struct tensor_sharding {
     [[nodiscard]] static constexpr tensor_sharding experts(std::uint64_t count, std::uint64_t intermediate_size) {
         return {sharding_kind::experts, count, intermediate_size};
     }
-    /// Splits the work into tp equal parts, whatever they are.
+    /// Splits the work into tp equal parts of any kind.
     [[nodiscard]] static constexpr tensor_sharding even() { return {sharding_kind::even}; }
     /// Keeps the weight whole on every rank. With sequence parallelism each rank runs only its own tokens.
     [[nodiscard]] static constexpr tensor_sharding replicated() { return {sharding_kind::replicated}; }
     /// Keeps the weight whole on every rank, and every rank runs all tokens.
     [[nodiscard]] static constexpr tensor_sharding repeated() { return {sharding_kind::repeated}; }
 
-    /// Returns this sharding for a matrix [out, in]. Fills in numbers that are 0: columns, rows, vocabulary words or
-    /// the width of a head.
+    /// Returns this sharding for a matrix [out, in]. Numbers that are 0 are replaced by those of the matrix: columns,
+    /// rows, vocabulary words or the width of a head.
     [[nodiscard]] constexpr tensor_sharding of_matrix(std::uint64_t in, std::uint64_t out) const {
         tensor_sharding result = *this;
         const bool is_out = by == sharding_kind::columns || by == sharding_kind::vocabulary;

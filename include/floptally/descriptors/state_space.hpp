@@ -9,13 +9,13 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// State spaces (Mamba, Mamba-2), RG-LRU and short convolutions.
+/// State space models (Mamba, Mamba-2), RG-LRU and short convolutions.
 
 namespace floptally::inline v0_3 {
 
 /// Adds a causal depthwise convolution over `kernel_size` tokens: 2·kernel·channels per token.
 ///
-/// The taps before the first token of a sequence count too, because kernels run them.
+/// The taps of the kernel before the first token of a sequence count too, because kernels compute them.
 constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels,
                                term kind = term::linear, value::set reads = 0, value::set writes = 0,
                                std::string_view weight = "conv1d") {
@@ -29,7 +29,7 @@ constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, 
                                         .sharding = tensor_sharding::even()});
 }
 
-/// Adds a linear layer of a mixer (the part in place of attention), with its widths and the values that it reads and
+/// Adds a linear layer of a mixer (the part that replaces attention), with its widths and the values that it reads and
 /// writes.
 constexpr void add_projection(floptally::cost& sum, const char* component, std::string_view weight, std::uint64_t in,
                               std::uint64_t out, value::set reads, value::set writes = 0,
@@ -45,9 +45,9 @@ constexpr void add_projection(floptally::cost& sum, const char* component, std::
 /// Mamba-1, the S6 selective state space (arXiv:2312.00752, algorithm 2): each of i = `inner_size` channels has a state
 /// of n = `state_size` numbers.
 ///
-/// Forward, per token: in 2·h·2i, convolution 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i, state 2·i·n to
-/// update and 2·i·n to read, out 2·i·h. The scan counts by its definition. The extra work of kernels that split it into
-/// chunks is not counted.
+/// Forward FLOPs per token: in 2·h·2i, convolution 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i, state 2·i·n
+/// to update and 2·i·n to read, out 2·i·h. The scan counts as it is defined. Kernels that compute it in chunks do more
+/// work, which does not count.
 struct mamba {
     std::uint64_t inner_size = 0;  ///< channels: expand · hidden_size
     std::uint64_t state_size = 0;
@@ -84,8 +84,8 @@ struct mamba {
 /// Mamba-2, SSD (arXiv:2405.21060): heads of p = `head_dim` channels with a state p x n each. The heads of one of g =
 /// `n_groups` groups share B and C.
 ///
-/// Forward, per token, with i = num_heads·head_dim (need not be expand·h): in 2·h·(2i + 2·g·n + num_heads), convolution
-/// 2·k·(i + 2·g·n), state 2·i·n to update and 2·i·n to read, out 2·i·h.
+/// Forward FLOPs per token, with i = num_heads·head_dim (which may differ from expand·h): in 2·h·(2i + 2·g·n +
+/// num_heads), convolution 2·k·(i + 2·g·n), state 2·i·n to update and 2·i·n to read, out 2·i·h.
 struct mamba2 {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -119,12 +119,12 @@ struct mamba2 {
 
 /// The recurrent block of Griffin and RecurrentGemma with its RG-LRU (arXiv:2402.19427, section 2.4).
 ///
-/// Forward, per token, with w = `lru_width`: two branches 2·h·w each, convolution 2·k·w on one of them, input and
+/// Forward FLOPs per token, with w = `lru_width`: two branches 2·h·w each, convolution 2·k·w on one of them, input and
 /// recurrence gates as block-diagonal matrices 2·w·(w / num_blocks) each, out 2·w·h. The recurrence is element-wise and
 /// counts no FLOPs.
 struct rg_lru {
     std::uint64_t lru_width = 0;
-    std::uint64_t num_blocks = 0;  ///< blocks of each gate matrix: as many as attention heads
+    std::uint64_t num_blocks = 0;  ///< number of blocks of each gate matrix; it equals the number of attention heads
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};
 

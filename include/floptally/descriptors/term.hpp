@@ -6,26 +6,28 @@
 #include <string_view>
 
 /// @file
-/// `term`: the kinds of work of an entry, with their operands, their place in a model and their backward.
+/// The kinds of work that an entry can be, with their operands, their place in a model and their backward.
 
 namespace floptally::inline v0_3 {
 
 /// The kind of work of an entry of a cost. `meanings` has the properties of each kind.
 enum class term : std::uint8_t {
     linear,              ///< weight times activation
-    input_linear,        ///< weight times model input (pixels, sound): no gradient to the data
-    preprocessing,       ///< linears between look-up tables and the first layer
-    router,              ///< linears that choose and weigh experts
-    lm_head,             ///< linears after the last layer: vocabulary, classifier, and a dense layer before them
+    input_linear,        ///< a weight times the model's input (pixels, sound), which needs no gradient
+    preprocessing,       ///< matrices between look-up tables and the first layer
+    router,              ///< matrices that choose and weigh experts
+    lm_head,             ///< matrices after the last layer: over the vocabulary or the classes, and a dense layer
+                         ///< before them
     scores,              ///< QKᵀ: activation times activation, per attended pair
     values,              ///< PV: activation times activation, per attended pair
     state,               ///< activation times activation, per token: a recurrent state
     delta_rule,          ///< products of a delta rule's state (gated delta net, KDA): look up, correct, read
     scan,                ///< products of a selective scan's state (Mamba-2): write, read
-    scan_convolution,    ///< the short convolution before a selective scan
+    scan_convolution,    ///< the short convolution in front of a selective scan
     detached,            ///< weight times activation whose result does not reach the loss: forward only
     detached_head,       ///< `detached` work after the last layer: a pooler whose result does not reach the loss
-    embedding,           ///< a look-up, no GEMM; as a GEMM it would be tokens x vocabulary x hidden
+    embedding,           ///< a look-up without a matrix product; as a product of one-hot rows it would be tokens x
+                         ///< vocabulary x hidden
     tied_embedding,      ///< a look-up in a table that is also the lm_head's weight
     position_embedding,  ///< a learned table of positions or segments
     norm,                ///< norm weights: element-wise
@@ -33,12 +35,14 @@ enum class term : std::uint8_t {
     bias,                ///< bias vectors: element-wise
     softmax,             ///< three FLOPs per attended pair and head: element-wise
     gating,              ///< a product of two activations, element by element
-    residual,            ///< the residual sum with a layer's input; counted once per head, as recsys-examples does
+    residual,            ///< the addition of a layer's input to its result; counted once per head, as in
+                         ///< recsys-examples
     optimizer,           ///< matrix products of an optimizer, once per step: Muon's orthogonalisation
-    /// A weight of a sparse attention's indexer. The choice of keys passes no gradient (`training_plan::indexer`).
+    /// A weight of a sparse attention's indexer. No gradient passes through the choice of keys; a separate loss may
+    /// train it (`training_plan::indexer`).
     index_linear,
     index_scores,   ///< activation times activation in an indexer, per scored pair
-    teacher_scores  ///< the attention's QKᵀ once more, as target of an indexer's loss; a plan adds this work
+    teacher_scores  ///< the attention's QKᵀ computed once more, as the target of an indexer's loss; added by a plan
 };
 
 /// The operands of an entry.
@@ -47,23 +51,23 @@ enum class term_operands : std::uint8_t {
     vector,       ///< a weight for each element, multiplied or added: no matrix product
     table,        ///< weights that are looked up: no matrix product
     activations,  ///< two activations: a matrix product without a weight
-    elements,     ///< activations, combined element by element
-    updates       ///< updates of weights with each other: matrix products outside forward and backward
+    elements,     ///< activations that are combined element by element
+    updates       ///< matrices that an optimizer computes from a weight's update: products outside forward and backward
 };
 
 /// The place of an entry in a model. It decides whether recompute runs the entry again.
 enum class term_place : std::uint8_t { before_layers, layer, attention_core, after_layers, after_backward };
 
-/// The backward of an entry, in units of its forward.
+/// The backward of an entry, compared to its forward.
 enum class term_backward : std::uint8_t {
     weight_and_data,  ///< a product for dW and one for dX
     weight_only,      ///< dW only: the model's input needs no gradient
     each_operand,     ///< one product for each of the two activations
     fused,            ///< one product for each activation, in the fused kernel of an attention's backward
-    fused_again,      ///< as `fused`, plus the forward product, which the kernel computes once more
+    fused_again,      ///< like `fused`, and the kernel computes the forward product once more
     once,             ///< as much work as the forward, if a gradient arrives
-    none,             ///< no work that any convention counts
-    instead           ///< the entry itself: it runs after the backward pass and has no forward
+    none,             ///< no backward that any convention counts
+    instead           ///< the entry itself runs after the backward pass and has no forward
 };
 
 /// The properties of a kind of work.
@@ -72,8 +76,10 @@ struct term_meaning {
     term_operands operands = term_operands::matrix;
     term_place place = term_place::layer;
     term_backward backward = term_backward::weight_and_data;
-    term when_detached = term::detached;  ///< kind if no loss depends on the result; element-wise kinds keep their kind
-    /// A split keeps multiples of this many FLOPs of one unit together, because conventions scale them together.
+    term when_detached = term::detached;  ///< the kind to use if the result does not reach the loss; element-wise kinds
+                                          ///< do not change
+    /// When the FLOPs of one unit are split over ranks, each rank gets a multiple of this number, because conventions
+    /// scale that many FLOPs together.
     std::uint64_t flops_together = 2;
 };
 
@@ -144,7 +150,8 @@ static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached 
 [[nodiscard]] constexpr bool is_of_indexer(term kind) {
     return kind == term::index_linear || kind == term::index_scores;
 }
-/// Returns true for work per scored pair of an indexer. Conventions may count such work in their own way.
+/// Returns true for work that is counted for each pair that an indexer scores. Conventions may count such work in their
+/// own way.
 [[nodiscard]] constexpr bool is_index_pairs(term kind) {
     return kind == term::index_scores || kind == term::teacher_scores;
 }
@@ -192,7 +199,7 @@ template <class Belongs>
 /// Every matrix product of a training step's forward and backward.
 inline constexpr term_set products = terms_that(is_product);
 
-/// Every kind of weight, in matrices and vectors, without look-up tables.
+/// Every kind of weight in matrices and vectors, but not look-up tables.
 inline constexpr term_set stored_weights =
     terms_that([](term kind) { return has_weight(kind) && meaning_of(kind).operands != term_operands::table; });
 

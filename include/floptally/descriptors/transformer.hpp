@@ -18,13 +18,14 @@ namespace floptally::inline v0_3 {
 
 /// The embedding before the first layer and the lm_head after the last.
 ///
-/// lm_head: 2·h·V per token, tied to the embedding or not. The look-up counts no FLOPs. With a `padded_size` the padded
-/// and executed views count the padded vocabulary, the useful view the real one.
+/// The lm_head has 2·h·V FLOPs per token, whether or not it is tied to the embedding. The look-up has none. With a
+/// `padded_size`, the padded and executed views count the padded vocabulary, and the useful view counts the real one.
 struct vocabulary {
     std::uint64_t size = 0;
-    std::uint64_t padded_size = 0;  ///< words after padding, for the padded and executed views; 0: not padded
+    std::uint64_t padded_size = 0;  ///< size of the vocabulary after padding, for the padded and executed views; 0: not
+                                    ///< padded
     bool tied = false;
-    std::uint64_t positions = 0;  ///< rows of the tables of learned positions and segments together
+    std::uint64_t positions = 0;  ///< number of rows in the tables of learned positions and segments together
 
     /// Returns the tables before the first layer: parameters without FLOPs.
     [[nodiscard]] constexpr floptally::cost embedding_cost(std::uint64_t hidden_size) const {
@@ -36,8 +37,7 @@ struct vocabulary {
         return sum;
     }
 
-    /// Returns the lm_head. With `shared_weights` another part counts the weights, and this head computes logits once
-    /// more.
+    /// Returns the lm_head. With `shared_weights` it is another use of a head whose weights are counted elsewhere.
     [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
             detail::refuse("padded_vocab_size", {"must be at least vocab_size (", size, "), got ", padded_size});
@@ -54,18 +54,20 @@ struct vocabulary {
     }
 };
 
-/// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` depths has a projection 2h
-/// → h of the hidden state and the next token's embedding, one more layer, and the logits once more.
+/// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` depths has a matrix 2h → h
+/// over the hidden state and the next token's embedding, one more layer, and another computation of logits.
 ///
-/// Per token and depth: 2·2h·h, the layer, 2·h·V. All of this is the component "mtp", except routed experts with
-/// measured visits: they stay in the component of the model's other experts. Embedding and lm_head are the model's own.
+/// FLOPs per token and depth: 2·2h·h, those of the layer, and 2·h·V. They are the component "mtp". Only routed experts
+/// with measured visits stay in the component of the model's other experts. Embedding and lm_head are those of the
+/// model.
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
     bool shared_head = true;               ///< true: all depths use the model's lm_head; false: each depth has its own
-    elementwise_parameters elementwise{};  ///< norms of one depth: of its two inputs and before the lm_head
-    bool projects = true;                  ///< false: the layer's parts already include the projection
+    elementwise_parameters elementwise{};  ///< norms of one depth: those of its two inputs and the one before the
+                                           ///< lm_head
+    bool projects = true;                  ///< false: the parts of the layer already include the matrix 2h → h
 
-    /// Returns the cost of all depths. `last_layer` is the cost of one layer like the model's last.
+    /// Returns the cost of all depths. `last_layer` is the cost of the model's last layer, which each depth repeats.
     [[nodiscard]] constexpr floptally::cost cost(const floptally::cost& last_layer, std::uint64_t hidden_size,
                                                  const vocabulary& vocab) const {
         require_positive(num_layers, "num_nextn_predict_layers");
@@ -166,7 +168,8 @@ struct transformer {
         return sum;
     }
 
-    /// Calls `add` with every part in forward order, for plans that treat layers differently (see `parts_of`).
+    /// Calls `add` with every part in forward order, for plans that freeze or recompute only some layers (see
+    /// `parts_of`).
     template <class Add>
     constexpr void for_each_part(Add add) const {
         require_layers();

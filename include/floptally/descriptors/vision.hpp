@@ -17,17 +17,17 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Parts of vision towers other than transformer layers: patches, mergers, pooling. Like all costs they count over the
-/// text's accumulators until `cost::in(modality::vision)` moves them.
+/// Parts of vision towers other than transformer layers: patches, mergers, pooling. Their costs count text tokens until
+/// you call `cost::in(modality::vision)`, as for all costs.
 
 namespace floptally::inline v0_3 {
 
 /// Turns patches of pixels into tokens. It is a convolution whose stride is its kernel size, so a matrix [hidden_size,
-/// in_channels · frames · patch²]. Forward 2·in·out FLOPs per patch. The backward is half of a linear's, because pixels
-/// need no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
+/// in_channels · frames · patch²]. Forward 2·in·out FLOPs per patch. The backward is half as large as for other
+/// weights, because pixels need no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
 struct patch_embedding {
     std::uint64_t in_channels = 3;
-    std::uint64_t patch_size = 0;           ///< side of a patch in pixels; with `patch_width` its height
+    std::uint64_t patch_size = 0;           ///< side of a patch in pixels; its height if `patch_width` is set
     std::uint64_t patch_width = 0;          ///< width of a patch in pixels; 0: the patch is a square
     std::uint64_t temporal_patch_size = 1;  ///< frames in one patch
     bool bias = false;
@@ -53,16 +53,16 @@ struct patch_embedding {
     }
 };
 
-/// Joins side² adjacent patches into one vector of side²·hidden_size. An MLP of two matrices takes it to the text's
-/// width: Qwen2-VL's merger (arXiv:2409.12191, section 2.1). DeepStack (arXiv:2406.04334) has one merger for each of
-/// several layers; multiply the cost by their number.
+/// Joins side² adjacent patches into one vector of side²·hidden_size. An MLP of two matrices projects it to the width
+/// of the text model: Qwen2-VL's merger (arXiv:2409.12191, section 2.1). DeepStack (arXiv:2406.04334) has one merger
+/// for each of several layers; multiply the cost by their number.
 struct patch_merger {
     std::uint64_t spatial_merge_size = 2;
     std::uint64_t hidden_size = 0;        ///< width of the tower
-    std::uint64_t intermediate_size = 0;  ///< width between the two matrices; 0: as wide as the joined vector
+    std::uint64_t intermediate_size = 0;  ///< width between the two matrices; 0: the width of the joined vector
     std::uint64_t out_features = 0;       ///< hidden size of the text model
     elementwise_parameters elementwise{};
-    bool pooled_frames = false;  ///< before merging, the frames of a clip are pooled into one
+    bool pooled_frames = false;  ///< true: the frames of a clip are pooled into one before merging
 
     [[nodiscard]] constexpr floptally::cost cost() const {
         require_positive(spatial_merge_size, "spatial_merge_size");
@@ -96,8 +96,8 @@ struct patch_merger {
     }
 };
 
-/// GLM-4.1V's merger (arXiv:2507.01006): a convolution over side² patches to the text's width, a linear of that width
-/// and a gated MLP.
+/// GLM-4.1V's merger (arXiv:2507.01006): a convolution that joins side² patches to the width of the text model, a
+/// matrix of that width, and a gated MLP.
 struct gated_patch_merger {
     std::uint64_t spatial_merge_size = 2;
     std::uint64_t hidden_size = 0;  ///< width of the tower
@@ -154,8 +154,9 @@ struct gated_patch_merger {
     }
 };
 
-/// One learned query for each image attends all tokens of the image, and a residual MLP follows: SigLIP's pooling head
-/// (arXiv:2106.04560, section 3.3). Keys and values run over every token, everything else once for each image.
+/// One learned query for each image attends to all tokens of the image. An MLP with a residual follows. This is
+/// SigLIP's pooling head (arXiv:2106.04560, section 3.3). Keys and values are computed for every token, everything else
+/// once for each image.
 struct attention_pooling {
     std::uint64_t num_heads = 0;
     std::uint64_t hidden_size = 0;

@@ -13,10 +13,11 @@
 /// @file
 /// Peak rates of accelerators. The MFU is a measured rate divided by such a peak.
 ///
-/// Every rate is dense. Datasheets since Ampere often print the rate with 2:4 sparsity, twice the dense one; such a
-/// figure is halved here. Products accumulate in fp32 (int8 in int32) and use matrix units if the accelerator has them.
-/// fp64 is the rate of tensor or matrix cores if the vendor publishes one. On NVIDIA accelerators fp32 is the rate
-/// without tensor cores, because these take TF32 instead. On AMD accelerators fp32 is the rate of matrix cores.
+/// Every rate is dense. Datasheets since Ampere often print the rate with 2:4 sparsity, which is twice as high; such
+/// figures are halved here. The rates are for products that accumulate in fp32 (int8 in int32), on matrix units if the
+/// accelerator has them. The fp64 rate is that of tensor or matrix cores if the vendor publishes one. The fp32 rate of
+/// NVIDIA accelerators is without tensor cores, because these compute in TF32. That of AMD accelerators is with matrix
+/// cores.
 
 namespace floptally::inline v0_3 {
 
@@ -41,7 +42,7 @@ struct publication {
 enum class source_quality : std::uint8_t {
     vendor_document,  ///< datasheet, whitepaper or product page of the vendor
     vendor_slide,     ///< a talk or a paper of the vendor, or a document that the vendor marks as preliminary
-    third_party       ///< a quotation by others; no public document of the vendor was found
+    third_party       ///< a quotation by a third party; no public document of the vendor was found
 };
 
 /// Returns the name of a source quality: "vendor_document", …
@@ -50,7 +51,7 @@ enum class source_quality : std::uint8_t {
     return names[static_cast<std::size_t>(which)];
 }
 
-/// Returns the remark that a report prints if a figure's source is not a vendor document; empty for a vendor document.
+/// Returns the remark that a report prints about a source that is not a vendor document. Empty for a vendor document.
 [[nodiscard]] constexpr std::string_view remark(source_quality which) {
     constexpr const char* remarks[3]{"", "said by the vendor, no datasheet", "quoted by a third party"};
     return remarks[static_cast<std::size_t>(which)];
@@ -58,7 +59,7 @@ enum class source_quality : std::uint8_t {
 
 /// The origin of the number that is used as a peak rate.
 enum class peak_kind : std::uint8_t {
-    unsaid,     ///< the user gave the number without its origin
+    unsaid,     ///< the user passed the number without its origin
     datasheet,  ///< the vendor prints this rate
     boost,      ///< FLOPs per clock x the clock that the device reports; it may exceed the datasheet's rate
     measured    ///< a matmul on the device reached this rate
@@ -70,7 +71,7 @@ enum class peak_kind : std::uint8_t {
     return names[static_cast<std::size_t>(which)];
 }
 
-/// The most names under which drivers report one accelerator.
+/// The largest number of names under which drivers report one accelerator.
 inline constexpr std::size_t max_driver_names = 8;
 
 namespace detail {
@@ -92,11 +93,13 @@ struct accelerator {
     /// Dense TFLOP/s (TOP/s for int8) by `precision`; 0 if the accelerator has no such rate or none is published.
     std::array<double, precision_count> dense_tflops;
     publication source;
-    /// How the figures follow from the source; may be empty if the source prints them unchanged.
+    /// How the figures were derived from the source. May be empty if the source prints them unchanged.
     std::string_view note;
     source_quality quality = source_quality::vendor_document;
-    std::uint32_t flops_per_clock = 0;  ///< dense bf16 (else fp16) FLOPs of all units in one clock; 0: unknown
-    double datasheet_mhz = 0;           ///< the clock at which the datasheet's rates hold; 0: the vendor does not say
+    std::uint32_t flops_per_clock = 0;  ///< dense bf16 FLOPs (or fp16, without bf16) of the whole device in one clock
+                                        ///< cycle; 0: unknown
+    double datasheet_mhz = 0;           ///< the clock for which the datasheet states its rates; 0: the vendor does not
+                                        ///< say
 
     /// Returns the dense TFLOP/s (TOP/s for int8), or 0 if none is published.
     [[nodiscard]] constexpr double published_tflops(precision which) const {
@@ -114,7 +117,7 @@ struct accelerator {
     }
 
     /// Returns the dense TFLOP/s (TOP/s for int8). If it is unknown, throws an `error` that lists the precisions with a
-    /// known rate, or the reason why there is none, and offers to measure.
+    /// known rate, or the reason why there is none. The error also says how to measure a rate.
     [[nodiscard]] double peak_tflops(precision which) const {
         if (published_tflops(which) > 0) {
             return published_tflops(which);
@@ -133,8 +136,8 @@ struct accelerator {
     }
 
     /// Returns the dense TFLOP/s at `clock_mhz`, the clock that the device reports (`nvidia-smi
-    /// --query-gpu=clocks.max.sm`). The datasheet's rate may hold at a lower clock (H100 SXM: 1830 MHz, while the
-    /// device reports 1980). Throws `error` for a clock outside (0, 100000] MHz, and if `flops_per_clock` is unknown.
+    /// --query-gpu=clocks.max.sm`). The datasheet's rate may be for a lower clock: 1830 MHz for H100 SXM, although the
+    /// device reports 1980. Throws `error` for a clock outside (0, 100000] MHz, and if `flops_per_clock` is unknown.
     [[nodiscard]] double boost_tflops(precision which, double clock_mhz) const {
         if (!(clock_mhz > 0) || clock_mhz > 1e5) {
             detail::refuse("clock_mhz", {"must be above 0 and at most 100000, got ", std::to_string(clock_mhz)});
@@ -150,7 +153,7 @@ struct accelerator {
     }
 };
 
-/// An upper bound of the dense TFLOP/s of any device. A peak above it must be in another unit.
+/// An upper bound of the dense TFLOP/s of any device. A peak above it was probably passed in another unit.
 inline constexpr double impossible_tflops = 1e5;
 
 namespace detail {

@@ -19,7 +19,7 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The rows of `accelerator_table` as `accelerator` objects.
+/// The accelerators of `accelerator_table` as `accelerator` objects.
 struct known_parts {
     known_parts() noexcept {
         for (std::size_t i = 0; i < count; ++i) {
@@ -81,7 +81,7 @@ namespace detail {
     return word;
 }
 
-/// Returns true if `text` begins with `words` as whole words.
+/// Returns true if `text` begins with the words of `words`, as whole words.
 [[nodiscard]] constexpr bool starts_with_words(std::string_view text, std::string_view words) {
     for (;;) {
         const std::string_view word = take_word(words);
@@ -135,8 +135,8 @@ template <class Predicate>
     return false;
 }
 
-/// Returns true if `wanted` is the known name, in any letter case. A known name that ends with `*` fits every text that
-/// begins with what stands before it.
+/// Returns true if `wanted` is the known name, in any letter case. A known name that ends with `*` matches every text
+/// that begins with the part before the `*`.
 [[nodiscard]] constexpr bool fits_name(std::string_view known, std::string_view wanted) {
     if (known.ends_with('*')) {
         known.remove_suffix(1);
@@ -168,8 +168,8 @@ template <class Predicate>
     return letters;
 }
 
-/// Returns the edit distance from `wanted` to the nearest of the accelerator's names and its `model_word`, at most
-/// `most` + 1. Example: 1 for "h10o" and "H100".
+/// Returns the edit distance between `wanted` and the accelerator: the smallest distance to one of its names or to its
+/// `model_word`, but at most `most` + 1. Example: 1 for "h10o" and "H100".
 [[nodiscard]] inline std::size_t letters_from(const accelerator& part, std::string_view wanted, std::size_t most) {
     const std::string model = squeezed(model_word(part));
     std::size_t least = model.empty() ? most + 1 : edit_distance(wanted, model, most);
@@ -180,8 +180,8 @@ template <class Predicate>
     return least;
 }
 
-/// Returns the names of the accelerators with the least edit distance to `wanted`, for an error. Empty if more than a
-/// third of the letters of `wanted` differ.
+/// Returns the names of the accelerators with the smallest edit distance to `wanted`, for an error. Empty if more than
+/// a third of the letters of `wanted` differ.
 [[nodiscard]] inline std::string nearest_parts(std::string_view wanted) {
     const std::string letters = squeezed(wanted);
     const std::size_t most = letters.size() / 3;
@@ -201,8 +201,8 @@ template <class Predicate>
 
 /// Returns the accelerator with the name or driver name `product`. Letter case and surrounding blanks do not matter.
 ///
-/// The whole name must match, since accelerators with similar names may have very different rates (RTX A1000 and A100,
-/// H100 PCIe and SXM). Throws an `error` that lists candidates if no accelerator or several match.
+/// The whole name must match, because accelerators with similar names may have very different rates (RTX A1000 and
+/// A100, H100 PCIe and SXM). Throws an `error` that lists candidates if no accelerator or several match.
 [[nodiscard]] inline const accelerator& accelerator_named(std::string_view product) {
     const std::string_view wanted = detail::trimmed(product);
     if (wanted.empty()) {

@@ -27,7 +27,8 @@ struct memory_bandwidth {
 
 /// The size of a device's memory, with its public source.
 struct memory_size {
-    /// GiB (2^30 bytes). Vendors print it as GB. Drivers report up to 2 % less, which they keep for themselves.
+    /// GiB (2^30 bytes). Vendors print it as GB. Drivers report up to 2 % less, because they reserve some for
+    /// themselves.
     double gib = 0;
     publication source{};
     source_quality quality = source_quality::vendor_document;
@@ -52,7 +53,8 @@ namespace detail {
 }
 
 /// Returns the memory of the accelerator that `accelerator_named(product)` finds, or null if the figure is unknown. A
-/// driver's name chooses its own memory. The accelerator's name has a figure only if all its memories agree.
+/// driver name selects the memory of that variant. The name of the accelerator selects a memory only if all variants
+/// have the same figure.
 [[nodiscard]] inline const memory_row* memory_of(std::string_view product, double memory_row::*figure) {
     const accelerator_row& row = row_of(accelerator_named(product));
     const std::string_view wanted = trimmed(product);
@@ -121,8 +123,8 @@ namespace detail {
 
 namespace detail {
 
-/// Throws `error` at `field`: the figure of this accelerator's memory is unknown, or its name stands for several. The
-/// error says what to pass instead.
+/// Throws `error` with field `field`, because the figure of this accelerator's memory is unknown, or because the name
+/// is ambiguous. The error says what to pass instead.
 template <class Known>
 [[noreturn]] void refuse_memory(std::string_view product, std::string_view field, std::string_view figure,
                                 Known is_known) {

@@ -8,13 +8,13 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The hardware of a meter: number of GPUs, their peak, and whether the meter counts the sequences of one GPU or of
-/// all.
+/// The hardware of a meter: the number of GPUs, their peak, and whether the meter counts the sequences of one GPU or of
+/// all GPUs.
 
 namespace floptally::inline v0_3 {
 
-/// Says whose sequences are added to a meter. Required for several GPUs without a reduction: the FLOPs of one rank
-/// divided by the peak of all ranks would give an MFU that is too small by the number of ranks.
+/// Whose sequences are added to a meter. You must set it for several GPUs without a reduction. Otherwise the FLOPs of
+/// one rank might be divided by the peak of all ranks, and the MFU would be too small by the number of ranks.
 enum class counted_for : std::uint8_t {
     unsaid,  ///< not stated: allowed for one GPU, and for a meter with a reduction
     /// the sequences of all GPUs: one process counts them, or the added numbers are already summed over ranks
@@ -23,7 +23,7 @@ enum class counted_for : std::uint8_t {
 
 /// The GPUs of a meter and their peak, the denominator of its MFU.
 struct metered_hardware {
-    /// Number of GPUs that work on the counted sequences; 0: as many as ranks of the meter's reduction.
+    /// Number of GPUs that work on the counted sequences. 0: the number of ranks of the meter's reduction.
     std::uint64_t gpus = 0;
     double peak_tflops = 0;     ///< dense peak of one GPU, in 10¹² FLOP/s; 0 if `peak_is_unknown`
     std::string accelerator{};  ///< name of the accelerator, for the log; may be empty
@@ -31,12 +31,12 @@ struct metered_hardware {
     counted_for counted = counted_for::unsaid;
     floptally::peak_kind peak_kind = floptally::peak_kind::unsaid;
     source_quality peak_quality = source_quality::vendor_document;  ///< quality of the source of `peak_tflops`
-    /// True for GPUs whose peak nobody knows. The meter then has FLOPs, times and rates, but no MFU.
+    /// True for GPUs whose peak is unknown. The meter then has FLOPs, times and rates, but no MFU.
     bool peak_is_unknown = false;
 };
 
-/// Returns the hardware of `gpus` devices of a known accelerator, at the dense peak that its vendor prints. For a meter
-/// with a reduction pass 0 `gpus`. For several GPUs without a reduction also set `counted`.
+/// Returns the hardware of `gpus` devices of a known accelerator, with the dense peak that its vendor publishes. For a
+/// meter with a reduction pass 0 `gpus`. For several GPUs without a reduction also set `counted`.
 [[nodiscard]] inline metered_hardware hardware_of(const accelerator& part, precision used = precision::bf16,
                                                   std::uint64_t gpus = 1) {
     return {.gpus = gpus,

@@ -11,18 +11,18 @@
 #include <floptally/text/names.hpp>
 
 /// @file
-/// Chooses the peak that an MFU divides by, and records its source.
+/// Chooses the peak of an MFU, and records the source of that peak.
 
 namespace floptally::inline v0_3 {
 
-/// The peak that rates are divided by for an MFU, and its source.
+/// The peak by which a rate is divided for an MFU, and its source.
 struct chosen_peak {
     double tflops = 0;  ///< dense peak of one device, in 10¹² FLOP/s
     std::string accelerator{};
     std::string precision{};
     std::string source{};
     peak_kind kind = peak_kind::unsaid;
-    /// Quality of the source; meaningless if the user gave the number.
+    /// Quality of the source; meaningless if the user passed the number.
     source_quality quality = source_quality::vendor_document;
 };
 
@@ -37,11 +37,11 @@ struct chosen_peak {
                 std::string("must be one of datasheet, boost, measured, got \"").append(text).append("\""));
 }
 
-/// Returns the peak `peak_tflops`; without this number, the peak of the accelerator `product`.
+/// Returns the peak `peak_tflops`, or if that is not set, the peak of the accelerator `product`.
 ///
-/// If `peak_tflops` and `product` are both given, the name is only shown, and `kind` says where the number is from. If
-/// only `product` is given, the peak is that at `clock_mhz`, or that of the datasheet if no clock is given. Throws
-/// `error` if neither is given, or if a clock or a kind contradicts the other arguments.
+/// With both `peak_tflops` and `product`, the name is only shown, and `kind` says where the number comes from. With
+/// `product` alone, the peak is that at `clock_mhz`, or without a clock that of the datasheet. Throws `error` without
+/// both, or if a clock or a kind contradicts the other arguments.
 [[nodiscard]] inline chosen_peak choose_peak(const std::optional<std::string>& product,
                                              const std::optional<double>& peak_tflops, std::string_view precision_name,
                                              peak_kind kind = peak_kind::unsaid,

@@ -21,7 +21,7 @@ struct precision_alias {
     const char* text;
     precision meaning;
 };
-/// Names of frameworks and trainers, without a "torch." before and a "-mixed" or "-true" after them. "hybrid" is
+/// Names of frameworks and trainers, without a prefix "torch." and without a suffix "-mixed" or "-true". "hybrid" is
 /// Transformer Engine's recipe, "transformer-engine" Lightning's name of it, "no" accelerate's name of no mixed
 /// precision.
 inline constexpr precision_alias precision_aliases[] = {{"bfloat16", precision::bf16},

@@ -34,8 +34,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the grid of latent patches that a model's autoencoder and patching make of an image or clip. `pixels` has
-/// the image's number of frames, and its height and width in pixels. Errors propose the input `instead`.
+/// Returns the grid of latent patches into which a model's autoencoder and patching convert an image or clip. `pixels`
+/// has the image's number of frames, and its height and width in pixels. Errors suggest to pass `instead`.
 [[nodiscard]] inline grid cells_of(const grid& pixels, const model_config& model, std::string_view field = "pixels",
                                    std::string_view instead = "grid_thw") {
     const auto known = std::find_if(model.towers.begin(), model.towers.end(),
@@ -62,8 +62,7 @@ namespace floptally::inline v0_3::detail {
 /// Returns a count as errors write it: "one" for 1, else its digits.
 [[nodiscard]] inline std::string counted(std::size_t each) { return each == 1 ? "one" : std::to_string(each); }
 
-/// Throws `error` unless a list of `size` numbers has `each` numbers for every grid, or `each` numbers once for all
-/// grids.
+/// Throws `error` unless `size` is `each` (the same numbers for all grids) or `each` times the number of grids.
 inline void require_one_for_each(std::size_t size, std::size_t grids, std::string_view name,
                                  const input_spelling& spelling, std::size_t each = 1) {
     if (size != each && size != each * grids) {
@@ -191,7 +190,7 @@ namespace floptally::inline v0_3 {
     return sum;
 }
 
-/// Throws `error` where the sequences of a batch have fewer tokens than its images and sound need placeholders.
+/// Throws `error` if the sequences of a batch have fewer tokens than its images and sound need as placeholders.
 inline void require_placeholders(const model_config& model, const tally& batch) {
     const std::uint64_t placeholders = placeholder_tokens(model, batch);
     const std::uint64_t tokens = batch.get(view::useful, accumulator::tokens);
@@ -201,7 +200,7 @@ inline void require_placeholders(const model_config& model, const tally& batch) 
     }
 }
 
-/// True where the padded view of a batch differs from the useful view.
+/// Returns true if the padded view of a batch differs from the useful view.
 [[nodiscard]] inline bool is_padded(const tally& batch) {
     const std::span<const std::uint64_t> accumulators = batch.accumulators();
     const auto padded = accumulators.begin() + static_cast<std::ptrdiff_t>(accumulators.size() / 2);
@@ -459,7 +458,7 @@ class input_adder {
     const input_spelling& spelling_;
 };
 
-/// Like `add_input`, for an empty receiver. Where that throws, the receiver may have a part of the batch.
+/// Like `add_input`, but requires an empty receiver. After an error the receiver may contain a part of the batch.
 template <class Receiver>
 void fill_with_input(const model_input& batch, const model_config& model, Receiver& empty,
                      const input_spelling& spelling = plain_spelling) {
@@ -475,8 +474,8 @@ void fill_with_input(const model_input& batch, const model_config& model, Receiv
 
 }  // namespace detail
 
-/// Adds a batch to a tally with the masks of the model, or to another receiver (`split_tally`, `masked_tiles`). Throws
-/// `error` and adds nothing where the model cannot take the batch.
+/// Adds a batch to a tally with the masks of the model, or to another receiver (`split_tally`, `masked_tiles`). If the
+/// batch does not fit the model, throws `error` and adds nothing.
 template <class Receiver>
 void add_input(const model_input& batch, const model_config& model, Receiver& sum,
                const input_spelling& spelling = plain_spelling) {

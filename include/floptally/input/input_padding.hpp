@@ -52,9 +52,9 @@ class mock_samples : public adds_batches<mock_samples> {
 
 }  // namespace detail
 
-/// Returns the FLOPs of padding by cause. `batch` is the tally that `input` was added to. Returns nothing if nothing is
-/// padded. Returns nothing also if `input` has a padded tally, because its real and mock sequences cannot be told
-/// apart. A padded batch is counted a second time here, which takes as long as the first.
+/// Returns the FLOPs of padding by cause. `batch` is the tally to which `input` was added. Returns nothing if there is
+/// no padding. Also returns nothing if `input` contains a padded tally, because its real and mock sequences cannot be
+/// distinguished. A padded batch is counted a second time here, which takes as long as the first.
 [[nodiscard]] inline std::optional<padding_flops> padding_of(const model_input& input, const model_config& model,
                                                              const flop_counter& as, const tally& batch,
                                                              const input_spelling& spelling = plain_spelling) {
@@ -62,7 +62,7 @@ class mock_samples : public adds_batches<mock_samples> {
         if (as.total_flops(batch) == as.total_flops(batch, view::padded)) {
             return {};
         }
-        return padding_of(as, {batch, tally{batch.masks()}});  // only the vocabulary is padded, no sequence
+        return padding_of(as, {batch, tally{batch.masks()}});  // only the vocabulary has padding, but no sequence
     }
     const auto is_padded_amount = [](const model_input::measured_amount& amount) {
         return amount.useful != amount.padded;

@@ -30,15 +30,15 @@
 
 namespace floptally::inline v0_3 {
 
-/// The names that errors use for the inputs. Both functions take the name of a member of `model_input`. `field` returns
-/// the field that the error names. `option` returns what the user should pass, for the text of the error: "--lengths".
+/// How errors name the inputs. Both functions take the name of a member of `model_input`. `field` returns the field of
+/// the error. `option` returns what the user should pass, for the text of the error: "--lengths".
 struct input_spelling {
     std::string (*field)(std::string_view name);
     std::string (*option)(std::string_view name);
     std::string_view one_list_of_lengths;
 };
 
-/// Names each input like the member of `model_input`. Fits the arguments of Python functions.
+/// Names each input like the member of `model_input`. Suits functions in Python, whose arguments have these names.
 inline constexpr input_spelling plain_spelling{[](std::string_view name) { return std::string(name); },
                                                [](std::string_view name) { return std::string(name); }, "lengths"};
 
@@ -76,7 +76,8 @@ struct model_input {
                 }
                 require_beginning();
             }
-            // Without padding or mock sequences the useful and the padded view are equal.
+            // Without padding and mock sequences, the useful and the padded view are equal, so the shorter source
+            // suffices.
             if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
                 cu_seqlens.visit([&](const auto& all) { sum.add(packed_sequences(all)); });
                 return;
@@ -92,7 +93,7 @@ struct model_input {
             real.visit([&](const auto& first) { slots.visit([&](const auto& second) { visit(first, second); }); });
         }
 
-        /// Throws where `num_real_seqs` and `cu_seqlens_real` contradict each other.
+        /// Throws if `num_real_seqs` and `cu_seqlens_real` contradict each other.
         void require_real_count() const {
             if (cu_seqlens_real->size() == 0) {
                 throw error("cu_seqlens_real", "must have at least one boundary, the 0 at its beginning");
@@ -104,7 +105,8 @@ struct model_input {
             }
         }
 
-        /// Throws where `cu_seqlens_real` is not a prefix of `cu_seqlens`. Needed where `cu_seqlens_padded` is there.
+        /// Throws if `cu_seqlens_real` is not a prefix of `cu_seqlens`. This must hold if there is also
+        /// `cu_seqlens_padded`.
         void require_beginning() const {
             in_slots(*cu_seqlens_real, cu_seqlens, [](const auto& real, const auto& all) {
                 if (real.size() > all.size()) {
@@ -122,8 +124,8 @@ struct model_input {
 
     std::vector<list> lengths{};
     std::optional<packed> boundaries{};
-    /// Encoder-decoder: the encoder length of each sequence. Diffusion model: the text lengths of each grid, as many
-    /// for a grid as the model takes texts.
+    /// Encoder-decoder: the encoder length of each sequence. Diffusion model: the text lengths of each grid, one for
+    /// each text that the model reads.
     std::optional<integer_view> encoder_lengths{};
     /// Encoder-decoder: the length that the encoder's rows are padded to; empty: no padding.
     std::optional<std::uint64_t> encoder_row_length{};
@@ -132,7 +134,7 @@ struct model_input {
     std::vector<sequence> sequences{};           ///< HSTU sequences, with context and targets
     std::vector<sequence> new_tokens{};          ///< sequences of new tokens after a cached prefix
     std::vector<request> requests{};             ///< inference requests: prompts to prefill and tokens to decode
-    std::uint32_t prefill_chunk = whole_prompt;  ///< maximum number of prompt tokens of a request in one forward pass
+    std::uint32_t prefill_chunk = whole_prompt;  ///< largest number of prompt tokens of a request in one forward pass
     std::vector<grid> grids{};
     /// Images or clips: frames, height and width in pixels; the model's spec gives the patch size.
     std::vector<grid> pixels{};
@@ -141,7 +143,8 @@ struct model_input {
     std::uint64_t images = 0;             ///< number of images of the fixed size that the config states
     std::optional<integer_view> audio_frames{};
     std::optional<flag_rows> attention_mask{};
-    /// Rows of an attention mask that are already counted: `real` have a real token, `mock` have only padding.
+    /// Rows of an attention mask that are already counted: `real` counts the rows with a real token, `mock` those with
+    /// only padding.
     struct counted_rows {
         std::string field;
         tally real;
@@ -158,7 +161,7 @@ struct model_input {
     std::vector<measured_amount> measured{};
     std::vector<tally> tallies{};  ///< already counted parts of the batch; their masks must be those of the model
 
-    /// The number of members that describe samples.
+    /// Returns how many members that describe samples are set.
     [[nodiscard]] std::ptrdiff_t formats() const {
         const bool named[] = {!lengths.empty(),
                               !rows.empty(),
@@ -178,9 +181,9 @@ struct model_input {
                               audio_frames.has_value()};
         return std::count(std::begin(named), std::end(named), true);
     }
-    /// True if the batch has samples in any form except tallies and measured amounts.
+    /// Returns true if the batch has samples in any form other than tallies and measured amounts.
     [[nodiscard]] bool names_any() const { return formats() != 0; }
-    /// True if `requests` are the only samples of the batch.
+    /// Returns true if `requests` are the only samples of the batch.
     [[nodiscard]] bool has_requests_alone() const {
         return !requests.empty() && formats() == 1 && measured.empty() && tallies.empty();
     }
@@ -202,8 +205,7 @@ struct model_input {
 
 namespace detail {
 
-/// True if some work on samples of a modality attends to other tokens that belong to the sample: an encoder's output
-/// for text, a text for a grid.
+/// Returns true if samples of a modality attend to other tokens: a text to an encoder's output, a grid to a text.
 [[nodiscard]] inline bool reads_other_side_in(const cost& model, modality which) {
     return std::any_of(model.entries().begin(), model.entries().end(), [&](const cost_entry& entry) {
         return entry.in == which && (entry.what == accumulator::keys || (entry.what == accumulator::pairs &&
@@ -213,12 +215,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// True where the model attends to the output of an encoder.
+/// Returns true if the model attends to the output of an encoder.
 [[nodiscard]] inline bool has_encoder(const cost& model) { return detail::reads_other_side_in(model, modality::text); }
 
 namespace detail {
 
-/// Returns which kinds of tokens the work on grids reads, one bit for each `token_stream`.
+/// Returns which kinds of tokens are read when the model processes grids, with one bit for each `token_stream`.
 [[nodiscard]] inline std::uint64_t streams_of_grids(const cost& model) {
     std::uint64_t all = 0;
     for (const cost_entry& entry : model.entries()) {
@@ -241,7 +243,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns how many texts the model takes for each grid: 0 to 4. Only some models, such as diffusion models, take any.
+/// Returns how many texts the model reads for each grid, from 0 to 4. Most models read none; diffusion models may.
 [[nodiscard]] inline std::size_t texts_of_grids(const cost& model) {
     const std::uint64_t all = detail::streams_of_grids(model);
     return detail::has_stream(all, token_stream::fourth)                                                         ? 4
@@ -260,18 +262,18 @@ namespace detail {
     return batch.encoder_lengths ? &*batch.encoder_lengths : are_lengths ? &batch.lengths.front().lengths : nullptr;
 }
 
-/// True if the model also attends to condition grids, the input images of image editing.
+/// Returns true if the model also attends to condition grids, the input images of image editing.
 [[nodiscard]] inline bool takes_conditions(const cost& model) {
     return detail::has_stream(detail::streams_of_grids(model), token_stream::condition);
 }
 
-/// True if the model's encoder takes sound.
+/// Returns true if the model's encoder reads sound.
 [[nodiscard]] inline bool encodes_sound(const model_config& model) {
     return std::any_of(model.towers.begin(), model.towers.end(),
                        [](const tower_input& tower) { return tower.are_keys; });
 }
 
-/// Returns the image size that the config states. Throws an `error` that names `images` if the config states none.
+/// Returns the image size that the config states. Throws an `error` with field `images` if the config states none.
 [[nodiscard]] inline grid fixed_image(const model_config& model, const input_spelling& spelling = plain_spelling) {
     for (const tower_input& tower : model.towers) {
         if (tower.image) {

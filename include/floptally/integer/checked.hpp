@@ -19,10 +19,11 @@ namespace floptally::inline v0_3 {
 /// An unsigned integer of 128 bits. It wraps on overflow.
 __extension__ typedef unsigned __int128 uint128;
 
-namespace detail {
-
+/// An integer of at most 64 bits, which can be added to or multiplied by a `checked` integer.
 template <class T>
-concept integer_of_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t);
+concept integer_up_to_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t);
+
+namespace detail {
 
 /// Throws `overflow` for a result that does not fit. Not inlined, so that results that fit stay fast.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_overflow(std::uint64_t a, const char* operation,
@@ -30,12 +31,12 @@ concept integer_of_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uint64
     throw overflow(field, text_of({a, operation, b, " does not fit 64 bits: use smaller numbers"}));
 }
 
-/// Returns the smaller of two integers. Replaces std::min, since <algorithm> takes a fifth of the compile time of
-/// floptally.hpp.
+/// Returns the smaller of two integers. Replaces std::min, because including <algorithm> takes a fifth of the compile
+/// time of floptally.hpp.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
     return a < b ? a : b;
 }
-/// Returns the larger of two integers. Replaces std::max. Use it instead of a bare `?:`, because g++ 12 compares narrow
+/// Returns the larger of two integers. Replaces std::max. Use it instead of `?:`, because g++ 12 compares narrow
 /// integers there in 32 bits.
 template <class N>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const N& larger(const N& a, const N& b) {
@@ -51,14 +52,14 @@ template <class N>
 /// expression this is a compile error. C++ multiplies from left to right, so one of a product's first two factors must
 /// be checked. For other operations a checked integer converts to `std::uint64_t`.
 ///
-/// Keeps a view of the field's text, not a copy. For host code only, since device code cannot throw: kernels call
-/// functions that accept every input, and set a sticky error word.
+/// Keeps a view of the field's text, not a copy. For host code only, because device code cannot throw. Kernels call
+/// functions that accept every input, and record errors in memory.
 class checked {
   public:
-    /// Takes the integer and the field that an overflow names.
+    /// Takes the integer, and the field for the error of an overflow.
     constexpr checked(std::uint64_t value, std::string_view field) noexcept : value_(value), field_(field) {}
 
-    /// Converts to the plain integer, but not to a narrower type: `large ? sum : 0` would otherwise convert to int.
+    /// Converts to the plain integer, but not to a narrower type. Otherwise `large ? sum : 0` would be an int.
     template <std::same_as<std::uint64_t> Integer>
     constexpr operator Integer() const noexcept {  // NOLINT(google-explicit-constructor): an integer
         return value_;
@@ -67,19 +68,19 @@ class checked {
     [[nodiscard]] friend constexpr checked operator+(const checked& a, const checked& b) {
         return {sum_of(a.value_, b.value_, a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator+(const checked& a, detail::integer_of_64_bits auto b) {
+    [[nodiscard]] friend constexpr checked operator+(const checked& a, integer_up_to_64_bits auto b) {
         return {sum_of(a.value_, static_cast<std::uint64_t>(b), a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator+(detail::integer_of_64_bits auto a, const checked& b) {
+    [[nodiscard]] friend constexpr checked operator+(integer_up_to_64_bits auto a, const checked& b) {
         return {sum_of(static_cast<std::uint64_t>(a), b.value_, b.field_), b.field_};
     }
     [[nodiscard]] friend constexpr checked operator*(const checked& a, const checked& b) {
         return {product_of(a.value_, b.value_, a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator*(const checked& a, detail::integer_of_64_bits auto b) {
+    [[nodiscard]] friend constexpr checked operator*(const checked& a, integer_up_to_64_bits auto b) {
         return {product_of(a.value_, static_cast<std::uint64_t>(b), a.field_), a.field_};
     }
-    [[nodiscard]] friend constexpr checked operator*(detail::integer_of_64_bits auto a, const checked& b) {
+    [[nodiscard]] friend constexpr checked operator*(integer_up_to_64_bits auto a, const checked& b) {
         return {product_of(static_cast<std::uint64_t>(a), b.value_, b.field_), b.field_};
     }
     constexpr checked& operator+=(std::uint64_t more) {

@@ -14,21 +14,17 @@
 
 namespace floptally::inline v0_3 {
 
-namespace detail {
-
-/// An integer that FLOPs can be compared with: any integral type except `bool` and `char`.
+/// A type of integers that can be compared with FLOPs: any integral type except `bool` and `char`.
 template <class T>
-concept compared_integer = std::same_as<T, uint128> ||
+concept comparable_integer = std::same_as<T, uint128> ||
     (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>);
-
-}  // namespace detail
 
 /// An exact number of floating-point operations.
 ///
 /// One multiply-add is two FLOPs. Llama-3.1-405B on a batch of 16M tokens exceeds 2^64, hence 128 bits. The number
 /// compares with integers (`work.total() == 421'651'971'833'856`) and prints as an integer (`std::cout <<
-/// work.total()`). Only FLOPs can be added to FLOPs: `flops + 1` does not compile, since a count of tokens is not a
-/// count of FLOPs. Sums and products throw `overflow` above 128 bits.
+/// work.total()`). Only FLOPs can be added to FLOPs: `flops + 1` does not compile, because a number of tokens is not a
+/// number of FLOPs. Sums and products throw `overflow` above 128 bits.
 class flops {
   public:
     constexpr flops() = default;
@@ -63,11 +59,11 @@ class flops {
 
     [[nodiscard]] friend constexpr bool operator==(flops, flops) = default;
     [[nodiscard]] friend constexpr auto operator<=>(flops, flops) = default;
-    [[nodiscard]] friend constexpr bool operator==(flops work, detail::compared_integer auto integer) {
+    [[nodiscard]] friend constexpr bool operator==(flops work, comparable_integer auto integer) {
         return (work <=> integer) == 0;
     }
     /// A negative integer is less than every number of FLOPs.
-    [[nodiscard]] friend constexpr std::strong_ordering operator<=>(flops work, detail::compared_integer auto integer) {
+    [[nodiscard]] friend constexpr std::strong_ordering operator<=>(flops work, comparable_integer auto integer) {
         if constexpr (std::signed_integral<decltype(integer)>) {
             if (integer < 0) {
                 return std::strong_ordering::greater;

@@ -14,15 +14,15 @@
 ///
 /// - FLOPTALLY_HOST_DEVICE marks functions that a CUDA or HIP kernel may call. A plain C++ compiler sees nothing, so
 ///   that the same arithmetic is tested without a GPU.
-/// - FLOPTALLY_UNROLLED stands before loops over small arrays, which device code keeps in registers if unrolled.
+/// - FLOPTALLY_UNROLLED stands before loops over small arrays, so that device code keeps them in registers.
 /// - FLOPTALLY_ROLLED stands before loops that device code must not unroll.
-/// - FLOPTALLY_HAS_KERNELS is defined where the compiler compiles kernels (nvcc, hipcc).
+/// - FLOPTALLY_HAS_KERNELS is defined if the compiler compiles kernels (nvcc, hipcc).
 /// - FLOPTALLY_ON_DEVICE is defined in the compiler's pass for the device.
 
 #if defined(__CUDACC__)
 #define FLOPTALLY_HAS_KERNELS
 #define FLOPTALLY_HOST_DEVICE __host__ __device__
-#elif defined(__HIP__)  // uses attributes, because only HIP's headers define __host__ and __device__
+#elif defined(__HIP__)  // attributes, because __host__ and __device__ are defined only in HIP's headers
 #define FLOPTALLY_HAS_KERNELS
 #define FLOPTALLY_HOST_DEVICE __attribute__((host)) __attribute__((device))
 #else

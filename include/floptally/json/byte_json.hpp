@@ -17,8 +17,7 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Returns FLOPs, bytes by kind, and FLOPs per byte as JSON. `Moved` is the type of one component or of the sum of all
-/// components.
+/// Returns FLOPs, bytes by kind, and FLOPs per byte as JSON. `Moved` is a component, or the sum of all components.
 template <class Moved>
 [[nodiscard]] nlohmann::ordered_json byte_line(flops work, const Moved& moved) {
     nlohmann::ordered_json bytes = nlohmann::ordered_json::object();

@@ -41,17 +41,17 @@ namespace floptally::inline v0_3 {
              {"conventions", lines}};
     if (shown.observed) {
         const auto candidate = [&one_term](const observed_candidate& found) {
-            json one{{"name", std::string(found.how.name)},
-                     {"view", name_of(found.seen)},
-                     {"total", to_string(found.total)}};
+            json entry{{"name", std::string(found.how.name)},
+                       {"view", name_of(found.seen)},
+                       {"total", to_string(found.total)}};
             if (found.wrong_plan) {
-                one["terms"] = json::array({one_term(*found.wrong_plan)});
+                entry["terms"] = json::array({one_term(*found.wrong_plan)});
             }
             if (found.factor.value != 1) {
-                one["factor"] = found.factor.value;
-                one["cause"] = found.factor.cause;
+                entry["factor"] = found.factor.value;
+                entry["cause"] = found.factor.cause;
             }
-            return one;
+            return entry;
         };
         json matches = json::array();
         for (const observed_candidate& match : shown.observed->matches) {

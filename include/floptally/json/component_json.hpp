@@ -51,7 +51,7 @@ struct component_times {
 
 namespace detail {
 
-/// Throws `error` if an object has an unknown key. In the error the path `field` stands before the key.
+/// Throws `error` if an object has an unknown key. In the error, the key comes after the path `field`.
 inline void require_known_keys(const nlohmann::json& object, std::string_view field,
                                std::span<const std::string_view> known) {
     for (const auto& [key, unused] : object.items()) {

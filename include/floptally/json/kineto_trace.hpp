@@ -29,7 +29,7 @@
 
 /// @file
 /// Adapter: reads traces of PyTorch's profiler (`export_chrome_trace`) with nlohmann_json. It reads event by event,
-/// since the trace of one step of a large model is some gigabytes of text.
+/// because the trace of one step of a large model may have gigabytes of text.
 
 namespace floptally::inline v0_3::detail {
 
@@ -41,12 +41,12 @@ struct kineto_event {
     std::string pid;
     std::string tid;
     std::string id;
-    std::optional<std::int64_t> ts{};   ///< begin of the event in nanoseconds; empty if the event has none
+    std::optional<std::int64_t> ts{};   ///< start of the event in nanoseconds; empty if the event has none
     std::optional<std::int64_t> dur{};  ///< duration of the event in nanoseconds; empty if the event has none
     std::multimap<std::string, std::string> args{};
 
-    /// Returns an argument of the event, or null if it is absent. Throws `error` if it occurs with two different
-    /// values.
+    /// Returns an argument of the event, or null if it is absent. Throws `error` if the event has it twice with
+    /// different values.
     [[nodiscard]] const std::string* argument(const char* key, std::size_t index) const {
         const auto [first, last] = args.equal_range(key);
         for (auto other = first; other != last; ++other) {
@@ -303,8 +303,8 @@ class kineto_collector {
         return last == std::string::npos || name[last] != '_' || last + 1 == name.size() ? name : name.substr(0, last);
     }
 
-    /// Returns a number for the operation of a collective kernel. It stands for the operation's name and the ranks of
-    /// its group, which are equal in the traces of other ranks.
+    /// Returns a number that identifies the operation of a collective kernel. It depends on the operation's name and
+    /// the ranks of its group, so that it is the same in the traces of all ranks.
     [[nodiscard]] std::uint32_t collective_of(const kineto_event& event, std::size_t index) {
         const auto argument = [&event, index](const char* name) {
             const std::string* found = event.argument(name, index);

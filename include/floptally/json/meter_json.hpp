@@ -29,7 +29,7 @@
 
 /// @file
 /// Adapter: writes a meter as JSON lines, and saves and loads its state, with nlohmann_json. Counts are decimal
-/// strings, since a double would round them.
+/// strings, because a double would round them.
 
 namespace floptally::inline v0_3::detail {
 
@@ -130,8 +130,8 @@ namespace detail {
               {"executed", to_string(done.executed)}}}};
 }
 
-/// Returns totals and their rates as JSON. The rates have the same names as in the log, without a prefix. null if no
-/// step was counted.
+/// Returns totals and their rates as JSON. The rates have the same names as in the log, without a prefix. Returns null
+/// if no step was counted.
 template <class Span>
 [[nodiscard]] nlohmann::ordered_json span_json(const meter& counting, const step_totals& totals, const Span& span) {
     if (totals.steps == 0) {
@@ -142,14 +142,15 @@ template <class Span>
         out["doubt"] = doubt;
     }
     for (const metric& m : metrics(counting, span, "")) {
-        if (m.name != "steps" && !m.name.starts_with("total_")) {  // totals of the run, which stand beside
+        if (m.name != "steps" && !m.name.starts_with("total_")) {  // the totals of the run are already in the object
+                                                                   // that contains this one
             out["rates"][m.name] = m.value;
         }
     }
     return out;
 }
 
-/// Returns the percentiles of the steps' times; null if no step counts in them.
+/// Returns the percentiles of the steps' times; Returns null if they include no step.
 [[nodiscard]] inline nlohmann::ordered_json percentiles_json(const meter& timing) {
     if (timing.steady_steps() == 0) {
         return nullptr;
@@ -182,8 +183,8 @@ template <class Span>
 
 }  // namespace detail
 
-/// Returns a meter as JSON: the last step, the interval, the run, and the settings that they were counted with. Step,
-/// interval and run are null before their first step.
+/// Returns a meter as JSON: the last step, the interval, the run, and the meter's settings. Step, interval and run are
+/// null before their first step.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const meter& shown) {
     const auto optional = [](const std::string& text) {
         return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);

@@ -17,7 +17,8 @@
 #include <floptally/waterfall/rank_traces.hpp>
 
 /// @file
-/// Adapter: reads and writes what traces measure of a step's time breakdown, as JSON with nlohmann_json.
+/// Adapter: reads and writes the part of a step's time breakdown that was measured from traces, as JSON with
+/// nlohmann_json.
 
 namespace floptally::inline v0_3 {
 

@@ -63,8 +63,8 @@ namespace floptally::inline v0_3 {
     return detail::with_utf8(std::move(ranks));
 }
 
-/// Returns the comparison of two steps by component as JSON, in seconds of one GPU. A time is null if its step has no
-/// line of the component.
+/// Returns the comparison of two steps by component as JSON, in seconds of one GPU. A time is null if that step has no
+/// line for the component.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const std::vector<compared_component>& all) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
     const auto number = [](const std::optional<double>& seconds) {
@@ -83,7 +83,8 @@ namespace floptally::inline v0_3 {
 }
 
 /// Returns a step by component as JSON. Nanoseconds over all GPUs are decimal strings; those of `lost` add up to the
-/// time that the MFU lacks to 100 %. Points are points of the MFU, shares are fractions of the step's time.
+/// part of the time that an MFU of 100 % would not need. Points are percentage points of the MFU, shares are fractions
+/// of the step's time.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const component_waterfall& shown) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
     for (const component_line& line : shown.lines()) {

@@ -12,13 +12,13 @@ namespace floptally::inline v0_3 {
 template <class Signature>
 class any_function;
 
-/// Holds a copy of any function object that takes these arguments, or nothing. With `std::function`
-/// <floptally/meter.hpp> takes 14 % longer to compile, most of it for containers that <functional> includes.
+/// Holds a copy of any function object that takes these arguments, or nothing. It replaces `std::function`, with which
+/// <floptally/meter.hpp> takes 14 % longer to compile, mostly because <functional> includes containers.
 template <class Result, class... Arguments>
 class any_function<Result(Arguments...)> {
   public:
     any_function() = default;
-    /// Holds a copy of the function. Holds nothing if the function is a null pointer or an empty `std::function`.
+    /// Stores a copy of the function, or nothing for a null pointer or an empty `std::function`.
     template <class Function>
     requires(!std::is_same_v<Function, any_function> && std::is_invocable_r_v<Result, Function&, Arguments...>)
         any_function(Function function) {  // NOLINT(google-explicit-constructor): a lambda stands for it
@@ -39,7 +39,7 @@ class any_function<Result(Arguments...)> {
 
     /// Returns true if it holds a function.
     [[nodiscard]] explicit operator bool() const { return held_ != nullptr; }
-    /// Calls the function. Requires that it holds one.
+    /// Calls the function. There must be one.
     Result operator()(Arguments... arguments) const { return held_->call(std::forward<Arguments>(arguments)...); }
 
   private:
@@ -66,8 +66,8 @@ class any_function<Result(Arguments...)> {
 template <class Signature>
 class function_view;
 
-/// Refers to a function object that outlives the call which it is passed to. Needs no memory, so that a rank without
-/// memory can still say so to the others.
+/// A reference to a function object, for use as a parameter. It allocates no memory, so that a rank that is out of
+/// memory can still tell the other ranks.
 template <class Result, class... Arguments>
 class function_view<Result(Arguments...)> {
   public:

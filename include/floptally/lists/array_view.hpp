@@ -10,7 +10,7 @@ namespace floptally::inline v0_3 {
 
 /// A view of the elements of any list: a pointer and a count. `std::span` costs more compile time than `<stdexcept>`:
 /// its constructors check the pointer against every iterator concept. So the library uses `array_view` inside and
-/// returns `std::span` where a user asks for one.
+/// returns `std::span` if a user asks for one.
 template <class T>
 class array_view {
   public:

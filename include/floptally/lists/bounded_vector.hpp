@@ -14,8 +14,8 @@
 namespace floptally::inline v0_3 {
 
 /// A vector of fixed capacity with inline storage. It is trivially copyable: a type with such a member can be a
-/// constant and be passed to a kernel by value. Use `list` where a model can have any number of elements. Elements past
-/// `size()` are uninitialized at run time, since clearing them would cost more than the work.
+/// constant and be passed to a kernel by value. Use `list` if a model can have any number of elements. Elements past
+/// `size()` are uninitialized at run time, because clearing them would take longer than using the vector.
 template <class T, std::size_t Capacity>
 class bounded_vector {
     static_assert(__is_trivially_copyable(T));
@@ -23,7 +23,7 @@ class bounded_vector {
   public:
     constexpr bounded_vector() {
         if (std::is_constant_evaluated()) {
-            *this = bounded_vector(cleared{});  // takes one evaluation step; a loop would take one for each element
+            *this = bounded_vector(cleared{});  // a single evaluation step; a loop would take one step for each element
         }
     }
 
@@ -48,7 +48,7 @@ class bounded_vector {
         return element;
     }
 
-    /// Returns the index of the first element equal to `value`, or `size()` if there is none.
+    /// Returns the index of the first element that equals `value`, or `size()` if there is none.
     [[nodiscard]] constexpr std::size_t find(const T& value) const { return all().find(value); }
 
     /// Returns the index of `value`. Appends `value` if it is new.

@@ -17,11 +17,11 @@
 
 namespace floptally::inline v0_3 {
 
-/// A vector of trivially copyable values that works in constant expressions. With `std::vector` <floptally/core.hpp>
-/// takes 43 % longer to compile, and a program that counts a step 32 to 40 %. It also clears elements before they are
-/// written.
+/// A vector of trivially copyable values that works in constant expressions. It replaces `std::vector`, with which
+/// <floptally/core.hpp> takes 43 % longer to compile, and a program that counts a step 32 to 40 %. `std::vector` also
+/// clears elements before they are written.
 ///
-/// Indices have 32 bits, since the entries of a cost refer to each other by 32-bit indices.
+/// Indices have 32 bits, like those by which the entries of a cost refer to each other.
 template <class T>
 class list {
     static_assert(__is_trivially_copyable(T) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -29,7 +29,7 @@ class list {
   public:
     constexpr list() = default;
 
-    // Both constructors build a list elsewhere and move it here. For a list in a constant, g++ 12 does not allow a
+    // Both constructors build a list elsewhere and move it here. For a constexpr variable, g++ 12 does not allow a
     // constructor to call functions that change the object.
     constexpr list(std::initializer_list<T> values) : list(copy_of(values.begin(), values.size())) {}
     constexpr list(const list& other) : list(copy_of(other.begin(), other.size())) {}
@@ -68,14 +68,14 @@ class list {
         }
     }
 
-    /// Appends an element, uninitialized at run time, since clearing it would cost more than the work.
+    /// Appends an element. It is uninitialized at run time, because clearing it would take longer than using it.
     constexpr T& append(const char* field) {
         make_room(field);
         return elements_[size_++];
     }
 
     constexpr T& push_back(const T& value, const char* field) {
-        const T copy = value;  // `value` may be an element of this list
+        const T copy = value;  // a copy, because `value` may be an element of this list
         T& element = append(field);
         element = copy;
         return element;
@@ -146,7 +146,8 @@ class list {
 
     static constexpr void copy(const T* from, std::size_t count, T* to) {
 #ifdef __clang__
-        constexpr bool one_by_one = false;  // clang evaluates memcpy in constant expressions, in one step
+        constexpr bool one_by_one = false;  // false for clang, which evaluates memcpy in constant expressions, in one
+                                            // step
 #else
         const bool one_by_one = std::is_constant_evaluated();
 #endif
@@ -170,8 +171,8 @@ class list {
         }
         T* larger = nullptr;
         if (std::is_constant_evaluated()) {
-            // The compiler's error for a constant that keeps this memory shows the next line, whose comment says what
-            // to do.
+            // If a constexpr variable keeps this memory, the compiler's error shows the next line. Its comment says
+            // what to do.
             larger = new T[count]{};  // use constant_cost for a constexpr cost
         } else {
             larger = static_cast<T*>(::operator new(count * sizeof(T)));  // NOLINT(bugprone-sizeof-expression)
@@ -182,7 +183,7 @@ class list {
         capacity_ = static_cast<std::uint32_t>(count);
     }
 
-    /// Empties the list after a move took its elements.
+    /// Empties the list after its elements were moved to another list.
     constexpr void leave() {
         elements_ = nullptr;
         size_ = 0;

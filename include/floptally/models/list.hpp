@@ -5,9 +5,9 @@
 #include <string_view>
 
 /// @file
-/// All model specs of the library, sorted by name. Each spec file is one string literal, from `R"spec(` to `)spec"`:
-/// the compiler includes it here, and the reader of specs skips the two lines. A spec file has no license header; the
-/// license above applies to all. `tests/spec_language/spec.test.cpp` compares this list with the folder.
+/// All model specs of the library, sorted by name. Each spec file is one string literal, from `R"spec(` to `)spec"`. So
+/// the compiler can include it here, and the reader of specs skips these two lines. Spec files have no license header;
+/// the license above applies to them. `tests/spec_language/spec.test.cpp` compares this list with the folder.
 
 namespace floptally::inline v0_3::detail::specs {
 
@@ -1522,13 +1522,14 @@ inline constexpr const char* model_specs[] = {
 };
 // clang-format on
 
-/// The name of a text's first spec, which is the name of its file: "llama" of "\nspec llama : base.decoder".
+/// Returns the name of the first spec in a text, which is also the name of the file: "llama" for "\nspec llama :
+/// base.decoder".
 [[nodiscard]] inline std::string_view name_of_spec(std::string_view text) {
     const std::string_view rest = text.substr(text.find("\nspec ") + 6);
     return rest.substr(0, rest.find_first_of(" \n"));
 }
 
-/// The text of a file of specs; empty where there is none.
+/// Returns the text of a spec file; empty if there is no such file.
 [[nodiscard]] inline std::string_view find_model_spec(std::string_view name) {
     std::size_t first = 0;
     std::size_t last = sizeof model_specs / sizeof *model_specs;

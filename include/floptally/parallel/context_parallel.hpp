@@ -29,14 +29,14 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the attended pairs of the queries `queries.first` … `queries.last` − 1 of a sequence with all of its keys.
-/// Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are the
-/// encoder's tokens.
+/// Returns the attended pairs of the queries `queries.first` … `queries.last` − 1 of a sequence with all keys of that
+/// sequence. Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are
+/// the encoder's tokens.
 ///
-/// The queries from x on see the same keys as if the x queries before them were cached: they form a sequence with x
-/// more tokens of past. This holds for every mask, also for masks that look ahead, because the end of the sequence
-/// stays where it is. The pairs of a range are the difference of two such sequences. Throws where the statistic counts
-/// less for more queries, because the difference would be negative.
+/// The queries from index x on attend to the same keys as those of a sequence in which the first x tokens are cached
+/// (`past`). This holds for every mask, even if it looks ahead, because the end of the sequence is the same. So the
+/// pairs of a range of queries are the difference of two such sequences. Throws if the statistic is smaller for more
+/// queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();
@@ -45,7 +45,7 @@ namespace floptally::inline v0_3 {
     if (range.first >= range.last) {
         return 0;
     }
-    if (which.is<mask_statistics::encoder_window>()) {  // counts as a window over a sequence of s.keys tokens
+    if (which.is<mask_statistics::encoder_window>()) {  // counted as a window over a sequence of s.keys tokens
         return pairs_of_queries(which.as<mask_statistics::encoder_window>().own(), {.length = s.keys}, range);
     }
     if (other_side) {
@@ -68,14 +68,14 @@ namespace floptally::inline v0_3 {
     return more - less;
 }
 
-/// A pack of sequences split over the ranks of a context-parallel group.
+/// A pack of sequences that is split over the ranks of a context-parallel group.
 ///
 /// The split is exact. The tallies of all ranks (`tally_of`) add up to the tally of the pack, accumulator by
 /// accumulator. So do all FLOPs that are counted from them, for any masks and any convention.
 class context_parallel_pack {
   public:
-    /// A pack where each rank holds all keys of cross attention (the encoder's output). The encoder's own work is
-    /// counted once, by the rank that has the first token of the sequence.
+    /// A pack where each rank holds all keys of cross attention (the encoder's output). The work of the encoder counts
+    /// once, on the rank that has the first token of the sequence.
     context_parallel_pack(placed_sequences pack, token_split tokens)
         : context_parallel_pack(std::move(pack), std::move(tokens), std::optional<token_split>{}) {}
 
@@ -87,7 +87,7 @@ class context_parallel_pack {
     [[nodiscard]] const placed_sequences& pack() const { return pack_; }
     [[nodiscard]] const token_split& split() const { return tokens_; }
 
-    /// Returns the number of tokens of a rank, by `seen`: real tokens, or tokens of its slots with padding.
+    /// Returns the number of tokens of a rank: real tokens in the useful view, tokens with padding in the padded view.
     [[nodiscard]] std::uint64_t tokens(std::uint64_t rank, view seen) const {
         std::uint64_t sum = 0;
         each_part(rank, [&](const slotted_sequence& placed, const index_range& queries) {
@@ -110,8 +110,8 @@ class context_parallel_pack {
         return sum;
     }
 
-    /// Returns the number of tokens of every rank, as `imbalance_of` takes it. The overload of `pairs` without a rank
-    /// does the same for pairs.
+    /// Returns the number of tokens of every rank, for `imbalance_of`. The overload of `pairs` without a rank does the
+    /// same for pairs.
     [[nodiscard]] std::vector<std::uint64_t> tokens(view seen) const {
         return loads_of_ranks([&](std::uint64_t rank) { return tokens(rank, seen); });
     }
@@ -121,13 +121,13 @@ class context_parallel_pack {
 
     /// Returns a rank's shard of the pack's tally.
     ///
-    /// The shard has Σn, Σn·past, Σn·k and Σ pairs of the rank's own queries. The rank with the first token of a
-    /// sequence has its `count`. The squares n² are divided so that (Σn² + Σn)/2 + Σn·past are the rank's causal pairs:
-    /// queries a … b − 1 get b² − a². For a model that attends in both directions, pass mask::bidirectional() as
-    /// `square_rows`: each query then gets n, so that Σn² + Σn·past are the rank's pairs. Either way the ranks add up
-    /// to n².
+    /// The shard has Σn, Σn·past, Σn·k and Σ pairs of the rank's queries. A sequence counts in `count` on the rank with
+    /// its first token. The square n² of a sequence is divided among the ranks, so that (Σn² + Σn)/2 + Σn·past is the
+    /// number of the rank's causal pairs: queries a … b − 1 get b² − a². For a model that attends in both directions,
+    /// pass mask::bidirectional() as `square_rows`. Each query then gets n, so that Σn² + Σn·past is the number of the
+    /// rank's pairs. Either way the sum over ranks is n².
     ///
-    /// The tally records which rank of which split it belongs to. A reduction compares that with its scope.
+    /// The tally is marked with the rank and the number of ranks. A reduction compares this mark with its scope.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,
                                        const statistic& square_rows = mask::causal()) const {
         const bool bidirectional = square_rows == mask::bidirectional();
@@ -154,12 +154,12 @@ class context_parallel_pack {
     }
 
   private:
-    /// The accumulators of one rank's tally while it is added up.
+    /// Adds up the accumulators of one rank's tally.
     class shard_sums {
       public:
         explicit shard_sums(const tally& empty) : masks_(empty.masks()), accumulators_(empty.accumulators().size()) {}
 
-        // The sums of one rank cannot wrap around, because the sums of the whole pack did not.
+        // The sums of one rank cannot overflow, because those of the whole pack did not.
         void add_queries(view seen, const sequence& s, const index_range& range, bool bidirectional) {
             const index_range queries = range.clipped(s.length);
             const std::uint64_t n = queries.size();
@@ -229,8 +229,8 @@ class context_parallel_pack {
         return seen == view::useful ? placed.real : placed.slot;
     }
 
-    /// Calls `visit(sequence, queries)` for each run of tokens of one sequence that a rank holds. Sequence i lies
-    /// between `boundaries[i]` and `boundaries[i + 1]`.
+    /// Calls `visit(sequence, queries)` for each range of consecutive tokens of one sequence that a rank has. Sequence
+    /// i lies between `boundaries[i]` and `boundaries[i + 1]`.
     template <class Visit>
     void each_held(const token_split& split, const std::vector<std::uint64_t>& boundaries, std::uint64_t rank,
                    Visit visit) const {
@@ -256,7 +256,7 @@ class context_parallel_pack {
     }
 
     /// Calls `visit(sequence, tokens)` for a rank's tokens of the key side of cross attention. A sequence without a
-    /// slot has no first token on any rank. Rank 0 counts it.
+    /// slot has no first token, so rank 0 counts it.
     template <class Visit>
     void each_key_part(std::uint64_t rank, Visit visit) const {
         if (other_side_) {

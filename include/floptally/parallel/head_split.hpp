@@ -16,14 +16,15 @@
 namespace floptally::inline v0_3 {
 
 /// A split of attention heads over context-parallel ranks: DeepSpeed's Ulysses (arXiv:2309.14509). An all-to-all before
-/// attention gives each rank all tokens of some heads, and one after it gives the tokens back. Outside of attention
-/// tokens are split as by `token_split::contiguous`.
+/// attention gives each rank all tokens of some heads, and another one after it restores the split by tokens. Outside
+/// of attention, tokens are split as by `token_split::contiguous`.
 ///
-/// Each rank computes all attended pairs for heads / cp heads. The work of ranks is therefore equal for any mask and
-/// any lengths.
+/// Each rank computes all attended pairs for heads / cp heads. So all ranks have equal work for any mask and any
+/// lengths.
 class head_split {
   public:
-    /// A split of heads over `cp` ranks. Where key-value heads are fewer than ranks, several ranks hold the same head.
+    /// A split of heads over `cp` ranks. If there are fewer key-value heads than ranks, several ranks have the same
+    /// head.
     constexpr head_split(std::uint64_t num_attention_heads, std::uint64_t num_key_value_heads, std::uint64_t cp)
         : heads_(num_attention_heads), kv_heads_(num_key_value_heads), cp_(cp) {
         detail::require_cp(cp);
@@ -50,7 +51,7 @@ class head_split {
         return {queries.first / group, (queries.last - 1) / group + 1};
     }
 
-    /// Returns the work of each rank as pairs times heads, where the whole pack has `pairs` attended pairs.
+    /// Returns the work of each rank as pairs times heads, for a pack with `pairs` attended pairs.
     [[nodiscard]] std::vector<std::uint64_t> head_pairs(std::uint64_t pairs) const {
         return std::vector<std::uint64_t>(static_cast<std::size_t>(cp_), checked(pairs, "pairs") * heads_per_rank());
     }

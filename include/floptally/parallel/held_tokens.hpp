@@ -19,14 +19,16 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A hash of the tokens that a rank holds, and the check that ranks hold equal or different tokens as their scopes say.
+/// A hash of the tokens that a rank has, and a check of the scopes: replicas must have the same tokens, shards
+/// different ones.
 
 namespace floptally::inline v0_3 {
 
 /// A hash of the tokens of a batch that a rank holds, in their order.
 ///
-/// Equal counts do not show whether two ranks hold the same tokens or different ones. The hash does. Add the token ids
-/// that this rank runs, without padding, or anything else that identifies tokens (the numbers of samples and rows).
+/// Equal counts do not show whether two ranks have the same tokens or different ones, but the hash shows it. Add the
+/// token ids that this rank runs, without padding, or anything else that identifies tokens (the numbers of samples and
+/// rows).
 class held_tokens {
   public:
     constexpr held_tokens() = default;
@@ -64,12 +66,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws where ranks that a scope declares replicated hold different tokens, or where ranks that it declares sharded
-/// hold the same tokens. Either error would be a silent factor in every sum. All ranks of the layout call it together,
+/// Throws if ranks that a scope declares replicated have different tokens, or if ranks that it declares sharded have
+/// the same tokens. Without this check, every sum would be wrong by a factor. All ranks of the layout call it together,
 /// once before the first step. It takes one all-reduce SUM of 4 integers for each rank. Every rank throws the same
 /// error.
 ///
-/// Ranks without tokens are not compared. Nor are ranks that hold nothing by the scope (placement `first` or `last`).
+/// Ranks without tokens are not compared. Nor are ranks that by the scope have no value (placement `first` or `last`).
 template <class Reducer>
 void require_held(const statistic_scope& scope, const held_tokens& mine, const parallel_layout& layout,
                   Reducer& reducer) {

@@ -8,11 +8,12 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The imbalance of ranks: max over mean of their loads, as an exact fraction.
+/// The imbalance of ranks: the maximum of their loads divided by the mean, as an exact fraction.
 
 namespace floptally::inline v0_3 {
 
-/// The imbalance of ranks: max over mean of their loads, in lowest terms. It is 1/1 where all loads are equal or 0.
+/// The imbalance of ranks: the maximum of their loads divided by the mean, as a fraction in lowest terms. It is 1/1 if
+/// all loads are equal, even 0.
 struct imbalance {
     uint128 numerator = 1;
     uint128 denominator = 1;

@@ -27,7 +27,7 @@ namespace floptally::inline v0_3 {
 
 /// One pack [1, T] of samples, one after another.
 struct pack {
-    /// Indices of the pack's samples, ascending, in the order in which they stand in the pack.
+    /// Indices of the pack's samples, ascending, which is also their order in the pack.
     std::vector<std::uint64_t> samples{};
     std::vector<std::uint64_t> cu_seqlens{0};         ///< boundaries of the samples in tokens, without padding
     std::vector<std::uint64_t> cu_seqlens_padded{0};  ///< boundaries of the samples' slots in tokens, with padding
@@ -40,7 +40,7 @@ struct pack {
     [[nodiscard]] friend bool operator==(const pack&, const pack&) = default;
 };
 
-/// Samples packed into packs, with the position of each sample.
+/// The result of packing: the packs, and the position of each sample.
 struct packing {
     std::vector<pack> packs{};
     std::vector<std::uint64_t> pack_of{};    ///< index of the pack of each sample
@@ -51,8 +51,9 @@ struct packing {
 
 /// The options of packing.
 struct packing_options {
-    std::uint64_t alignment = 1;  ///< slots begin at multiples of so many tokens: `cp_alignment(tp, cp)`
-    std::uint64_t min_packs = 0;  ///< least number of packs, for example to fill a pipeline or to match other ranks
+    std::uint64_t alignment = 1;  ///< slots begin at multiples of this number of tokens, for example `cp_alignment(tp,
+                                  ///< cp)`
+    std::uint64_t min_packs = 0;  ///< smallest number of packs, for example to fill a pipeline or to match other ranks
     std::uint64_t divisor = 1;    ///< the number of packs is a multiple of this number
 };
 
@@ -81,8 +82,8 @@ class first_fit_packs {
     first_fit_packs(std::size_t most_packs, std::uint64_t capacity)
         : leaves_(std::bit_ceil(most_packs)), most_free_(2 * leaves_, capacity) {}
 
-    /// Puts a slot of `slot` tokens into the first pack with room, and returns the index of the pack. Some pack must
-    /// have room.
+    /// Puts a slot of `slot` tokens into the first pack with room, and returns the index of that pack. At least one
+    /// pack must have room.
     [[nodiscard]] std::size_t take_slot(std::uint64_t slot) {
         std::size_t node = 1;
         while (node < leaves_) {
@@ -103,7 +104,7 @@ class first_fit_packs {
 };
 
 /// Adds packs until there are `wanted`. Each new pack takes the largest sample of the fullest pack that has two samples
-/// or more. The samples of each of `packs` are in descending order.
+/// or more. In each of `packs` the samples must be in descending order of length.
 inline void open_packs(std::vector<std::vector<std::size_t>>& packs, std::size_t wanted,
                        std::span<const std::uint64_t> slots) {
     struct filled_pack {
@@ -158,10 +159,10 @@ template <integer_range Lengths, integer_range Packs>
     return result;
 }
 
-/// Packs samples into packs of at most `capacity` tokens by first-fit decreasing. Samples go from the longest slot to
-/// the shortest, by index where slots are equal, each into the first pack with room. The packs are at most 11/9 of the
-/// fewest possible plus 6/9 (Dósa 2007). Where `min_packs` and `divisor` ask for more packs, the fullest packs give up
-/// samples; no pack is empty. It takes O(n log n) time.
+/// Packs samples into packs of at most `capacity` tokens by first-fit decreasing. It takes the samples from the longest
+/// slot to the shortest (equal slots by index) and puts each into the first pack with room. The number of packs is at
+/// most 11/9 of the smallest possible number plus 6/9 (Dósa 2007). If `min_packs` and `divisor` require more packs,
+/// samples are moved out of the fullest packs, so that no pack is empty. It takes O(n log n) time.
 template <integer_range Lengths>
 [[nodiscard]] packing pack_by_capacity(const Lengths& lengths, std::uint64_t capacity,
                                        const packing_options& options = {}) {

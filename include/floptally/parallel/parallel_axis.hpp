@@ -14,7 +14,7 @@
 namespace floptally::inline v0_3 {
 
 /// An axis along which ranks are arranged. `ep`, `expert_dp` and `etp` are the axes of experts: within a pipeline stage
-/// they arrange the same ranks as dp x cp x tp. `dp_replicate` is the part of dp between replicas of sharded states.
+/// they arrange the same ranks as dp, cp and tp. `dp_replicate` is the part of dp between replicas of sharded states.
 enum class parallel_axis : std::uint8_t { tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate };
 
 inline constexpr std::size_t parallel_axis_count = 8;
@@ -71,7 +71,7 @@ inline constexpr axis_set every_axis = parallel_axis::tp | parallel_axis::cp | p
 /// the number of virtual stages within one rank. In each pipeline stage the experts arrange the dp·cp·tp ranks as
 /// expert_dp·ep·etp.
 struct parallel_sizes {
-    std::uint64_t dp = 1;  ///< data-parallel ranks; the product replicate x shard where a framework splits them
+    std::uint64_t dp = 1;  ///< data-parallel ranks; for frameworks that split them, the product replicate x shard
     std::uint64_t cp = 1;
     std::uint64_t tp = 1;
     std::uint64_t pp = 1;
@@ -79,7 +79,8 @@ struct parallel_sizes {
     std::uint64_t ep = 1;
     std::uint64_t etp = 0;  ///< tensor-parallel ranks of each expert; 0: as many as tp
     /// Replicas of the states that data-parallel ranks shard. Each replica has dp / dp_replicate of the ranks. 1: all
-    /// of dp shards one copy. More: HSDP, or Megatron's `num_distributed_optimizer_instances`.
+    /// data-parallel ranks shard one copy. Larger numbers are HSDP, or Megatron's
+    /// `num_distributed_optimizer_instances`.
     std::uint64_t dp_replicate = 1;
 
     /// Returns the number of tensor-parallel ranks of each expert.

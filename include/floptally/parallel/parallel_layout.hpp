@@ -37,8 +37,8 @@ class rank_group {
 
     constexpr explicit rank_group(std::uint64_t member) : first_(member) {}
 
-    /// Adds an axis to the group. The member has `coordinate` on it. Call it for the axis with the smallest stride
-    /// first.
+    /// Adds an axis to the group. `coordinate` is that of this rank along the axis. Call it in the order of increasing
+    /// strides.
     constexpr void span(std::uint64_t coordinate, std::uint64_t ranks, std::uint64_t stride) {
         first_ -= coordinate * stride;
         sizes_[axes_] = ranks;
@@ -71,11 +71,11 @@ class rank_group {
 inline constexpr std::string_view megatron_order = "tp-cp-ep-dp-pp";
 
 /// The arrangement of all ranks, seen from one rank: two layouts over the same ranks. Attention and all other dense
-/// weights have dp, cp, tp and pp. Experts have expert_dp, ep, etp and pp.
+/// weights use the axes dp, cp, tp and pp. Experts use expert_dp, ep, etp and pp.
 class parallel_layout {
   public:
-    /// A layout seen from `rank`. `order` lists the axes as Megatron does, the fastest first. An axis of one rank may
-    /// be left out. So may ep; it then comes before dp.
+    /// A layout seen from `rank`. `order` lists the axes as Megatron does, the fastest first. You may leave out axes of
+    /// one rank. You may also leave out ep; it then comes before dp.
     ///
     /// `expert_order` lists the axes of experts: etp, ep, expert_dp and pp. Empty: as Megatron derives it from `order`,
     /// with etp in the place of tp and expert_dp in the place of dp.
@@ -256,7 +256,7 @@ class parallel_layout {
         }
     }
 
-    /// Calls `append(token)` for each axis that an order names.
+    /// Calls `append(token)` for each axis in the text of an order.
     template <class Append>
     static constexpr void for_each_name(std::string_view order, Append append) {
         for (std::size_t first = 0; first <= order.size();) {
@@ -368,7 +368,8 @@ class parallel_layout {
         }
     }
 
-    /// Throws, as Megatron does, where the orders of axes give experts other pp groups than dense layers.
+    /// Throws, as Megatron does, if experts and dense layers would have different pp groups because of the orders of
+    /// axes.
     constexpr void require_experts(parallel_axis axis) const {
         if (!experts_fit_ && names_experts(axis)) {
             throw error("order",
@@ -383,10 +384,10 @@ class parallel_layout {
     parallel_axis order_[dense_axis_count]{};         // axes of dense layers, the fastest first
     parallel_axis expert_order_[dense_axis_count]{};  // axes of experts: etp, ep, expert_dp, pp
     std::uint64_t strides_[parallel_axis_count]{};
-    bool experts_fit_ = false;  // true where dense layers and experts have the same pp groups
+    bool experts_fit_ = false;  // true if dense layers and experts have the same pp groups
 };
 
-/// The places of ranks: the orders of their axes, and nodes of consecutive ranks.
+/// How ranks are arranged: the orders of their axes, and the number of ranks on a node.
 struct rank_order {
     std::string axes{megatron_order};  ///< the order of dense layers' axes, the fastest first
     std::string expert_axes{};         ///< the order of experts' axes; empty: as Megatron derives it from `axes`

@@ -21,24 +21,26 @@ namespace floptally::inline v0_3 {
 /// The order in which the ranks of a pipeline run the passes of their microbatches.
 enum class pipeline_schedule : std::uint8_t {
     gpipe,        ///< all forward, then all backward (Huang et al. 2018)
-    one_f_one_b,  ///< one forward, one backward: PipeDream-Flush, Megatron-LM without virtual stages
-    interleaved,  ///< 1F1B over several chunks a rank (Narayanan et al. 2021), in Megatron-LM's order
-    zero_bubble,  ///< ZB-H1 (Qi et al. 2023): 1F1B, but rank r delays r gradients of weights; memory as 1F1B
-    zb_v          ///< ZB-V (Qi et al. 2023): two chunks a rank in a V, the last one on the first rank; memory as 1F1B
+    one_f_one_b,  ///< one forward, then one backward: PipeDream-Flush, Megatron-LM without virtual stages
+    interleaved,  ///< 1F1B with several chunks on each rank (Narayanan et al. 2021), in Megatron-LM's order
+    zero_bubble,  ///< ZB-H1 (Qi et al. 2023): 1F1B, but rank r delays r gradients of weights; as much memory as 1F1B
+    zb_v          ///< ZB-V (Qi et al. 2023): two chunks on each rank; microbatches go down the ranks and back up, like
+                  ///< a V; as much memory as 1F1B
 };
 
 inline constexpr const char* pipeline_schedule_names[] = {"gpipe", "1f1b", "interleaved", "zero_bubble", "zb_v"};
 
-/// Returns whether gradients of weights are passes of their own in a schedule.
+/// Returns whether a schedule computes the gradients of weights in separate passes.
 [[nodiscard]] constexpr bool splits_backward(pipeline_schedule schedule) {
     return schedule == pipeline_schedule::zero_bubble || schedule == pipeline_schedule::zb_v;
 }
 
-/// The work of a pipeline's chunk for one microbatch, in FLOPs or time. All chunks have the same unit.
+/// The work of one chunk of a pipeline for one microbatch, in FLOPs or in time. Use the same unit for all chunks.
 struct chunk_work {
     std::uint64_t forward = 0;
     std::uint64_t backward_data = 0;  ///< gradient of the chunk's input; includes recompute
-    /// Gradient of weights; a pass of its own where `splits_backward`, otherwise part of the backward.
+    /// Gradient of weights. It is a separate pass if `splits_backward` is true for the schedule, otherwise a part of
+    /// the backward.
     std::uint64_t backward_weights = 0;
 };
 
@@ -52,10 +54,10 @@ struct pipeline_pass {
     [[nodiscard]] friend constexpr bool operator==(const pipeline_pass&, const pipeline_pass&) = default;
 };
 
-/// The time that a pipeline takes, and the work of each rank in it.
+/// The time that a pipeline takes, and the time for which each of its ranks works.
 struct pipeline_run {
     std::uint64_t makespan = 0;         ///< time from the first pass to the end of the last pass
-    std::vector<std::uint64_t> busy{};  ///< time in which each rank works; for the rest of `makespan` it waits
+    std::vector<std::uint64_t> busy{};  ///< time for which each rank works; it waits for the rest of `makespan`
 };
 
 }  // namespace floptally
@@ -63,12 +65,12 @@ struct pipeline_run {
 namespace floptally::inline v0_3::detail {
 
 /// Computes when each pass of a pipeline ends. Each rank runs its passes in order, and each pass starts once the passes
-/// that it needs have ended. A forward needs the forward of the chunk before. A backward needs its own forward and the
-/// backward of the chunk after. Messages between ranks take no time.
+/// that it needs have ended. A forward needs the forward of the previous chunk. A backward needs the forward of its own
+/// chunk and the backward of the next chunk. Messages between ranks take no time.
 class pipeline_clock {
   public:
-    /// With `split`, gradients of weights are passes of their own. Otherwise a backward is one pass and hands its
-    /// gradient on at its end, as autograd does.
+    /// With `split`, gradients of weights are separate passes. Otherwise a backward is one pass, and sends its gradient
+    /// to the previous chunk when it ends, as autograd does.
     pipeline_clock(std::uint64_t pp, std::span<const chunk_work> work, std::uint64_t chunks, std::uint64_t microbatches,
                    bool split)
         : work_(work),
@@ -79,7 +81,7 @@ class pipeline_clock {
           free_(pp, 0),
           busy_(pp, 0) {}
 
-    /// Returns when all passes that `pass` needs have ended; `not_done` while one of them has not run.
+    /// Returns the time when all passes that `pass` needs have ended, or `not_done` if one of them has not run.
     [[nodiscard]] std::uint64_t ready(const pipeline_pass& pass) const {
         using kind = pipeline_pass::kind;
         if (pass.type == kind::forward) {
@@ -136,9 +138,9 @@ class pipeline_order {
     pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
         : pipeline_order(schedule, pp, vpp, microbatches, pp) {}
 
-    /// Returns the order that suits this work (as `run` takes it). In ZB-H1 gradients of weights wait only as long as
-    /// the pipeline ends sooner for it, and at most as long as the schedule says. The result never ends after 1F1B.
-    /// Other schedules have one order.
+    /// Returns the best order for this work, which is given as for `run`. In ZB-H1, gradients of weights are delayed
+    /// only as far as this makes the pipeline end sooner, and at most as far as the schedule says. So the result never
+    /// ends after 1F1B. Other schedules have only one order.
     [[nodiscard]] static pipeline_order fitted(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp,
                                                std::uint64_t microbatches, std::span<const chunk_work> work) {
         pipeline_order best(schedule, pp, vpp, microbatches);
@@ -165,9 +167,9 @@ class pipeline_order {
     }
     [[nodiscard]] std::span<const std::vector<pipeline_pass>> ranks() const { return ranks_; }
 
-    /// Returns the most activations that each rank holds at once, in the unit of `sizes`. `sizes` has the activations
-    /// of each chunk for one microbatch. A rank holds them from the forward to the end of the last pass that reads
-    /// them, the gradient of the weights.
+    /// Returns the largest amount of activations that each rank holds at once, in the unit of `sizes`. `sizes` has the
+    /// activations of each chunk for one microbatch. A rank holds them from the forward until the gradient of the
+    /// weights, the last pass that reads them, has ended.
     [[nodiscard]] std::vector<std::uint64_t> most_held(std::span<const std::uint64_t> sizes) const {
         if (sizes.size() != chunks_) {
             detail::refuse("sizes", {"must have one size for each of ", chunks_, " chunks, got ", sizes.size()});
@@ -184,8 +186,8 @@ class pipeline_order {
         return most;
     }
 
-    /// Runs this order. `work` has one value for each chunk where all microbatches are alike. Otherwise it has the
-    /// chunks of the first microbatch, then those of the second, and so on.
+    /// Runs this order. If all microbatches are alike, `work` has one value for each chunk. Otherwise it has the values
+    /// of all chunks for the first microbatch, then for the second, and so on.
     [[nodiscard]] pipeline_run run(std::span<const chunk_work> work) const {
         if (work.size() != chunks_ && work.size() != chunks_ * microbatches_) {
             detail::refuse(
@@ -194,7 +196,7 @@ class pipeline_order {
         }
         detail::pipeline_clock clock(pp_, work, chunks_, microbatches_, split_);
         std::vector<std::size_t> next(pp_, 0);
-        // Each round ends at least one pass, since passes depend on neighbouring chunks.
+        // Each round finishes at least one pass, because passes depend only on neighbouring chunks.
         for (bool more = true; more;) {
             more = false;
             for (std::uint64_t rank = 0; rank < pp_; ++rank) {
@@ -251,7 +253,7 @@ class pipeline_order {
     }
 
     /// Returns the k-th forward or backward of a rank. pp microbatches go through its first chunk, then through its
-    /// second, and so on. A backward goes through the chunks from the last.
+    /// second, and so on. A backward goes through the chunks in reverse order.
     [[nodiscard]] pipeline_pass pass(kind type, std::uint64_t rank, std::uint64_t k) const {
         const std::uint64_t vpp = chunks_ / pp_;
         if (vpp == 1) {
@@ -263,8 +265,8 @@ class pipeline_order {
     }
 
     /// Sets the order of a rank: `ahead` forward passes, then a forward and a backward in turn, then the remaining
-    /// backward passes. Where gradients of weights are passes of their own, each runs `waiting` backward passes after
-    /// its own backward.
+    /// backward passes. If gradients of weights are separate passes, each of them runs `waiting` backward passes later
+    /// than its own backward.
     void alternate(std::uint64_t rank, std::uint64_t passes, std::uint64_t ahead, std::uint64_t waiting) {
         std::uint64_t weights = 0;
         for (std::uint64_t k = 0; k < passes + ahead; ++k) {
@@ -283,9 +285,9 @@ class pipeline_order {
         }
     }
 
-    /// Sets the order of a rank of ZB-V. Its first chunk is before the turn of the V, its second one after it. The
-    /// order is made for at least the 2 pp - 1 microbatches that fill the pipeline. Microbatches that do not exist get
-    /// no passes.
+    /// Sets the order of a rank of ZB-V. A microbatch passes its first chunk on the way down the ranks, and its second
+    /// chunk on the way up. The order is computed for at least 2 pp - 1 microbatches, which fill the pipeline. Passes
+    /// of microbatches that do not exist are then left out.
     void go_down_and_up(std::uint64_t rank) {
         const std::uint64_t all = std::max(2 * pp_ - 1, microbatches_);
         std::array<std::array<std::uint64_t, 2>, 3> done{};
@@ -317,7 +319,7 @@ class pipeline_order {
             backward(1);
         }
         for (std::uint64_t i = 0; i < rank;
-             ++i) {  // the delayed gradients of weights run at the end, since no other pass needs them
+             ++i) {  // the delayed gradients of weights run at the end, because no other pass needs them
             put(kind::backward_data, 0);
             put(kind::backward_data, 1);
         }

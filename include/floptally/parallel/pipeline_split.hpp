@@ -22,8 +22,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the items of rank `rank` where `total` items are divided evenly and in order over `size` ranks. Throws an
-/// error of `field` where `total` is not a multiple of `size`.
+/// Divides `total` items evenly, in their order, over `size` ranks and returns the range of rank `rank`. Throws an
+/// error with field `field` if `total` is not a multiple of `size`.
 [[nodiscard]] inline index_range even_share(std::uint64_t total, std::uint64_t size, std::uint64_t rank,
                                             std::string_view field) {
     if (size == 0 || total % size != 0) {
@@ -35,12 +35,12 @@ namespace floptally::inline v0_3 {
     return {total / size * rank, total / size * (rank + 1)};
 }
 
-/// How a pipeline splits layers that its options do not place.
+/// How a pipeline distributes layers if its options do not give the layers of each stage.
 enum class layer_split : std::uint8_t {
-    /// Equally many layers in each chunk. If they do not divide: Megatron's split with embedding and loss as layers, or
-    /// one of them. If that does not divide either: torchtitan's split.
+    /// Equally many layers in each chunk. If the number of layers is not divisible: Megatron's split, in which the
+    /// embedding, the loss or both count as layers. If that is not divisible either: torchtitan's split.
     automatic,
-    even,       ///< equally many layers in each chunk; layers that do not divide are an error
+    even,       ///< equally many layers in each chunk; an error if the number of layers is not divisible
     torchtitan  ///< embedding and loss count as a layer each, and the first chunks have one layer more than the others
 };
 /// Names of the values of `layer_split`, in the same order.
@@ -48,9 +48,10 @@ inline constexpr const char* layer_split_names[] = {"automatic", "even", "torcht
 
 /// Options of a split of layers, with Megatron-Core's names and meanings.
 struct pipeline_options {
-    /// Layers of the first stage; 0: as many as the other stages.
+    /// Number of layers of the first stage; 0: as many as the other stages have.
     std::uint64_t num_layers_in_first_pipeline_stage = 0;
-    std::uint64_t num_layers_in_last_pipeline_stage = 0;  ///< layers of the last stage; 0: as many as the other stages
+    std::uint64_t num_layers_in_last_pipeline_stage = 0;  ///< number of layers of the last stage; 0: as many as the
+                                                          ///< other stages have
     /// True: the embedding counts as one layer in the split. The next option does the same for the lm_head.
     bool account_for_embedding_in_pipeline_split = false;
     bool account_for_loss_in_pipeline_split = false;
@@ -74,7 +75,8 @@ struct tower_ranks {
 /// therefore has several chunks that are not adjacent. A chunk may have no layer.
 class pipeline_split {
   public:
-    /// A split into chunks with these numbers of layers, in forward order. Pass pp numbers, or a multiple of pp (vpp).
+    /// A split into chunks with these numbers of layers, in forward order. Pass pp numbers, or with virtual stages
+    /// pp·vpp numbers.
     pipeline_split(std::uint64_t pp, std::span<const std::uint64_t> layers_of_chunks) : pp_(pp) {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
@@ -89,8 +91,8 @@ class pipeline_split {
         }
     }
 
-    /// The split that the options say: their layout text, else their numbers of layers, else `options.layers`.
-    /// `described()` names what it took.
+    /// The split of the options. The layout text takes precedence, then the numbers of layers, then `options.layers`.
+    /// `described()` says which one was used.
     [[nodiscard]] static pipeline_split of(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp,
                                            const pipeline_options& options = {}) {
         require_positive(pp, "pp");
@@ -159,7 +161,7 @@ class pipeline_split {
         return split;
     }
 
-    /// A split into chunks of equally many layers, except where the options say otherwise.
+    /// A split into chunks of equally many layers, unless the options say otherwise.
     [[nodiscard]] static pipeline_split even(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp = 1,
                                              const pipeline_options& options = {}) {
         require_positive(pp, "pp");
@@ -181,15 +183,15 @@ class pipeline_split {
     [[nodiscard]] std::uint64_t num_layers() const { return chunks_.back().last; }
     /// Returns the chunk of each layer of multi-token prediction; empty: the last chunk has all of them.
     [[nodiscard]] std::span<const std::uint64_t> mtp_chunks() const { return mtp_chunks_; }
-    /// Returns this split with every chunk on a rank of its own.
+    /// Returns this split with a separate rank for every chunk.
     [[nodiscard]] pipeline_split by_chunk() const {
         pipeline_split split = *this;
         split.pp_ = chunks_.size();
         return split;
     }
 
-    /// Says which rule made the split, and the layers of each chunk: "torchtitan's split: 3 x 1, 4 x 14, 2 x 1".
-    /// Returns an empty text if all chunks have equally many layers.
+    /// Returns a text with the rule of the split and the number of layers of each chunk: "torchtitan's split: 3 x 1, 4
+    /// x 14, 2 x 1". Returns an empty text if all chunks have equally many layers.
     [[nodiscard]] std::string described() const {
         std::string sizes;
         bool all_equal = mtp_chunks_.empty();
@@ -209,13 +211,13 @@ class pipeline_split {
     /// Returns the rank that runs a layer. Layers are counted from 0 in forward order.
     [[nodiscard]] std::uint64_t rank_of_layer(std::uint64_t layer) const { return chunk_of(layer) % pp_; }
 
-    /// Returns the parts of a model for rank `rank`, where the parts of other ranks are marked `elsewhere`. A run of
+    /// Returns the parts of a model for rank `rank`. Parts that other ranks run are marked `elsewhere`. A group of
     /// equal layers is cut where the rank's layers begin and end.
     ///
-    /// Layers are counted in the order of the parts, so that those of an encoder come first. A part before the first
-    /// layer belongs to the first chunk. A part after the last layer (final norm, lm_head, MTP) belongs to the last
-    /// chunk, except layers of MTP that a layout text places. A part between two layers belongs to the chunk of the
-    /// earlier one. A tower is not cut: its rank in `towers` runs it whole.
+    /// Layers are numbered in the order of the parts, so those of an encoder come first. A part before the first layer
+    /// belongs to the first chunk. A part after the last layer (final norm, lm_head, MTP) belongs to the last chunk,
+    /// except layers of MTP that a layout text places. A part between two layers belongs to the chunk of the earlier
+    /// one. A tower is not cut: the rank in `towers` runs all of it.
     [[nodiscard]] std::vector<model_part> parts_of(std::span<const model_part> model, std::uint64_t rank,
                                                    const tower_ranks& towers = {}) const {
         if (rank >= pp_) {
@@ -319,7 +321,7 @@ class pipeline_split {
         return split;
     }
 
-    /// Returns the symbols of a text with its repetitions written out.
+    /// Returns the symbols of a text with all repetitions written out.
     [[nodiscard]] static std::string expanded(std::string_view text, std::size_t& at, bool in_group) {
         constexpr const char* field = "pipeline_model_parallel_layout";
         constexpr std::size_t most = 100'000;
@@ -364,7 +366,7 @@ class pipeline_split {
         return symbols;
     }
 
-    /// Returns the number of layers of each rank. It includes the embedding and the loss where these count as layers.
+    /// Returns the number of layers of each rank. It includes the embedding and the loss if these count as layers.
     [[nodiscard]] static std::vector<std::uint64_t> layers_of_ranks(std::uint64_t num_layers, std::uint64_t pp,
                                                                     const pipeline_options& options) {
         const std::uint64_t first = options.num_layers_in_first_pipeline_stage;
@@ -420,7 +422,7 @@ class pipeline_split {
                         " layers of the pipeline split, but the model has more: make the split for this model"});
     }
 
-    /// Returns the chunk of a part that is no layer itself (norm, lm_head) and comes after `layers` layers.
+    /// Returns the chunk of a part that is not a layer (norm, lm_head) and comes after `layers` layers.
     [[nodiscard]] std::size_t chunk_after(std::uint64_t layers) const {
         return layers == 0 ? 0 : layers == num_layers() ? chunks_.size() - 1 : chunk_of(layers - 1);
     }
@@ -435,7 +437,8 @@ class pipeline_split {
         }
     }
 
-    /// Appends a run of equal layers that starts at `layer`, cut where it passes from this rank to others or back.
+    /// Appends a group of equal layers that starts at `layer`. It is cut where layers of this rank and of other ranks
+    /// meet.
     void append_layers(std::vector<model_part>& to, std::span<const model_part> parts, std::uint64_t layer,
                        std::uint64_t rank) const {
         const std::uint64_t repeat = parts.front().repeat;

@@ -14,15 +14,15 @@
 #include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// Sequences in their slots, in the order of a batch. A tally does not keep that order.
+/// Sequences in their slots, in the order of the batch. (A tally does not keep that order.)
 
 namespace floptally::inline v0_3 {
 
 /// Adjacent slots, each with its sequence. It keeps the position of each token in the batch; a tally does not. A BSHD
-/// batch is its rows one after another. A call that throws leaves the object as it was.
+/// batch is stored as its rows, one after another. If a call throws, the object is unchanged.
 class placed_sequences : public adds_batches<placed_sequences> {
   public:
-    using sample = sequence;  // makes this class a batch source
+    using sample = sequence;  // required of a batch source
 
     /// Adds a source of sequences, or one sequence and its slot, as `tally::add` does. `adds_batches` provides the
     /// short overloads.
@@ -48,8 +48,8 @@ class placed_sequences : public adds_batches<placed_sequences> {
     }
     void add(const sequence& real) { add(real, real); }
 
-    /// Calls `visit(sequence, slot)` for each sequence, in order. `visit` may add to this object, so that it can be
-    /// added to itself.
+    /// Calls `visit(sequence, slot)` for each sequence, in order. `visit` may add sequences to this object, so that an
+    /// object can be added to itself.
     template <class Visit>
     void each(Visit visit) const {
         for (std::size_t i = 0, size = sequences_.size(); i < size; ++i) {
@@ -89,7 +89,7 @@ class placed_sequences : public adds_batches<placed_sequences> {
     std::vector<slotted_sequence> sequences_;
     std::vector<std::uint64_t> boundaries_{0};
     std::vector<std::uint64_t> key_boundaries_{0};
-    tally checked_;  ///< takes each sequence first, and throws where a tally throws
+    tally checked_;  ///< gets each sequence first, so that its errors are thrown before anything changes
 };
 
 }  // namespace floptally

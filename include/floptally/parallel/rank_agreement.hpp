@@ -11,7 +11,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Hashes of integers and texts that ranks compare before they work together.
+/// Hashes of integers and texts. Ranks compare them before they work together.
 
 namespace floptally::inline v0_3::detail {
 
@@ -35,8 +35,8 @@ class schema_hash {
     std::uint64_t value_ = 0;
 };
 
-/// Returns the hash of each fact that ranks must agree on, and its complement. A MAX over ranks turns these into the
-/// largest and the least hash. The message has the same size whatever the facts are.
+/// Returns the hash of each fact on which ranks must agree, and its complement. After a MAX over ranks these show the
+/// largest and the smallest hash. The message has the same size for all facts.
 template <std::size_t Facts>
 [[nodiscard]] constexpr std::array<std::uint64_t, 2 * Facts> agreement_message(
     const std::array<std::uint64_t, Facts>& hashes) {

@@ -13,14 +13,14 @@
 namespace floptally::inline v0_3 {
 
 /// A function that turns a step's tally into the tally of all ranks, for a meter: `tally_reduction::by(reducer)` makes
-/// it. Each rank calls `sum` once a step, with a function that returns its own tally. Where that function throws, every
+/// it. Each rank calls `sum` once a step, with a function that returns its own tally. If that function throws, every
 /// rank throws and none waits.
 struct rank_sum {
-    std::uint64_t ranks = 0;  ///< number of ranks of the layout; each has one GPU
+    std::uint64_t ranks = 0;  ///< number of ranks of the layout, each with one GPU
     any_function<tally(function_view<tally()> mine)> sum{};
-    std::uint64_t rank = 0;  ///< this rank, for the slowest one of a step
-    /// Replaces each integer by its maximum over the ranks. The meter calls it once in each `sum`, from `mine`, to
-    /// compare the ranks' times; without it there is no comparison.
+    std::uint64_t rank = 0;  ///< this rank, to report the slowest rank of a step
+    /// Replaces each integer by its maximum over the ranks. The meter calls it once during each `sum`, inside the
+    /// function `mine`, to compare the times of the ranks. Without it there is no comparison.
     any_function<void(std::span<std::uint64_t>)> max{};
 };
 

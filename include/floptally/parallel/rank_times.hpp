@@ -16,17 +16,18 @@
 
 namespace floptally::inline v0_3 {
 
-/// How unevenly ranks work, and how long their pipelines take. All values have one unit: FLOPs, or time at the peak.
-/// Default values mean that all ranks work all the time.
+/// How unevenly ranks work, and how long their pipelines take. All values have the same unit: FLOPs, or time at the
+/// peak. By default all ranks work all the time.
 struct rank_times {
     uint128 largest = 1;  ///< work of the rank with the most
     uint128 sum = 1;      ///< work of all ranks
     std::uint64_t ranks = 1;
-    std::optional<uint128> makespan{};  ///< time until the last pipeline is done; absent without a pipeline
-    bool is_after_one_f_one_b = false;  ///< true: 1F1B of the same layers on the same ranks would be done sooner
+    std::optional<uint128> makespan{};  ///< time until the last pipeline has ended; empty without a pipeline
+    bool is_after_one_f_one_b = false;  ///< true: with the schedule 1F1B the same layers on the same ranks would end
+                                        ///< sooner
 
-    /// Returns the times of ranks from the largest work of a rank and the sum over ranks. A MAX and a SUM over ranks
-    /// give these.
+    /// Makes the times from the largest work of a rank and the sum over ranks, such as the results of a MAX and a SUM
+    /// over ranks.
     [[nodiscard]] static rank_times of(uint128 largest, uint128 sum, std::uint64_t ranks) {
         require_positive(ranks, "ranks");
         if (sum == 0) {
@@ -39,7 +40,7 @@ struct rank_times {
         }
         return {.largest = largest, .sum = sum, .ranks = ranks};
     }
-    /// Returns the times of ranks from the work of each rank.
+    /// Makes the times from the work of each rank.
     [[nodiscard]] static rank_times of(std::span<const std::uint64_t> loads) {
         uint128 largest = 0;
         uint128 sum = 0;
@@ -49,9 +50,8 @@ struct rank_times {
         }
         return of(largest, sum, loads.size());
     }
-    /// Returns the times of ranks from their pipelines, one pipeline for each part into which data parallelism divides
-    /// the batch. A step ends with the last pipeline. Ranks of tensor and context parallelism that do the same work
-    /// count once.
+    /// Makes the times from the pipelines of all data-parallel ranks. A step ends when the last pipeline ends. Ranks of
+    /// tensor and context parallelism that do the same work count once.
     [[nodiscard]] static rank_times of(std::span<const pipeline_run> pipelines) {
         uint128 largest = 0;
         uint128 sum = 0;
@@ -70,7 +70,7 @@ struct rank_times {
         return all;
     }
 
-    /// The fraction of the step in which ranks work, on average. The step ends when all ranks are done.
+    /// The fraction of the step in which ranks work, on average. The step ends when the last rank has ended.
     [[nodiscard]] double busy_share() const { return mean() / end(); }
     /// The fraction of the step in which ranks wait because another rank has more work, on average.
     [[nodiscard]] double imbalance_share() const { return (static_cast<double>(largest) - mean()) / end(); }

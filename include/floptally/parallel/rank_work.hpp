@@ -28,17 +28,17 @@
 namespace floptally::inline v0_3::detail {
 
 // Splits each entry of a cost for one rank of a tensor-parallel group, by the entry's sharding. The useful FLOPs of all
-// ranks add up to those of the entry. Their padded FLOPs add up to more where several ranks compute the same products.
+// ranks add up to those of the entry. The padded FLOPs add up to more if several ranks compute the same products.
 
-/// The names of an entry of a cost. Patterns match them and errors print them.
+/// The names of an entry of a cost, as patterns match them and as errors print them.
 struct named_entry {
     std::string_view component;
     std::string_view weight;
     modality tower = modality::text;
 
     [[nodiscard]] std::string name() const { return text_of({pattern_name(), weight.empty() ? "" : "/", weight}); }
-    /// Returns the entry's name in brackets, for an error about a size that several components have. Returns nothing
-    /// where `size` is the component's name already.
+    /// Returns the entry's name in brackets, for an error about a size that several components have. Returns an empty
+    /// text if `size` is already the component's name.
     [[nodiscard]] std::string suffix_after(std::string_view size) const {
         return size == pattern_name() || size == name() ? std::string() : text_of({" (", name(), ")"});
     }
@@ -57,7 +57,7 @@ struct named_entry {
     }
     /// Returns the component's name as patterns write it.
     [[nodiscard]] std::string_view pattern_name() const { return is_in_tower() ? component : layer_name(); }
-    /// Returns the config key of the width of the component's matrices, for errors.
+    /// Returns the config key that sets the width of the component's matrices, for errors.
     [[nodiscard]] std::string width() const {
         const std::string_view layer = layer_name();
         return weight == "eh_proj"                                     ? field("hidden_size")
@@ -103,8 +103,8 @@ class tensor_shard {
         return matches(named, entry.component, entry.weight) || matches(named, entry.pattern_name(), entry.weight);
     }
 
-    /// Returns the sharding of an entry, or the one that the caller's `weight_split` gives it. A `weight_split` has no
-    /// sizes. They come from the entry where it is sharded the same way, otherwise from its matrix [out, in].
+    /// Returns the sharding of an entry. A `weight_split` of the caller takes precedence. It has no sizes; they are
+    /// taken from the entry's own sharding if that is of the same kind, otherwise from the matrix [out, in].
     [[nodiscard]] tensor_sharding sharding_of(const cost_entry& entry, const named_entry& label) const {
         tensor_sharding sharding = entry.sharding;
         for (const weight_split& split : options_.splits) {
@@ -129,7 +129,7 @@ class tensor_shard {
         return sharding;
     }
 
-    /// Returns Σ out over all [out, in] matrices that one token (or other unit of the entry) passes through.
+    /// Returns the sum of `out` over all matrices [out, in] that are applied to one token (or other unit of the entry).
     [[nodiscard]] static std::uint64_t columns_of(const cost_entry& entry) { return entry.per_rank.out / 2; }
 
     [[nodiscard]] cost_entry entry_shard(const cost_entry& entry, const named_entry& label) const {
@@ -159,15 +159,15 @@ class tensor_shard {
         }
         return whole(entry, false);
     }
-    /// Returns this rank's shard of `work` FLOPs. It is a multiple of `product`, the FLOPs of one product, if `work`
-    /// is. Where ranks do not divide the products, the first ranks have one more.
+    /// Returns this rank's shard of `work` FLOPs. `product` is the number of FLOPs that stay together, those of one
+    /// product. If the number of products is not divisible by the ranks, the first ranks have one more.
     [[nodiscard]] std::uint64_t sharded(std::uint64_t work, std::uint64_t product) const {
         const std::uint64_t unit = work % product == 0 ? product : 1;
         const std::uint64_t products = work / unit;
         return unit * (products / tp_ + (rank_ < products % tp_ ? 1 : 0));
     }
 
-    /// Returns this rank's shard of an adapter. Both matrices of an adapter are split, however its base weight is
+    /// Returns this rank's shard of an adapter. Both matrices of an adapter are split, however the base weight is
     /// split.
     [[nodiscard]] adapter sharded(const adapter& whole_adapter) const {
         const adapter part{.in = sharded(whole_adapter.in, 2),
@@ -180,7 +180,7 @@ class tensor_shard {
         return part;
     }
 
-    /// Returns an equal shard of an entry that frameworks split by `units` (heads, columns; 0: not known).
+    /// Returns one of equal shards of an entry that frameworks split by `units` (heads, columns; 0: unknown).
     [[nodiscard]] cost_entry divided(cost_entry entry, std::uint64_t units, std::string_view field,
                                      const named_entry& label) const {
         const std::uint64_t product = meaning_of(entry.kind).flops_together;
@@ -206,8 +206,8 @@ class tensor_shard {
         return entry;
     }
 
-    /// Returns the shard of an entry that has `columns` of the entry's `all` columns. Other ranks run some of the same
-    /// columns.
+    /// Returns the shard of an entry with `columns` of its `all` columns. The shards overlap: other ranks compute some
+    /// of the same columns.
     [[nodiscard]] cost_entry overlapping(cost_entry entry, std::uint64_t columns, std::uint64_t all) const {
         entry.useful = sharded(entry.useful, meaning_of(entry.kind).flops_together);
         entry.padded = entry.padded / all * columns;
@@ -239,8 +239,8 @@ class tensor_shard {
                                                    : divided(entry, columns, label.name(), label);
     }
 
-    /// Returns the shard of an entry that holds q, k and v: H query heads and twice K key-value heads, all of one
-    /// width.
+    /// Returns the shard of an entry for the matrix of q, k and v: H query heads, K key heads and K value heads of
+    /// equal width.
     [[nodiscard]] cost_entry fused_shard(const cost_entry& entry, const tensor_sharding& own,
                                          const named_entry& label) const {
         const std::uint64_t kv_heads = own.inner;
@@ -287,9 +287,9 @@ class tensor_shard {
         return entry;
     }
 
-    /// Returns the shard of routed experts. It assumes that visits spread over ranks as evenly as tokens, wherever the
-    /// experts are. A rank then runs as many visits as 1 / tp of its tokens make: others run some of these, and it runs
-    /// as many of theirs. Measured visits are those to the rank's own experts. Its etp ranks each run a part of them.
+    /// Returns the shard of routed experts. It assumes that visits are spread evenly over the ranks. A rank then runs
+    /// as many visits as 1 / tp of its tokens make, although some of them are to experts on other ranks. Measured
+    /// visits are those to the rank's own experts, of which each of the etp ranks runs a part.
     [[nodiscard]] cost_entry expert_shard(cost_entry entry, const tensor_sharding& own,
                                           const named_entry& label) const {
         const std::uint64_t experts = own.units;
@@ -302,7 +302,7 @@ class tensor_shard {
                                              ", must be a multiple of ep x etp = ", ep_, " x ", etp_});
         }
         const std::uint64_t parameters = entry.parameters / (ep_ * etp_);
-        // The ranks of etp split the matrices of an expert as those of tp split dense ones.
+        // The etp ranks split the matrices of an expert like tp ranks split dense matrices.
         const tensor_shard of_expert(options_, etp_, rank_ % etp_, 1, 1);
         if (entry.what == accumulator::routed) {
             entry = of_expert.divided(entry, own.inner, "moe_intermediate_size", label);
@@ -334,17 +334,17 @@ class tensor_shard {
 
 namespace floptally::inline v0_3 {
 
-/// Options of the split of a model over the ranks of a layout.
+/// How a model is split over the ranks of a layout.
 struct rank_options {
     pipeline_options pipeline{};
-    /// The number of layers of every pipeline chunk, in forward order. Empty: layers are divided evenly, by `pipeline`.
+    /// The number of layers of every pipeline chunk, in forward order. Empty: `pipeline` decides.
     std::vector<std::uint64_t> layers_of_chunks{};
     tower_ranks towers{};
     tensor_options tensor{};
 };
 
-/// Returns the number of layers of a model that a pipeline cuts. It includes those of an encoder and excludes those of
-/// a tower. With `on_rank` it leaves out layers that are marked `elsewhere`.
+/// Returns the number of layers that a pipeline distributes: those of the model and its encoder, but not those of a
+/// tower. With `on_rank`, layers that are marked `elsewhere` do not count.
 [[nodiscard]] inline std::uint64_t num_layers(std::span<const model_part> model, bool on_rank = false) {
     std::uint64_t layers = 0;
     for_each_run(model, [&](std::span<const model_part> parts) {
@@ -370,9 +370,9 @@ struct rank_options {
     return split;
 }
 
-/// Returns a model's parts for one rank of a tensor-parallel group. Useful FLOPs are the rank's fraction of the
-/// model's. Padded FLOPs are those that it executes. Over all ranks the useful FLOPs add up to the model's, in each
-/// phase and under each convention. Parts that are marked `elsewhere` stay as they are.
+/// Returns a model's parts for one rank of a tensor-parallel group. The useful FLOPs are the rank's share of the
+/// model's FLOPs, and the padded FLOPs are those that it executes. Over all ranks the useful FLOPs add up to those of
+/// the model, in each phase and under each convention. Parts that are marked `elsewhere` are not changed.
 ///
 /// `ep` ranks share the experts, and `etp` ranks share the matrices of each expert. An `etp` of 0 is tp.
 [[nodiscard]] inline std::vector<model_part> tensor_parts(std::span<const model_part> model, std::uint64_t tp,
@@ -386,12 +386,12 @@ struct rank_options {
     return parts;
 }
 
-/// Returns a model's parts for the layout's rank. Count them under a plan and evaluate the tally of the rank's own
-/// tokens to get its work. Ranks that differ only in tp and pp have the same tally.
+/// Returns a model's parts for the layout's rank. To get the rank's work, count these parts under a plan and evaluate
+/// the tally of the rank's own tokens. Ranks that differ only in tp and pp have the same tally.
 ///
-/// Parts of other ranks stay in the list, marked `elsewhere`. They are not counted, but a gradient that must reach a
-/// weight on another rank passes through this one. Construct the `flop_counter` from the parts, because
-/// `cost_of(parts)` is the cost of the whole pipeline.
+/// Parts of other ranks stay in the list, marked `elsewhere`. They do not count, but they show how far gradients must
+/// flow back to reach weights on other ranks. Construct the `flop_counter` from the parts, because `cost_of(parts)` is
+/// the cost of the whole pipeline.
 [[nodiscard]] inline std::vector<model_part> rank_parts(std::span<const model_part> model,
                                                         const parallel_layout& layout,
                                                         const rank_options& options = {}) {

@@ -27,12 +27,12 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Sums over the ranks of a group. The sums show whether the group is the right one.
+/// Sums over the ranks of a group. They also show whether the group is the right one.
 
 namespace floptally::inline v0_3 {
 
-// Ratios and extremes over a rank's slice. They are reduced as integers: a mean of the ranks' ratios would weigh an
-// empty slice as much as a full one.
+// Ratios and extremes over the tokens of each rank. They are reduced as integers, because in a mean of the ranks'
+// ratios a rank without tokens would have the same weight as any other.
 
 /// A ratio of two sums. A rank with an empty slice adds 0 to both sums.
 class ratio {
@@ -57,7 +57,7 @@ class ratio {
     [[nodiscard]] constexpr std::uint64_t denominator() const { return denominator_; }
     [[nodiscard]] constexpr bool empty() const { return denominator_ == 0; }
 
-    /// Returns numerator ÷ denominator. Throws where the denominator is 0.
+    /// Returns numerator ÷ denominator. Throws if the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
             throw error("ratio", "has no value, because no rank had any: call empty() first");
@@ -68,7 +68,7 @@ class ratio {
     /// Marks the result of a sum over ranks, as `tally::mark_added_up` does. A second sum over the same ranks is then
     /// an error.
     constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
-    /// The ranks over which this was added up, as set by `mark_added_up`. `+=` keeps them.
+    /// The ranks over which this was summed, as set by `mark_added_up`. `+=` keeps them.
     [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
 
     [[nodiscard]] friend constexpr bool operator==(const ratio& a, const ratio& b) {
@@ -81,7 +81,7 @@ class ratio {
     added_up added_up_{};
 };
 
-/// The least and the largest of some values, and their number. Without values there is no least and no largest.
+/// The smallest and the largest of some values, and their number. Both are undefined without values.
 class extremes {
   public:
     constexpr extremes() = default;
@@ -114,9 +114,9 @@ class extremes {
     }
 
     /// Marks the result of a sum over ranks, as `tally::mark_added_up` does. A second sum over the same ranks is then
-    /// an error: it would keep the least and the largest, but count the values twice.
+    /// an error: it would not change the smallest and the largest value, but count the values twice.
     constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
-    /// The ranks over which this was added up, as set by `mark_added_up`. `+=` keeps them.
+    /// The ranks over which this was summed, as set by `mark_added_up`. `+=` keeps them.
     [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
 
     [[nodiscard]] friend constexpr bool operator==(const extremes& a, const extremes& b) {
@@ -138,15 +138,15 @@ class extremes {
     added_up added_up_{};
 };
 
-/// A type that adds up integers over a group of ranks: by MPI, NCCL or a framework's own collectives. Each rank of the
-/// group calls the same functions in the same order and gets the same integers, in place. Sums are modulo 2^64.
+/// A type that adds up integers over a group of ranks, with MPI, NCCL or the collectives of a framework. Each rank of
+/// the group calls the same functions in the same order and gets the same integers, in place. Sums are modulo 2^64.
 template <class Reducer>
 concept integer_reducer = requires(Reducer& reducer, std::span<std::uint64_t> integers) {
     reducer.sum(integers);
     reducer.max(integers);
 };
 
-/// A model that evaluates reduced tallies: a `flop_counter`.
+/// A type of models that can evaluate reduced tallies, such as `flop_counter`.
 template <class Model>
 concept counting_model = requires(const Model& model) {
     { model.masks() } -> std::convertible_to<const mask_set&>;
@@ -154,20 +154,21 @@ concept counting_model = requires(const Model& model) {
     model.by_component();
 };
 
-/// The reducer over a group of one rank.
+/// A reducer for a group of one rank.
 struct single_rank {
     static void sum(std::span<std::uint64_t>) {}
     static void max(std::span<std::uint64_t>) {}
 };
 
 /// The number of microbatches that a rank's schedule ran, and how often the rank added lengths to its tally. With
-/// virtual stages a step visits a microbatch vpp times on each rank.
+/// virtual stages, each rank runs a microbatch vpp times in a step.
 struct microbatch_visits {
     std::uint64_t ran = 0;
     std::uint64_t added = 0;
 };
 
-/// The tally of one step. It counts how often it was added to: call `microbatch()` once for each microbatch.
+/// The tally of one step, which also counts its microbatches. Call `microbatch()` once for each microbatch and add to
+/// the result.
 class microbatch_tally {
   public:
     explicit microbatch_tally(const mask_set& masks) : own_(masks) {}
@@ -185,7 +186,7 @@ class microbatch_tally {
     std::uint64_t added_ = 0;
 };
 
-/// A tag that states that all ranks have equal lengths. Only the caller can know this.
+/// A tag by which the caller states that all ranks have equal lengths. The library cannot check this.
 struct equal_lengths_t {};
 inline constexpr equal_lengths_t equal_lengths{};
 
@@ -211,8 +212,8 @@ void agree(const Schema& schema, Reducer& reducer) {
     Schema::require_agreement(integers);
 }
 
-/// Returns the sum of all ranks' messages, by one all-reduce SUM. A rank with an error of its own, or without memory,
-/// takes part too and then throws that error. The other ranks learn from the sum that a rank had an error.
+/// Returns the sum of all ranks' messages, with one all-reduce SUM. A rank that has an error, or that is out of memory,
+/// also takes part and then throws its error. The sum shows the other ranks that a rank had an error.
 template <integer_reducer Reducer, class Values>
 [[nodiscard]] std::vector<std::uint64_t> summed(const verified_sum& sum, Reducer& reducer, Values values) {
     std::vector<std::uint64_t> integers;
@@ -228,12 +229,12 @@ template <integer_reducer Reducer, class Values>
 
 }  // namespace detail
 
-/// Sums tallies over the ranks of a layout, step after step.
+/// Sums tallies over the ranks of a layout in every step.
 class tally_reduction {
   public:
     /// A reduction of tallies that `model`, a `flop_counter`, will evaluate. All ranks of the group construct it
-    /// together. One MAX of a message of fixed size compares masks, scope, layout, version, the model's convention and
-    /// its coefficients (another model or plan would change them). Where one rank differs, all ranks throw.
+    /// together. They compare their masks, scope, layout, library version, convention and coefficients, with one MAX of
+    /// a message of fixed size. (The coefficients depend on model and plan.) If one rank differs, all ranks throw.
     template <counting_model Model, integer_reducer Reducer>
     tally_reduction(const Model& model, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer)
         : tally_reduction(model.masks(), scope, layout, reducer, model.counted_as(), detail::coefficient_hash(model)) {
@@ -250,15 +251,15 @@ class tally_reduction {
     }
 
     /// A reduction of tallies with these masks. `counted_as` is the convention in which the sum will be evaluated. Pass
-    /// `std::nullopt` where it will not be evaluated: the convention is then not compared.
+    /// `std::nullopt` if it will not be evaluated. Then conventions are not compared.
     template <integer_reducer Reducer>
     tally_reduction(const mask_set& masks, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                     const std::optional<convention>& counted_as)
         : tally_reduction(masks, scope, layout, reducer, counted_as, 0) {}
 
-    /// Returns the tally of all ranks from this rank's tally, by one all-reduce SUM. It has the same bits on every rank
-    /// of the group. Throws on every rank where one rank has an error or where the group is not what the scope
-    /// declares. With virtual stages pass `visits`.
+    /// Returns the tally of all ranks from this rank's tally, with one all-reduce SUM. It has the same bits on every
+    /// rank of the group. Throws on every rank if one rank has an error, or if the group does not fit the scope. With
+    /// virtual stages pass `visits`.
     template <integer_reducer Reducer>
     [[nodiscard]] tally sum(const tally& mine, Reducer& reducer, const microbatch_visits& visits = {}) const {
         tally all = global(detail::summed(sum_, reducer, [&] {
@@ -269,8 +270,8 @@ class tally_reduction {
         return all;
     }
 
-    /// Throws on every rank where ranks hold other tokens than the scope of `tokens` says (`floptally::require_held`).
-    /// No sum can show this. All ranks of the layout call it once, before the first step.
+    /// Throws on every rank if the tokens of the ranks contradict the scope of `tokens` (`floptally::require_held`).
+    /// The sums themselves cannot show this. All ranks of the layout call it once before the first step.
     template <integer_reducer Reducer>
     void require_held(const held_tokens& mine, Reducer& reducer) const {
         const std::size_t tokens = static_cast<std::size_t>(accumulator::tokens);
@@ -278,7 +279,8 @@ class tally_reduction {
     }
 
     /// Returns the functions that sum a meter's steps and compare their times: `sum` over the group of `reducer`, and a
-    /// MAX of two integers. The reducer must outlive them. Virtual stages cannot use them, because they need `visits`.
+    /// MAX of two integers. The reducer must outlive them. They cannot be used with virtual stages, which need
+    /// `visits`.
     template <integer_reducer Reducer>
     [[nodiscard]] rank_sum by(Reducer& reducer) const {
         return {.ranks = sum_.layout().world_size(),
@@ -297,7 +299,7 @@ class tally_reduction {
     }
 
     /// The messages that ranks send, for callers that add them up themselves (`device_reduction`).
-    [[nodiscard]] const detail::verified_sum& messages() const { return sum_; }
+    [[nodiscard]] const verified_sum& messages() const { return sum_; }
     /// Returns the tally of all ranks from the sum of their messages. Throws the same error on every rank.
     [[nodiscard]] tally global(std::span<const std::uint64_t> sums) const {
         tally all = with_needed(tally::from_accumulators(empty_.masks(), sum_.globals(sums)));
@@ -313,9 +315,9 @@ class tally_reduction {
         }
         require_visits(visits);
     }
-    /// Throws if this tally cannot be reduced: if it has other masks than the reduction, if its visits differ, if it
-    /// was added up over the same ranks before, if it is one rank's shard and the scope does not declare shards, or if
-    /// it has tokens and lacks an amount that the model needs measured.
+    /// Throws if this tally cannot be reduced: if it has other masks than the reduction, if its visits contradict the
+    /// scope, if it was summed over the same ranks before, if it is one rank's shard and the scope does not declare
+    /// shards, or if it has tokens and lacks an amount that the model needs measured.
     void require_sendable(const tally& mine, const microbatch_visits& visits) const {
         require_sendable(mine.masks(), visits);
         static_cast<void>(detail::not_added_up(mine.added_up_over(), mine.accumulators(), sum_, "tally"));
@@ -327,8 +329,8 @@ class tally_reduction {
         }
     }
 
-    /// Returns the tally of all ranks without communication, where the caller states that they have equal lengths. Each
-    /// accumulator of this rank is multiplied by the number of different parts that the ranks hold.
+    /// Returns the tally of all ranks without communication. The caller states that all ranks have equal lengths. Each
+    /// accumulator of this rank is multiplied by the number of different parts that the ranks have.
     [[nodiscard]] tally scaled(const tally& mine, equal_lengths_t, const microbatch_visits& visits = {}) const {
         require_sendable(mine, visits);
         const parallel_layout& layout = sum_.layout();
@@ -376,8 +378,8 @@ class tally_reduction {
         }
     }
 
-    /// Throws where a rank that holds a measured statistic has tokens of its modality and no amount. Its 0 would look
-    /// like a measured 0 in the sum.
+    /// Throws if this rank should have an amount of a measured statistic, because it has tokens of that modality, but
+    /// has none. In the sum this would look like a measured 0.
     void require_measured(const tally& mine, const statistic& measured) const {
         const std::size_t index = mine.masks().find(measured);
         const std::size_t at = detail::tally_accumulators::before_masks(mine.masks()) + index;
@@ -390,7 +392,7 @@ class tally_reduction {
         }
     }
 
-    /// Marks what the model needs as measured, since no rank without an amount takes part in a sum.
+    /// Marks the statistics that the model needs as measured. Every rank has checked that it has the amounts.
     [[nodiscard]] tally with_needed(tally all) const {
         for (const statistic& measured : needed_) {
             all.mark_measured(measured);
@@ -399,19 +401,19 @@ class tally_reduction {
     }
 
     tally empty_;
-    detail::verified_sum sum_;
+    verified_sum sum_;
     std::vector<statistic> needed_{};  ///< the measured statistics that the model counts
 };
 
-/// Returns the tally of all ranks once, by two collectives. A training loop keeps a `tally_reduction` instead: it needs
-/// one collective a step. `counted_as` is the convention in which the sum will be evaluated. Pass `std::nullopt` where
-/// the sum will not be evaluated.
+/// Returns the tally of all ranks, with two collectives. In a training loop keep a `tally_reduction` instead, which
+/// needs only one collective in each step. `counted_as` is the convention in which the sum will be evaluated. Pass
+/// `std::nullopt` if the sum will not be evaluated.
 template <integer_reducer Reducer>
 [[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                            const microbatch_visits& visits, const std::optional<convention>& counted_as) {
     return tally_reduction(mine.masks(), scope, layout, reducer, counted_as).sum(mine, reducer, visits);
 }
-/// Returns the tally of all ranks once, for a model without virtual stages.
+/// Returns the tally of all ranks, for a model without virtual stages.
 template <integer_reducer Reducer>
 [[nodiscard]] tally reduce(const tally& mine, const tally_scope& scope, const parallel_layout& layout, Reducer& reducer,
                            const std::optional<convention>& counted_as) {
@@ -419,12 +421,12 @@ template <integer_reducer Reducer>
 }
 
 /// Returns the ratio of the sums over all ranks. `scope` is one scope for numerator and denominator, or one for each. A
-/// rank with an empty slice takes part.
+/// rank without tokens takes part, too.
 template <integer_reducer Reducer>
 [[nodiscard]] ratio reduce(const ratio& mine, const ratio_scope& scope, const parallel_layout& layout,
                            Reducer& reducer) {
-    const detail::verified_sum sum(
-        layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
+    const verified_sum sum(layout,
+                           {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
     detail::agree(detail::reduction_schema(sum, {}, std::nullopt), reducer);
     const std::uint64_t integers[] = {mine.numerator(), mine.denominator()};
     const std::vector<std::uint64_t> sums = detail::summed(
@@ -435,12 +437,12 @@ template <integer_reducer Reducer>
     return all;
 }
 
-/// Returns the least, the largest and the count over all ranks. A SUM of the count also shows that no part is missing.
-/// A MAX gives the least and the largest.
+/// Returns the smallest value, the largest value and the number of values over all ranks. It uses a SUM for the number,
+/// which also shows that no part is missing, and a MAX for the two values.
 template <integer_reducer Reducer>
 [[nodiscard]] extremes reduce(const extremes& mine, const statistic_scope& scope, const parallel_layout& layout,
                               Reducer& reducer) {
-    const detail::verified_sum sum(layout, {{"extremes.count", scope}});
+    const verified_sum sum(layout, {{"extremes.count", scope}});
     detail::agree(detail::reduction_schema(sum, {}, std::nullopt), reducer);
     const std::uint64_t count = mine.count();
     const std::vector<std::uint64_t> sums = detail::summed(sum, reducer, [&] {

@@ -21,19 +21,19 @@
 #include <floptally/text/version.hpp>
 
 /// @file
-/// The message in which ranks compare all that they must agree on before they sum.
+/// The message with which ranks check, before a sum, that they agree on everything that matters.
 
 namespace floptally::inline v0_3::detail {
 
-/// The facts that all ranks must agree on before they sum, as a message. The size of the message never depends on the
-/// facts. Otherwise a rank with other masks would send another number of integers, and the sum would hang or mix the
-/// integers up.
+/// The facts on which all ranks must agree before they sum, as a message. The size of the message does not depend on
+/// the facts. Otherwise a rank with different masks would send a different number of integers, and the collective would
+/// hang or return garbage.
 class reduction_schema {
     static constexpr std::size_t facts = 7;
 
   public:
-    /// The facts of one sum. Without `counted_as` no count is evaluated from the sum, so that ranks need not agree on a
-    /// convention. `coefficients` is the `coefficient_hash` of the model that evaluates the sum, or 0 where only the
+    /// The facts of one sum. Leave out `counted_as` if the sum is not evaluated, so that ranks need not agree on a
+    /// convention. `coefficients` is the `coefficient_hash` of the model that evaluates the sum, or 0 if only the
     /// convention is known.
     reduction_schema(const verified_sum& sum, const mask_set& masks, const std::optional<convention>& counted_as,
                      std::uint64_t coefficients = 0) {
@@ -64,7 +64,7 @@ class reduction_schema {
             shape << layout.size(axis);
         }
         shape << layout.sizes().vpp;
-        for (const std::uint64_t rank : layout.at(0).group(every_axis)) {  // hashes the order of ranks
+        for (const std::uint64_t rank : layout.at(0).group(every_axis)) {  // hashes the order of the ranks
             const parallel_coordinates coordinates = layout.at(rank).coordinates();
             shape << coordinates.dp << coordinates.cp << coordinates.tp << coordinates.pp;
         }
@@ -84,7 +84,8 @@ class reduction_schema {
 
   private:
     [[nodiscard]] static std::uint64_t hash_of(const convention& counting, const mask_set& masks) {
-        // All members are named, so that a new one does not compile until it is compared here.
+        // All members are listed by name. If a member is added to the struct, this line does not compile until the
+        // member is compared, too.
         const auto& [name, summary, causal, windows, backward, counted, delta_rule_flops, channel_decay_flops,
                      delta_chunk, scan_flops, head, parameters, indexer, groups, operators, training, pairs] = counting;
         static_assert(std::is_same_v<decltype(pairs), const count_pairs_function>);
@@ -98,7 +99,8 @@ class reduction_schema {
         for (std::size_t kind = 0; kind < term_count; ++kind) {
             hash << std::uint64_t{counted.contains(static_cast<term>(kind))};
         }
-        // Compares a function by its results, for masks of every shape and for the tally's own masks.
+        // Functions cannot be compared directly, so this hashes the function's results for masks of every shape and for
+        // the tally's masks.
         const auto probe = [&, count_pairs = pairs](const statistic& attends) {
             for (const bool alternating : {false, true}) {
                 for (const bool indexing : {false, true}) {
@@ -133,9 +135,9 @@ class reduction_schema {
     std::array<std::uint64_t, facts> hashes_{};
 };
 
-/// Returns a hash of all that a `flop_counter` evaluates a tally with. Ranks with another model, plan or convention
-/// have another hash wherever a number of a breakdown would differ. All members are named, so that a new one does not
-/// compile until it is hashed here.
+/// Returns a hash of everything in a `flop_counter` that determines its breakdowns. Ranks with a different model, plan
+/// or convention have different hashes if any number of a breakdown could differ. All members are listed by name. If a
+/// member is added to the struct, this does not compile until the member is hashed, too.
 template <class Model>
 [[nodiscard]] std::uint64_t coefficient_hash(const Model& model) {
     const auto& [masks, needs, is_upper_bound, names, groups, coefficients] = model.by_component();
@@ -154,7 +156,7 @@ template <class Model>
             const auto& [integer, useful, padded] = coefficients[i];
             hash << std::uint64_t{integer} << useful << padded;
         }
-        hash << std::uint64_t{last};  // marks where the next group begins
+        hash << std::uint64_t{last};  // separates the groups in the hash
     }
     return hash.value();
 }

@@ -14,11 +14,11 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Work that several ranks of a layout each run in full. It counts as executed on each rank, and as useful once.
+/// Work that each of several ranks runs completely. It counts as executed on every rank, but as useful only once.
 
 namespace floptally::inline v0_3 {
 
-/// Work that all ranks along the axes `over` each run in full. For example, every context-parallel rank runs a vision
+/// Work that each rank along the axes `over` runs completely. For example, every context-parallel rank runs a vision
 /// tower whose images are not sharded. `weights` is a pattern as in a `weight_setting`: "vision.*", "moe.router",
 /// "attention.qkv/kv_a_proj_with_mqa".
 struct redundant_work {
@@ -27,7 +27,7 @@ struct redundant_work {
 };
 
 /// Returns a plan for all ranks of a layout together, for the batch of all ranks and the cost of the whole model. The
-/// redundant work counts as executed on each rank, and as useful once.
+/// redundant work counts as executed on every rank, but as useful only once.
 [[nodiscard]] constexpr training_plan with_redundant_work(training_plan plan, const parallel_layout& layout,
                                                           std::span<const redundant_work> repeated) {
     for (const redundant_work& work : repeated) {

@@ -27,16 +27,16 @@
 
 /// @file
 /// Ratios of signed or floating-point numbers over ranks: a loss, a sequence's log-probability. They are added in the
-/// order of ranks, so that every rank has the same bits in every run.
+/// order of ranks, so that every rank gets the same bits in every run.
 
 namespace floptally::inline v0_3 {
 
-/// The type of a numerator or a denominator: a count, a signed sum, or a floating-point sum.
+/// A type for a numerator or denominator: an unsigned, a signed or a floating-point number.
 template <class Number>
 concept ratio_number =
     std::same_as<Number, std::uint64_t> || std::same_as<Number, std::int64_t> || std::same_as<Number, double>;
 
-/// A summary of the ratios of sequences over all ranks. Sequences of any length weigh the same.
+/// A summary of the ratios of sequences over all ranks. Every sequence has the same weight, whatever its length.
 struct ratio_summary {
     std::uint64_t sequences = 0;  ///< number of sequences that have a ratio
     std::uint64_t empty = 0;      ///< number of sequences without a ratio: 0 over 0 on all ranks
@@ -85,8 +85,8 @@ template <ratio_number Number>
     return result;
 }
 
-/// Returns one number of the whole group from the numbers of its ranks, by the number's scope. Parts are added in the
-/// order of ranks. Copies must have the same bits.
+/// Combines the numbers of the ranks of a group into one, by their scope. Parts are added in the order of ranks. Copies
+/// must have the same bits.
 template <ratio_number Number>
 [[nodiscard]] Number whole_of(const rank_gather& gathered, std::size_t integer, const statistic_scope& scope,
                               const char* name) {
@@ -119,7 +119,8 @@ template <ratio_number Number>
     return sum;
 }
 
-/// Returns the axes of `among` whose ranks take part. Axes that both scopes trust (`placement::trusted`) do not.
+/// Returns the axes of `among` over which the ratio is really summed: all except those with `placement::trusted` in
+/// both scopes.
 [[nodiscard]] inline axis_set axes_seen(const ratio_scope& scope, axis_set among) {
     axis_set axes;
     for (const parallel_axis axis : dense_axes) {
@@ -130,8 +131,8 @@ template <ratio_number Number>
     return axes;
 }
 
-/// Throws on every rank where ranks are not configured alike. The groups of `reducers`, one after the other, must make
-/// up the layout. Returns a verified sum of the ratio's numerator and denominator by their scopes.
+/// Throws on every rank if ranks are configured differently. The groups of `reducers` together must span the layout.
+/// Returns the verified sum for the ratio's numerator and denominator with their scopes.
 template <class... Reducers>
 verified_sum agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, Reducers&... reducers) {
     verified_sum integers(layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
@@ -141,7 +142,7 @@ verified_sum agree_on_ratios(const ratio_scope& scope, const parallel_layout& la
     return integers;
 }
 
-/// Throws on every rank where ranks have different numbers of sequences.
+/// Throws on every rank if ranks have different numbers of sequences.
 template <class Reducer>
 void agree_on_sequences(std::size_t sequences, Reducer& reducer) {
     std::uint64_t ends[] = {sequences, ~std::uint64_t{sequences}};
@@ -152,7 +153,7 @@ void agree_on_sequences(std::size_t sequences, Reducer& reducer) {
     }
 }
 
-/// Returns the ratio of one sequence, or nothing where numerator and denominator are 0.
+/// Returns the ratio of one sequence, or nothing if numerator and denominator are 0.
 [[nodiscard]] inline std::optional<double> ratio_of(double numerator, double denominator, std::size_t index) {
     if (denominator < 0 || (denominator == 0 && numerator != 0)) {
         refuse(indexed("denominators", index),
@@ -183,7 +184,7 @@ template <ratio_number Numerator, ratio_number Denominator = std::uint64_t>
 struct number_ratio {
     Numerator numerator{};
     Denominator denominator{};
-    /// The axes over which the ratio was added up already. `reduce` sets them, and a second sum over them is an error.
+    /// The axes over which the ratio was already summed. `reduce` sets them. A second sum over them is an error.
     added_up summed{};
 
     [[nodiscard]] double value() const {
@@ -198,13 +199,13 @@ struct number_ratio {
     }
 };
 
-/// Returns the ratio of all ranks, by one scope for numerator and denominator or one for each. `reducer` is the group
-/// of all ranks, without axes that both scopes trust (`placement::trusted`). It takes two collectives.
+/// Returns the ratio over all ranks. Pass one scope for numerator and denominator, or one for each. `reducer` must span
+/// all ranks, except along axes with `placement::trusted` in both scopes. It takes two collectives.
 template <ratio_number Numerator, ratio_number Denominator, integer_reducer Reducer>
 [[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
                                                           const ratio_scope& scope, const parallel_layout& layout,
                                                           Reducer& reducer) {
-    const detail::verified_sum integers = detail::agree_on_ratios(scope, layout, reducer);
+    const verified_sum integers = detail::agree_on_ratios(scope, layout, reducer);
     const axis_set axes = detail::axes_seen(scope, every_axis);
     const std::vector<std::uint64_t> sides{std::bit_cast<std::uint64_t>(mine.numerator),
                                            std::bit_cast<std::uint64_t>(mine.denominator)};
@@ -216,11 +217,11 @@ template <ratio_number Numerator, ratio_number Denominator, integer_reducer Redu
 }
 
 /// Returns the summary of the ratios of all sequences. First, numerator and denominator of each sequence are added over
-/// the ranks that share the sequence. Then mean, least and largest of `value_of(numerator ÷ denominator)` are taken
-/// over the sequences of all data-parallel ranks. Perplexity, `value_of` = exp(−x), therefore does not depend on how
-/// context parallelism cuts a sequence, except for the rounding of a sum.
+/// the ranks that share the sequence. Then mean, smallest and largest of `value_of(numerator ÷ denominator)` are taken
+/// over the sequences of all data-parallel ranks. So a perplexity, with `value_of` = exp(−x), does not depend on how
+/// context parallelism splits a sequence, except for rounding.
 ///
-/// `within` is the group of this rank over cp, tp and pp, without axes that both scopes trust (`placement::trusted`).
+/// `within` is the group of this rank over cp, tp and pp, without axes that have `placement::trusted` in both scopes.
 /// `over_dp` is its group over dp. The ranks of `within` have the same sequences in the same order. A rank with no
 /// token of a sequence passes 0 over 0. Sums are in the order of ranks, then of sequences: the same bits on every rank.
 template <ratio_number Numerator, ratio_number Denominator, integer_reducer Within, integer_reducer Data,

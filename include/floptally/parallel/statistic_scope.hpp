@@ -13,24 +13,24 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The scope of a counted value: its placement on each rank, axis by axis.
+/// The scope of a counted value: for each axis of the layout, how the ranks along it have the value.
 
 namespace floptally::inline v0_3 {
 
-/// How the ranks along one axis hold a value.
+/// The ways in which a value can be distributed over the ranks along one axis.
 enum class placement : std::uint8_t {
-    replicated,  ///< all ranks hold the same value; a sum over them checks this
-    trusted,     ///< the caller states that all ranks hold the same value; a sum may leave ranks out
-    sharded,     ///< each rank holds a different part of the value
-    first,       ///< the first rank along the axis holds the whole value, the others 0
-    last         ///< the last rank along the axis holds the whole value, the others 0
+    replicated,  ///< all ranks have the same value; a sum over them checks this
+    trusted,     ///< the caller states that all ranks have the same value; a sum may leave out ranks
+    sharded,     ///< each rank has a different part of the value
+    first,       ///< the first rank along the axis has the whole value, the others 0
+    last         ///< the last rank along the axis has the whole value, the others 0
 };
 
-/// The scope of a counted value: its placement on the ranks of a layout, axis by axis. It gives a sum over ranks its
-/// meaning: global value = sum ÷ product of the sizes of the replicated axes.
+/// The scope of a counted value: its placement along each axis of a layout. With it a sum over ranks can be
+/// interpreted: the global value is the sum divided by the sizes of all replicated axes.
 class statistic_scope {
   public:
-    /// A value that is sharded over dp, replicated over cp, tp and pp, and added once for a microbatch.
+    /// The scope of a value that is sharded over dp, replicated over cp, tp and pp, and added once for each microbatch.
     constexpr statistic_scope() = default;
 
     /// Returns this scope with another placement along one axis of dp, cp, tp and pp.
@@ -39,8 +39,9 @@ class statistic_scope {
         changed.placements_[index_of(axis)] = kind;
         return changed;
     }
-    /// Returns this scope with another placement along the virtual stages of a rank. `first` or `last`: added once for
-    /// a microbatch. `replicated`: added once by each virtual stage. `sharded`: each stage adds its own part.
+    /// Returns this scope with another placement along the virtual stages of a rank. `first` or `last`: the value is
+    /// added once for each microbatch. `replicated`: each virtual stage adds it. `sharded`: each virtual stage adds a
+    /// different part.
     [[nodiscard]] constexpr statistic_scope along_virtual_stages(placement kind) const {
         statistic_scope changed = *this;
         changed.virtual_stages_ = kind;
@@ -48,7 +49,7 @@ class statistic_scope {
     }
 
     /// Returns this scope with each `replicated` placement changed to `trusted`, for a sum over a smaller group such as
-    /// Megatron's data-parallel group. Such a sum cannot find a wrong declaration of an axis that it leaves out.
+    /// Megatron's data-parallel group. Such a sum cannot detect a wrong declaration for an axis that it leaves out.
     [[nodiscard]] constexpr statistic_scope trusting_replicas() const {
         statistic_scope changed = *this;
         for (placement& kind : changed.placements_) {
@@ -60,12 +61,12 @@ class statistic_scope {
     [[nodiscard]] constexpr placement along(parallel_axis axis) const { return placements_[index_of(axis)]; }
     [[nodiscard]] constexpr placement along_virtual_stages() const { return virtual_stages_; }
 
-    /// Returns whether all ranks along an axis hold the same value.
+    /// Returns whether all ranks along an axis have the same value.
     [[nodiscard]] constexpr bool is_copied(parallel_axis axis) const {
         return along(axis) == placement::replicated || along(axis) == placement::trusted;
     }
 
-    /// Returns the number of different parts in which the layout holds the value.
+    /// Returns the number of different parts into which the value is divided in a layout.
     [[nodiscard]] constexpr std::uint64_t parts(const parallel_layout& layout) const {
         std::uint64_t product = 1;
         for (const parallel_axis axis : dense_axes) {
@@ -83,7 +84,7 @@ class statistic_scope {
         return axes;
     }
 
-    /// Returns whether the layout's rank holds the value or a part.
+    /// Returns whether the layout's rank has the value or a part of it.
     [[nodiscard]] constexpr bool holds(const parallel_layout& layout) const {
         for (const parallel_axis axis : dense_axes) {
             if (layout.coordinate(axis) != holder(axis, layout)) {
@@ -93,7 +94,7 @@ class statistic_scope {
         return true;
     }
 
-    /// Throws where this rank must hold 0 by the scope and `amount` is not 0.
+    /// Throws if this rank must have 0 by the scope but `amount` is not 0.
     constexpr void require_holder(std::string_view name, std::uint64_t amount, const parallel_layout& layout) const {
         for (const parallel_axis axis : dense_axes) {
             const std::uint64_t coordinate = layout.coordinate(axis);
@@ -104,8 +105,8 @@ class statistic_scope {
         }
     }
 
-    /// Returns the global value from a `sum` over `axes`. Throws where the sum lacks an axis, is no multiple of the
-    /// number of replicas, or where the value does not fit 64 bits.
+    /// Returns the global value from a `sum` over `axes`. Throws if the sum lacks an axis, if it is not a multiple of
+    /// the number of replicas, or if the value does not fit 64 bits.
     [[nodiscard]] constexpr std::uint64_t global(std::string_view name, uint128 sum, const parallel_layout& layout,
                                                  axis_set axes) const {
         for (const parallel_axis axis : dense_axes) {
@@ -134,7 +135,7 @@ class statistic_scope {
 
     [[nodiscard]] friend constexpr bool operator==(const statistic_scope&, const statistic_scope&) = default;
 
-    /// Returns the placement along an axis as errors write it: "is sharded over cp".
+    /// Returns the placement along an axis as text for errors: "is sharded over cp".
     [[nodiscard]] std::string where(parallel_axis axis) const {
         const placement kind = along(axis);
         const bool on_one = kind == placement::first || kind == placement::last;
@@ -154,7 +155,8 @@ class statistic_scope {
         return static_cast<std::size_t>(axis);
     }
 
-    /// Returns the coordinate that must hold the value. Where several coordinates hold it, returns this rank's own.
+    /// Returns the coordinate of the rank that must have the value. If several ranks have it, returns this rank's
+    /// coordinate.
     [[nodiscard]] constexpr std::uint64_t holder(parallel_axis axis, const parallel_layout& layout) const {
         return along(axis) == placement::first  ? 0
                : along(axis) == placement::last ? layout.size(axis) - 1
@@ -178,31 +180,32 @@ class statistic_scope {
 
 namespace scopes {
 
-/// The scope of counts of whole sequences. Every rank of a data-parallel replica has them: cu_seqlens before any split.
+/// The scope of counts of whole sequences. Every rank of a data-parallel replica has the same, such as cu_seqlens
+/// before any split.
 inline constexpr statistic_scope microbatch{};
 
-/// The scope of counts over a rank's own slice of each sequence under context parallelism.
+/// The scope of counts over a rank's shard of each sequence under context parallelism.
 inline constexpr statistic_scope context_slice = microbatch.along(parallel_axis::cp, placement::sharded);
 
-/// The scope of counts that only the first pipeline stage has, such as images where it runs the vision tower.
+/// The scope of counts that only the first pipeline stage has, such as images, if it runs the vision tower.
 inline constexpr statistic_scope first_stage = microbatch.along(parallel_axis::pp, placement::first);
 
-/// The scope of counts that the last pipeline stage makes with the loss.
+/// The scope of counts that only the last pipeline stage has, such as tokens of the loss.
 inline constexpr statistic_scope last_stage = microbatch.along(parallel_axis::pp, placement::last);
 
-/// The scope of visits to experts. The routers of a rank's own layers count them over its slice of the sequences.
+/// The scope of visits to experts. The routers in a rank's layers count them over the rank's shard of the sequences.
 inline constexpr statistic_scope own_routers =
     context_slice.along(parallel_axis::pp, placement::sharded).along_virtual_stages(placement::sharded);
 
 }  // namespace scopes
 
-/// A tag that says that numerator and denominator of a ratio have different scopes on purpose.
+/// A tag by which the caller states that numerator and denominator of a ratio have different scopes on purpose.
 struct different_scopes_t {};
 inline constexpr different_scopes_t different_scopes{};
 
-/// The scopes of a ratio's numerator and denominator. A loss whose numerator is summed over fewer ranks than its
-/// denominator is off by a parallel size and looks like any other loss. Both scopes must therefore be equal unless the
-/// caller passes `different_scopes`.
+/// The scopes of a ratio's numerator and denominator. If a loss sums its numerator over fewer ranks than its
+/// denominator, it is wrong by a factor, and nothing shows that. So both scopes must be equal unless the caller passes
+/// `different_scopes`.
 class ratio_scope {
   public:
     constexpr ratio_scope(const statistic_scope& both)  // NOLINT(google-explicit-constructor): one scope for both

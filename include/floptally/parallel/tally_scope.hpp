@@ -15,7 +15,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The scope of each accumulator of a tally, of its towers and of measured accumulators.
+/// The scopes of all accumulators of a tally, including towers and measured accumulators.
 
 namespace floptally::inline v0_3 {
 
@@ -40,7 +40,7 @@ class tally_scope {
         return changed;
     }
 
-    /// Returns these scopes with another one for all accumulators of a tower.
+    /// Returns these scopes with another scope for all accumulators of a tower.
     [[nodiscard]] constexpr tally_scope with(modality tower, const statistic_scope& every) const {
         tally_scope changed = *this;
         for (statistic_scope& scope : changed.scopes_[static_cast<std::size_t>(tower)]) {
@@ -49,8 +49,8 @@ class tally_scope {
         return changed;
     }
 
-    /// Returns these scopes with one for an accumulator that a caller measures (`measured(name)`). Its default is the
-    /// scope of pairs. Examples are prompt tokens that every rank counts, and loss tokens of the last stage.
+    /// Returns these scopes with a scope for a measured accumulator (`measured(name)`). By default it has the scope of
+    /// pairs. Examples are prompt tokens that every rank counts, and loss tokens that only the last stage has.
     [[nodiscard]] constexpr tally_scope with_measured(const component_name& name, const statistic_scope& scope) const {
         tally_scope changed = *this;
         for (measured_scope& entry : changed.measured_) {
@@ -70,7 +70,7 @@ class tally_scope {
         }
         return of(tower, accumulator::pairs);
     }
-    /// Throws where a scope was set for a measured accumulator that the model does not have: `has(name)` is false.
+    /// Throws if a scope was set for a measured accumulator that the model does not have: `has(name)` is false.
     template <class Has>
     constexpr void require_measured(Has has) const {
         for (const measured_scope& entry : measured_) {
@@ -91,9 +91,9 @@ class tally_scope {
         return scopes_[static_cast<std::size_t>(tower)][static_cast<std::size_t>(which)];
     }
 
-    /// Throws unless the scope divides an accumulator into `loader_parts` parts, the number of different sets of
-    /// samples that the data loader hands out. This finds, before the first step, an accumulator that is declared
-    /// sharded over an axis whose ranks all load the same samples.
+    /// Throws unless the scope divides an accumulator into `loader_parts` parts. Pass the number of different sets of
+    /// samples that the data loader returns on the ranks. If an accumulator is declared sharded over an axis, but all
+    /// ranks along it load the same samples, this finds the error before the first step.
     constexpr void require_parts(accumulator which, const parallel_layout& layout, std::uint64_t loader_parts,
                                  modality tower = modality::text) const {
         const std::uint64_t parts = of(tower, which).parts(layout);

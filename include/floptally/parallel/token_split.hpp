@@ -21,9 +21,9 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the alignment of slots: the number of tokens that divides the length of every slot. Context-parallel ranks
-/// then get equal shards, and tensor-parallel ranks (sequence parallelism) equal parts of each shard. It is tp·cp·2, or
-/// tp without context parallelism. `extra` is one more number that must divide it, such as 16 for FP8. The result is
+/// Returns the number of tokens to whose multiples slots must be padded. Context-parallel ranks then get equal shards,
+/// and tensor-parallel ranks (sequence parallelism) equal parts of each shard. The number is tp·cp·2, or tp without
+/// context parallelism. `extra` is another number that must divide every slot, such as 16 for FP8; then the result is
 /// the least common multiple.
 [[nodiscard]] constexpr std::uint64_t cp_alignment(std::uint64_t tp, std::uint64_t cp, std::uint64_t extra = 1) {
     require_positive(tp, "tp");
@@ -40,7 +40,7 @@ namespace floptally::inline v0_3 {
     return rest == 0 ? length : checked(length, "length") + (alignment - rest);
 }
 
-/// Returns the boundaries of the slots of a pack where each sequence is padded to a multiple of `alignment`.
+/// Returns the boundaries of the slots of a pack in which each sequence is padded to a multiple of `alignment`.
 template <integer_range Boundaries>
 [[nodiscard]] inline std::vector<std::uint64_t> aligned_cu_seqlens(const Boundaries& cu_seqlens,
                                                                    std::uint64_t alignment) {
@@ -66,7 +66,7 @@ constexpr void require_cp_rank(std::uint64_t cp, std::uint64_t rank) {
     require_below(cp, "cp", rank, "cp_rank");
 }
 
-/// Throws where `tokens` is no multiple of `shards`. The error calls `shards` by the name `divisor`.
+/// Throws if `tokens` is not a multiple of `shards`. `divisor` is the name of `shards` in the error.
 constexpr void require_multiple(std::string_view field, std::uint64_t tokens, std::uint64_t shards,
                                 std::string_view divisor) {
     if (tokens % shards != 0) {
@@ -74,7 +74,7 @@ constexpr void require_multiple(std::string_view field, std::uint64_t tokens, st
     }
 }
 
-/// Throws where `tokens` cannot be cut into 2cp equal chunks. With cp 1 nothing is cut.
+/// Throws if `tokens` cannot be cut into 2cp equal chunks. With cp 1 any number is allowed.
 constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std::uint64_t cp) {
     if (cp != 1) {
         require_multiple(field, tokens, 2 * cp, "2 x cp");
@@ -83,11 +83,11 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
 
 }  // namespace detail
 
-/// Returns the two ranges of a sequence that rank `rank` of `cp` holds in a zigzag split: chunk `rank` of 2cp chunks,
-/// and the chunk as far from the end. Each rank then has equal causal work. Both ranges are empty for a sequence
-/// without tokens.
+/// Returns the two ranges of a sequence that rank `rank` of `cp` has in a zigzag split. The sequence is cut into 2cp
+/// chunks; the rank has chunk `rank` from the start and chunk `rank` from the end. Each rank then has equal causal
+/// work. Both ranges are empty for a sequence without tokens.
 ///
-/// With cp 1 the rank has both halves of any number of tokens. Of an odd number the second half is longer.
+/// With cp 1 the rank has both halves of the sequence. If the number of tokens is odd, the second half is longer.
 [[nodiscard]] constexpr std::array<index_range, 2> zigzag_ranges(std::uint64_t tokens, std::uint64_t cp,
                                                                  std::uint64_t rank) {
     detail::require_cp_rank(cp, rank);
@@ -97,7 +97,7 @@ constexpr void require_zigzag(std::string_view field, std::uint64_t tokens, std:
     return {{{rank * chunk, (rank + 1) * chunk}, {tokens - chunk * rank - last, tokens - chunk * rank}}};
 }
 
-/// Returns the range of tokens that rank `rank` of `cp` holds where each rank has one run of tokens.
+/// Returns the range of tokens that rank `rank` of `cp` has if the sequence is cut into one piece for each rank.
 [[nodiscard]] constexpr index_range contiguous_range(std::uint64_t tokens, std::uint64_t cp, std::uint64_t rank) {
     detail::require_cp_rank(cp, rank);
     detail::require_multiple("tokens", tokens, cp, "cp");
@@ -114,7 +114,7 @@ class token_split {
         return {{0, tokens}, cp, true};
     }
 
-    /// A split of the pack into one run of tokens for each rank, as Ulysses has it outside of attention.
+    /// A split of the pack into one piece for each rank, as in Ulysses outside of attention.
     [[nodiscard]] static token_split contiguous(std::uint64_t tokens, std::uint64_t cp) {
         static_cast<void>(contiguous_range(tokens, cp, 0));
         return {{0, tokens}, cp, false};
@@ -141,8 +141,8 @@ class token_split {
     [[nodiscard]] std::uint64_t tokens() const { return boundaries_.back(); }
     [[nodiscard]] std::uint64_t tokens_per_rank() const { return tokens() / cp_; }
 
-    /// Returns the ranges of tokens that a rank holds, ascending and without empty ranges. This is the order of the
-    /// rank's own tokens.
+    /// Returns the ranges of tokens that a rank holds, ascending and without empty ranges. The rank's tokens are in
+    /// this order.
     [[nodiscard]] std::vector<index_range> ranges(std::uint64_t rank) const {
         detail::require_cp_rank(cp_, rank);
         std::vector<index_range> held;

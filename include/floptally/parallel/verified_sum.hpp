@@ -20,7 +20,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A sum over ranks with extra integers that show which ranks it covers.
+/// A sum over ranks, with additional integers that show over which ranks it was taken.
 
 namespace floptally::inline v0_3::detail {
 
@@ -34,7 +34,8 @@ namespace floptally::inline v0_3::detail {
 
 /// Returns the pseudo-random weight of a coordinate on an axis. It is odd, so that products keep all bits.
 [[nodiscard]] constexpr std::uint64_t weight(parallel_axis axis, std::uint64_t coordinate) {
-    constexpr std::uint64_t step = 6;  // part of the message's format, which other programs write too
+    constexpr std::uint64_t step = 6;  // part of the message's format; programs other than this library also write such
+                                       // messages
     return mixed(coordinate * step + static_cast<std::uint64_t>(axis)) | 1U;
 }
 
@@ -47,29 +48,32 @@ namespace floptally::inline v0_3::detail {
     return sum;
 }
 
-/// One integer of a message, computed from one value of a rank. A device fills its message from the same list as the
-/// host.
+}  // namespace floptally::inline v0_3
+
+namespace floptally::inline v0_3 {
+
+/// How to compute one integer of a message from one value of a rank. Host and device use the same list of these.
 struct message_part {
-    std::uint32_t value;  ///< index of the value in the rank's values
+    std::uint32_t value;  ///< index of the value among the rank's values
     std::uint32_t shift;
     std::uint64_t bits;    ///< mask of the bits of the shifted value that are sent
     std::uint64_t factor;  ///< factor of the value, modulo 2^64
-    bool must_be_zero;     ///< true: this rank does not hold the value, so it must be 0
+    bool must_be_zero;     ///< true: by the scope this rank does not have the value, so it must be 0
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t integer_of(const std::uint64_t* values) const {
         return ((values[value] >> shift) & bits) * factor;
     }
 };
 
-/// A sum of accumulators over ranks that shows which ranks it covers.
+/// A sum of accumulators over ranks that shows over which ranks it was taken.
 ///
-/// Each rank sends its accumulators, a 1 and the product of its weights on all axes. A group over some axes has a known
-/// sum of these products (modulo 2^64). The sum therefore shows which axes were added up, or that the ranks form no
-/// group.
+/// Each rank sends its accumulators, a 1 and the product of its weights on all axes. The sum of these products over a
+/// group (modulo 2^64) is known for every set of axes. So the received sum shows over which axes it was taken, or that
+/// the ranks are not a group of this layout.
 ///
-/// An accumulator is sent in two halves, so that no sum wraps. For each axis over which it is replicated it is sent
-/// once more, times the rank's weight on that axis: if the replicas are equal, that sum follows from the first one. All
-/// of this is one SUM of unsigned 64-bit integers.
+/// An accumulator is sent in two halves, so that no sum overflows. For each axis over which it is replicated it is sent
+/// again, multiplied by the rank's weight on that axis. If the replicas are equal, the second sum follows from the
+/// first one. Everything is one SUM of unsigned 64-bit integers.
 class verified_sum {
   public:
     /// An accumulator of the sum: its name in errors and its scope.
@@ -88,7 +92,7 @@ class verified_sum {
             }
         }
         for (const parallel_axis axis : dense_axes) {
-            weights_[static_cast<std::size_t>(axis)] = weights(axis, layout_.size(axis));
+            weights_[static_cast<std::size_t>(axis)] = detail::weights(axis, layout_.size(axis));
         }
     }
 
@@ -96,7 +100,7 @@ class verified_sum {
     [[nodiscard]] const std::vector<accumulator>& accumulators() const { return accumulators_; }
     [[nodiscard]] std::size_t message_size() const { return size_; }
 
-    /// Returns how to compute the integers of a message after its header, accumulator by accumulator.
+    /// Returns how to compute the integers of a message after its header, in the order of the accumulators.
     [[nodiscard]] std::vector<message_part> parts() const {
         std::vector<message_part> all;
         for (std::uint32_t i = 0; i < accumulators_.size(); ++i) {
@@ -105,7 +109,7 @@ class verified_sum {
             all.push_back({i, 32, low_half, 1, absent});
             for (const parallel_axis axis : dense_axes) {
                 if (is_verified(accumulators_[i], axis)) {
-                    all.push_back({i, 0, ~std::uint64_t{0}, weight(axis, layout_.coordinate(axis)), absent});
+                    all.push_back({i, 0, ~std::uint64_t{0}, detail::weight(axis, layout_.coordinate(axis)), absent});
                 }
             }
         }
@@ -136,8 +140,8 @@ class verified_sum {
         return message;
     }
 
-    /// Takes part in the sum on a rank that has an error of its own. The other ranks learn of the error and none waits.
-    /// Messages of up to 1024 integers need no memory allocation.
+    /// Takes part in the sum on a rank that has an error. The other ranks see the error and do not wait. Messages of up
+    /// to 1024 integers need no memory allocation.
     template <class Reducer>
     void refuse(Reducer& reducer) const {
         const message_header first = header(true);
@@ -148,8 +152,8 @@ class verified_sum {
         reducer.sum(message);
     }
 
-    /// Returns the axes that were added up, without axes of size 1. Throws where the summed ranks form no group of this
-    /// layout.
+    /// Returns the axes over which the sum was taken, without axes of size 1. Throws if the summed ranks are not a
+    /// group of this layout.
     [[nodiscard]] axis_set summed_axes(std::span<const std::uint64_t> sums) const {
         if (sums.size() != size_) {
             throw error("sum", "must have the " + std::to_string(size_) + " integers of the message, got " +
@@ -220,8 +224,8 @@ class verified_sum {
     [[nodiscard]] std::uint64_t product_of_weights(axis_set axes) const {
         std::uint64_t product = 1;
         for (const parallel_axis axis : dense_axes) {
-            product *=
-                axes.contains(axis) ? weights_[static_cast<std::size_t>(axis)] : weight(axis, layout_.coordinate(axis));
+            product *= axes.contains(axis) ? weights_[static_cast<std::size_t>(axis)]
+                                           : detail::weight(axis, layout_.coordinate(axis));
         }
         return product;
     }
@@ -240,4 +244,4 @@ class verified_sum {
     std::uint64_t weights_[dense_axis_count]{};
 };
 
-}  // namespace floptally::detail
+}  // namespace floptally::inline v0_3

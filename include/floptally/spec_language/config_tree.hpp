@@ -12,8 +12,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A config as a tree of plain nodes. The reader of specs uses it instead of a JSON library, and so compiles none of
-/// its templates. An adapter fills the tree from JSON (`from_nlohmann.hpp`).
+/// A config as a tree of plain nodes. The reader of specs uses it so that it does not depend on a JSON library. An
+/// adapter fills the tree from JSON (`from_nlohmann.hpp`).
 
 namespace floptally::inline v0_3::detail::specs {
 
@@ -22,7 +22,7 @@ struct config_node {
     enum class kind : std::uint8_t { null, flag, integer, real, text, list, object };
 
     kind type = kind::null;
-    bool beyond = false;      ///< true for an integer outside the range of int64; `text` has its digits
+    bool beyond = false;      ///< true for an integer that does not fit int64; `text` has its digits
     std::int64_t number = 0;  ///< the value of an integer; for a flag 1 or 0
     double real = 0;
     std::string key{};  ///< key of this value in the object that contains it
@@ -36,8 +36,8 @@ struct config_node {
     return std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
 }
 
-/// All values of one config. The first node is the whole config. The tree is a flat list: deep nesting cannot overflow
-/// the stack.
+/// All values of one config. The first node is the whole config. The nodes are in one flat list, so that deep nesting
+/// cannot overflow the stack.
 class config_tree {
   public:
     vector<config_node> nodes;
@@ -110,8 +110,8 @@ class config_tree {
         return out + '"';
     }
 
-    /// Returns a list or an object as text for errors. Lists or objects inside are only named ("a list of lists"),
-    /// since a file may nest to any depth.
+    /// Returns a list or an object as text for errors. Nested lists and objects are only mentioned ("a list of lists"),
+    /// because a file may be nested to any depth.
     [[nodiscard]] std::string shown_list(const config_node& value) const {
         const bool is_list = value.type == config_node::kind::list;
         std::string text = is_list ? "[" : "{";

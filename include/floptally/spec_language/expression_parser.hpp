@@ -80,13 +80,13 @@ class expression_parser {
     /// Consumes a `?`, unless it begins the operator `??`.
     bool take_question() { return from_.peek() == '?' && from_.peek(1) != '?' && from_.take("?"); }
 
-    /// A binary operator and its precedence. An operator of a higher level binds tighter.
+    /// A binary operator and its precedence. An operator with a higher level binds more tightly.
     struct sign {
         const char* text;
         unsigned level;
         op operation;
     };
-    static constexpr unsigned negation = 2;  ///< the level of `not`, the only unary operator that has one
+    static constexpr unsigned negation = 2;  ///< the level of `not`, the only unary operator with a level
     static constexpr unsigned comparison = 3;
     static constexpr unsigned tightest = 7;
     /// `??` binds less tightly than arithmetic: `.head_dim ?? h / heads` means `.head_dim ?? (h / heads)`.
@@ -108,7 +108,7 @@ class expression_parser {
                                      {"/", 6, op::divide},
                                      {"%", 6, op::remainder}};
 
-    /// Reads operands joined by operators of this level or tighter. Operators of equal level group from the left.
+    /// Reads operands joined by operators of this level or a higher one. Operators of equal level group from the left.
     /// Comparisons cannot be chained.
     std::size_t joined(unsigned level) {
         if (level == tightest) {
@@ -227,7 +227,7 @@ class expression_parser {
                 digits = 10 * digits + (rest[end] - '0');
                 scale *= 10;
             }
-            real = (real * scale + digits) / scale;  // rounds only once, like a parser of decimal numbers
+            real = (real * scale + digits) / scale;  // rounds only once, as parsers of decimal numbers do
         }
         from_.advance(end);
         const std::size_t index = node(is_real ? op::real : op::number, {});

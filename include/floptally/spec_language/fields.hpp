@@ -86,7 +86,7 @@ class fields {
     [[noreturn, gnu::cold, gnu::noinline]] void missing(const spec_key& declared, std::string_view key) const {
         refuse(field(key), {"is missing; must be ", wanted(declared)});
     }
-    /// Throws because the model class needs a number and the key's value or default is null.
+    /// Throws the error for a key whose value or default is null although the model class needs a number.
     [[noreturn, gnu::cold, gnu::noinline]] void no_number(const spec_key& declared, std::string_view key) const {
         refuse(field(key), {(find(key) == nullptr ? "is missing; must be " : "must be "), integers_of(declared),
                             (find(key) == nullptr ? "" : ", got null")});

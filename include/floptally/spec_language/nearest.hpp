@@ -29,7 +29,7 @@ namespace floptally::inline v0_3::detail::specs {
     return found;
 }
 
-/// Returns "; nearest: NAME" for the end of an error, or an empty text where no name is near.
+/// Returns "; nearest: NAME" for the end of an error, or an empty text if no known name is similar.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string nearest_hint(std::string_view word,
                                                                         const vector<std::string_view>& known) {
     const std::string_view near = nearest(word, known);

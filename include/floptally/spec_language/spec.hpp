@@ -77,8 +77,8 @@ namespace allowed {
 inline constexpr unsigned number = 1, real = 2, flag = 4, text = 8, list = 16, object = 32, null = 64, any = 127;
 }
 
-/// Returns the largest value that a key may have, by words in its name. The bounds are far above every published model.
-/// Within them no product of a cost overflows unnoticed (products are also checked).
+/// Returns the largest allowed value of a key. It depends on the words in the key's name. The bounds are far above
+/// every published model. Within them no product of a cost overflows unnoticed (products are also checked).
 [[nodiscard]] constexpr std::int64_t most_of(std::string_view key) {
     const auto names = [key](std::string_view word) { return key.find(word) != std::string_view::npos; };
     return names("vocab")                                             ? std::int64_t{1} << 28
@@ -95,7 +95,8 @@ struct spec_key {
     bool required = false;                  ///< true if the config must have the key
     bool each = false;                      ///< true if a list must have one element for each layer
     bool numbers = false;                   ///< true if a list must have integers within `least` and `most`
-    bool unsaid = false;                    ///< true if published files often omit the key: no note then
+    bool unsaid = false;                    ///< true if published files often omit the key, so that an omission gets no
+                                            ///< note
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;
@@ -105,7 +106,8 @@ struct spec_key {
 
 struct argument {
     std::string_view name;
-    std::size_t value = no_expression;  ///< index of its expression; `no_expression`: the name stands alone
+    std::size_t value = no_expression;  ///< index of the argument's expression; `no_expression`: the argument has no
+                                        ///< value
     std::string_view text{};            ///< the words after `as`, `from` or `to`, or the first word after `split`
 };
 
@@ -139,25 +141,26 @@ struct inner_model {
     std::string_view name;
     std::string_view key;
     std::string_view spec;       ///< spec to use if the inner config names no model type
-    std::string_view absent{};   ///< spec to use if the key is absent; empty: `spec` with its defaults
+    std::string_view absent{};   ///< spec to use if the key is absent; empty: `spec` with the defaults of its keys
     std::string_view older{};    ///< a model type in older files that means `spec`
     std::string_view side{};     ///< suffix of preferred specs: with "backbone", "swin.backbone" comes before "swin"
     std::string_view ignores{};  ///< a key of the inner config that is treated as absent
     std::string_view suffix{};   ///< suffix of the inner model's class; empty: the first class of its spec
-    bool always = false;         ///< true: uses `spec`, whatever model type the inner config names
-    bool flat = false;           ///< true: if the key is absent, the inner keys stand among the outer keys
+    bool always = false;         ///< true: uses `spec`, even if the inner config names another model type
+    bool flat = false;           ///< true: if the key is absent, the keys of the inner model are mixed with the outer
+                                 ///< keys
     bool optional = false;       ///< true: if the key is absent, the model has no such inner model
     unsigned line = 0;
 };
 
-/// A key that config files have and by which the class computes no product: `ignores KEY`, or `ignores KEY VALUE` if
-/// that holds for one value only, such as the class's default.
+/// A key that config files have but that does not change the class's matrix products: `ignores KEY`, or `ignores KEY
+/// VALUE` if this is only true for one value, such as the class's default.
 struct ignored_key {
     std::string_view key;
     std::size_t value = no_expression;  ///< index of the value's expression; `no_expression`: any value
 };
 
-/// A key of the config that a count has looked up.
+/// A key of the config that was looked up while counting.
 struct asked_key {
     std::string_view key;
     bool by_default = false;  ///< true if the config lacks the key and its default was used
@@ -166,10 +169,12 @@ struct asked_key {
 struct spec {
     std::string_view name;
     std::string_view base_name{};
-    std::string_view like_name{};  ///< of `as SPEC`: a spec whose own lines apply between this spec and its base
+    std::string_view like_name{};  ///< from `as SPEC`: the name of a spec whose lines apply between this spec and its
+                                   ///< base
     std::string_view prefix{};
-    vector<std::string_view> other_prefixes{};  ///< prefixes of the same classes in checkpoints of another release
-    std::string_view encoder{};      ///< spec of the encoder side; "none": no encoder side; empty: as in the base
+    vector<std::string_view> other_prefixes{};  ///< other prefixes of the same classes, used in checkpoints of other
+                                                ///< releases
+    std::string_view encoder{};      ///< spec of the encoder side; "none": no encoder side; empty: that of the base
     std::string_view encoder_key{};  ///< key of the encoder's config; empty: the encoder reads this config
     vector<expression> expressions{};
     vector<std::size_t> operands{};
@@ -185,7 +190,7 @@ struct spec {
     std::string_view text{};  ///< the whole text that contains the spec
     unsigned line = 0;
     bool is_used = false;               ///< true if the model that is being read uses the spec
-    mutable vector<asked_key> asked{};  ///< keys that the count of that model has looked up
+    mutable vector<asked_key> asked{};  ///< keys that were looked up while counting that model
 
     /// The `model_type` of the spec: "t5" for "t5.encoder".
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }
@@ -258,8 +263,8 @@ struct other_side {
     return {};
 }
 
-/// Returns one name of each item in a member list of a spec. The items of bases come first. The names of all keys are
-/// `names_in(&read, &spec::keys, &spec_key::key)`.
+/// Collects one member of all items in a list of a spec and its bases, with bases first. Example: `names_in(&read,
+/// &spec::keys, &spec_key::key)` returns the names of all keys.
 template <class Item>
 [[nodiscard]] vector<std::string_view> names_in(const spec* read, vector<Item> spec::*items,
                                                 std::string_view Item::*name) {
@@ -273,7 +278,7 @@ template <class Item>
     return all;
 }
 
-/// Returns the inner models of a spec: its own, and those of its bases that it does not redefine.
+/// Returns the inner models of a spec: those it declares, and those of its bases that it does not redefine.
 [[nodiscard]] inline vector<const inner_model*> inner_of(const spec& read) {
     vector<const inner_model*> all;
     for (const spec* p = &read; p != nullptr; p = p->base) {

@@ -23,7 +23,7 @@
 namespace floptally::inline v0_3::detail::specs {
 
 // Checks for names and blocks of a spec that nothing reads. A spec may replace names of its base. A misspelt name would
-// replace nothing, and the base's value would be counted silently.
+// replace nothing, and the base's value would silently count.
 
 /// Names that the reader of models looks up in a spec. In a spec with inner models it also looks up the name of each
 /// inner model followed by one of `inner_names`: `vision_units`.
@@ -52,7 +52,7 @@ class name_check {
         }
     }
 
-    /// Returns true if the reader of models itself looks up the name: one of `reader_names`, or an inner model's name
+    /// Returns true if the reader of models looks up the name: it is one of `reader_names`, or an inner model's name
     /// with an ending, such as `vision_units`.
     [[nodiscard]] static bool is_of_reader(const spec& read, std::string_view name) {
         return is_known(read, name, reader_names, inner_names) ||
@@ -187,8 +187,8 @@ class library {
         user_count_ = specs_.size();
     }
 
-    /// Returns the user's specs with their bases, marked as not used. Throws if one of them defines a name that nothing
-    /// reads.
+    /// Returns the user's specs with their bases, and marks them as not used. Throws if one of them defines a name that
+    /// nothing reads.
     [[nodiscard]] vector<const spec*> user_specs() {
         vector<const spec*> all;
         for (std::size_t k = 0; k < user_count_; ++k) {
@@ -267,7 +267,7 @@ class library {
         return nullptr;
     }
 
-    /// Returns a copy of the spec that `asked_by` names after `as`. The copy has `base` as its base.
+    /// Returns a copy of the spec to which `asked_by` refers with `as`. The base of the copy is `base`.
     [[nodiscard]] const spec& over(const spec& base, const spec& asked_by, unsigned depth) {
         const spec& like = find(asked_by.like_name, &asked_by, asked_by.line, depth + 1);
         const std::size_t at = moved_.size();
@@ -297,8 +297,7 @@ class library {
     static constexpr std::size_t most_text = 65536;
 
     /// Parses the specs of a text. Returns false if the text has no spec. If a spec of the same name is already known
-    /// (the user's), that spec stays. With `again`, keeps only a
-    /// copy of the spec of that name, in `moved_`.
+    /// (the user's), that spec stays. With `again`, stores only a copy of the spec with that name, in `moved_`.
     bool parse(std::string_view text, std::string_view file, std::string_view again = {}) {
         line_reader lines(text);
         if (text.size() > most_text) {
@@ -327,8 +326,9 @@ class library {
 
     vector<owner<spec>> specs_;
     std::size_t user_count_ = 0;  ///< number of the user's specs, which come first in `specs_`
-    vector<owner<spec>> unused_;  ///< parsed specs that are not used, since their names were known already
-    vector<owner<spec>> moved_;   ///< copies of specs that have another base
+    vector<owner<spec>> unused_;  ///< parsed specs that are not used, because specs with the same names were already
+                                  ///< known
+    vector<owner<spec>> moved_;   ///< copies of specs with a different base
     vector<std::string_view> loaded_;
 };
 

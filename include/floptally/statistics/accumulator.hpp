@@ -10,16 +10,17 @@
 
 namespace floptally::inline v0_3 {
 
-/// A sum over the sequences of a batch. Per sequence: n new tokens, `past` cached tokens, k tokens of the encoder's
-/// side. Every tally keeps the first seven sums, and one sum `pairs` for each mask.
+/// The sums over the sequences of a batch. A sequence has n new tokens, `past` cached tokens, and k tokens on the
+/// encoder's side. Every tally has the first seven sums, and one sum `pairs` for each mask.
 enum class accumulator : std::uint8_t {
     count,    ///< sequences with at least one token
     tokens,   ///< Σ n
-    keys,     ///< Σ k, the tokens of the encoder's side in cross attention
+    keys,     ///< Σ k, the tokens of the encoder's side (keys of cross attention)
     squares,  ///< Σ n²
     cached,   ///< Σ n·past
     crossed,  ///< Σ n·k
-    routed,   ///< measured visits of tokens to experts, over all layers; in an entry of a cost: any `measured` sum
+    routed,   ///< measured visits of tokens to experts, over all layers; in an entry of a cost it stands for any
+              ///< `measured` sum
     pairs     ///< Σ attended pairs of one mask
 };
 
@@ -38,7 +39,7 @@ inline constexpr std::size_t accumulator_count = 8;
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// A way to count one batch. `executed` is `padded` plus recompute and the extra product of a fused attention backward.
+/// The work that a number includes: that of real tokens, of all slots, or all executed work.
 enum class view : std::uint8_t {
     useful,   ///< real tokens
     padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences

@@ -48,8 +48,8 @@ template <whole_number Field, whole_number Stride, whole_number Chunk = int>
 namespace floptally::inline v0_3::mask_statistics {
 
 /// The (query, key) pairs of the output frames of convolutions (`unit_statistics::strided_frames`): the square of their
-/// number. With a `window` above 0, frames attend only within consecutive windows of that many frames. Windows do not
-/// stop at chunks.
+/// number. With a `window` above 0, frames attend only within consecutive windows of that many frames. A window may
+/// extend over several chunks.
 struct strided_squares {
     std::int32_t field;
     std::int32_t stride;
@@ -68,11 +68,11 @@ struct strided_squares {
 };
 
 /// The pairs of a band over the output frames of convolutions (`unit_statistics::strided_frames`), after upsampling
-/// each to `up` frames. A frame sees `left` frames before it and `right` after it. −1 means no limit, as in
-/// `mask_statistics::band`.
+/// each to `up` frames. A frame attends to `left` frames before it and `right` frames after it. −1 means no limit, as
+/// in `mask_statistics::band`.
 struct strided_band {
     std::int32_t field;
-    std::int32_t factors;  ///< two parameters, packed: stride + 2^24·up
+    std::int32_t factors;  ///< two parameters in one integer: stride + 2^24·up
     std::int32_t left;
     std::int32_t right;
 

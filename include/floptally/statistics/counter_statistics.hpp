@@ -13,14 +13,14 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Statistics that only one published FLOP counter uses. Each stands in the namespace of its counter; `conventions/`
-/// has the counter's convention.
+/// Statistics that only one published FLOP counter uses. Each is in the namespace of its counter. The counter's
+/// convention is in `conventions/`.
 
 namespace floptally::inline v0_3 {
 
 namespace megatron_bridge {
 
-/// The square n² of a sequence that is at most as long as the sliding window; 0 for a longer one.
+/// n² for a sequence of n tokens that is at most as long as the sliding window; 0 for a longer one.
 struct within_window : mask_statistics::of_window<within_window> {
     static constexpr std::string_view name = "within_window"sv;
 
@@ -44,8 +44,8 @@ struct limited_by_window : mask_statistics::of_window<limited_by_window> {
 
 namespace maxtext {
 
-/// The square n² minus the square of the tokens beyond the window. This is twice the pairs of a sliding window if its
-/// triangle counts as half a square: c² + 2W(L − c) with c = min(L, W).
+/// L² minus the square of the number of tokens beyond a window of W. This is twice the number of pairs of a sliding
+/// window, if the triangle at its start counts as half a square: c² + 2W(L − c) with c = min(L, W).
 struct window_squares : mask_statistics::of_window<window_squares> {
     static constexpr std::string_view name = "window_squares"sv;
 
@@ -56,8 +56,8 @@ struct window_squares : mask_statistics::of_window<window_squares> {
     }
 };
 
-/// The sum qC² + r² for q whole chunks of C tokens and a rest of r tokens. This is twice the pairs of chunked attention
-/// if each triangle counts as half a square.
+/// qC² + r² for a sequence of q whole chunks of C tokens and a rest of r tokens. This is twice the number of pairs of
+/// chunked attention, if each causal triangle counts as half a square.
 struct chunk_squares {
     std::int32_t tokens;
 
@@ -71,8 +71,8 @@ struct chunk_squares {
     }
 };
 
-/// The count 2nk − k²R for n tokens, with k = min(K, ⌊n/R⌋), at most K keys and R tokens per compressed key. This is
-/// twice the pairs of `mask_statistics::best_compressed_keys` if their triangle counts as half a square.
+/// 2nk − k²R for n tokens, with k = min(K, ⌊n/R⌋): at most K keys, and R tokens for each compressed key. This is twice
+/// the number of pairs of `mask_statistics::best_compressed_keys`, if their triangle counts as half a square.
 struct best_compressed_squares {
     std::int32_t ratio;
     std::int32_t keys;
@@ -97,7 +97,7 @@ struct best_compressed_squares {
 
 namespace recsys_examples {
 
-/// The square h² of h tokens of history: twice the h(h + 1)/2 causal pairs, minus h.
+/// h² for a history of h tokens. This is twice the number of causal pairs, h(h + 1)/2, minus h.
 struct history_squares {
     std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
 
@@ -110,7 +110,8 @@ struct history_squares {
     }
 };
 
-/// All pairs of an HSTU mask except those of history queries with history keys. A target sees only itself in its group.
+/// All pairs of an HSTU mask except those of history queries with history keys. Of its group, a target attends only to
+/// itself.
 struct other_pairs {
     std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
 

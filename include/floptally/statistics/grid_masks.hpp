@@ -14,14 +14,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Masks over grids (images, video clips), as in vision towers. Most masks count the pairs of one frame (`of_frame`); a
-/// grid has t frames. A mask with `operator()(grid)` sees the clip as a whole. Each is checked by enumeration in
-/// tests/descriptors/tower.test.cpp and proven in tests/proofs.
+/// Masks over grids (images, video clips), as in vision towers. Most masks count the pairs of one frame (`of_frame`),
+/// which are multiplied by the t frames of a grid. A mask with `operator()(grid)` counts the pairs of a whole clip.
+/// Each is checked by enumeration in tests/descriptors/tower.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// Every patch sees its window of `patches` x `patches` in its frame. Windows at the right and lower border may be
-/// smaller. With a `shift` above 0 the first window of each axis ends after `shift` patches.
+/// Every patch attends to the patches in its window of `patches` x `patches` in its frame. Windows at the right and
+/// lower border may be smaller. With a `shift` above 0 the first window of each axis ends after `shift` patches.
 struct grid_windows {
     std::int32_t patches;
     std::int32_t shift;
@@ -35,8 +35,8 @@ struct grid_windows {
     }
 };
 
-/// Every patch of a clip sees all patches of all frames: (t·h·w)². With `prefix` extra tokens in each frame it is
-/// (t·(h·w + prefix))².
+/// Every patch of a clip attends to all patches of all frames: (t·h·w)² pairs. With `prefix` additional tokens in each
+/// frame: (t·(h·w + prefix))² pairs.
 struct clip_squares {
     std::int32_t prefix;
 
@@ -54,9 +54,9 @@ struct clip_squares {
     }
 };
 
-/// `grid_windows` over the cells of a frame after height and width were halved `level` times, rounded up. `shifted`
-/// windows are shifted by half a window. With `shrinking`, a window that is at least as wide as the shorter side
-/// shrinks to that side and is not shifted: Swin (arXiv:2103.14030, section 3.2).
+/// Like `grid_windows`, but over the cells of a frame after height and width were halved `level` times, rounded up.
+/// `shifted` windows are shifted by half a window. With `shrinking`, a window that is at least as wide as the shorter
+/// side shrinks to that side and is not shifted: Swin (arXiv:2103.14030, section 3.2).
 struct level_windows {
     std::int32_t cells;
     std::int32_t level;
@@ -72,9 +72,9 @@ struct level_windows {
     }
 };
 
-/// Each output cell of a convolution is a query. It sees the cells that a further convolution leaves of its frame. Keys
-/// and values are made from these cells (Wang et al., arXiv:2102.12122, section 3.3). `unit_statistics::strided_cells`
-/// counts the query cells and the key cells.
+/// Attention with fewer keys than queries: each output cell of a convolution is a query, and the output cells of a
+/// further convolution over its frame are the keys and values (Wang et al., arXiv:2102.12122, section 3.3).
+/// `unit_statistics::strided_cells` counts the query cells and the key cells.
 struct reduced_pairs {
     std::int32_t keys_field;
     std::int32_t keys_stride;
@@ -94,8 +94,8 @@ struct reduced_pairs {
     }
 };
 
-/// Each patch meets the rows and the columns of its window of `patches` x `patches`, or of its frame if `patches` is 0.
-/// These are the relative positions that each axis adds to the scores (Li et al., arXiv:2112.01526, section 4.1).
+/// The pairs of a patch and a row or a column of its window of `patches` x `patches`, or of its frame if `patches` is
+/// 0. For each of these pairs a relative position is added to the scores (Li et al., arXiv:2112.01526, section 4.1).
 struct window_lines {
     std::int32_t patches;
 
@@ -107,7 +107,7 @@ struct window_lines {
     }
 
   private:
-    /// Returns the sum of the squares of the pieces that windows cut an axis into.
+    /// Cuts an axis into windows, and returns the sum of the squares of the pieces' lengths.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t squares(std::uint64_t cells) const {
         const std::uint64_t side = patches == 0 ? cells : static_cast<std::uint64_t>(patches);
         return side == 0 ? 0 : cells / side * side * side + cells % side * (cells % side);
@@ -124,8 +124,8 @@ struct across_frames {
     }
 };
 
-/// The pairs that image tokens see in addition to a causal mask: later tokens of the image, and earlier ones beyond a
-/// window of `window` tokens (−1: no window). Each token stands for `side` x `side` patches.
+/// The pairs between tokens of one image that a causal mask lacks: each token with the later tokens of the image, and
+/// with earlier ones beyond a window of `window` tokens (−1: no window). One token stands for `side` x `side` patches.
 struct later_image_tokens {
     std::int32_t side;
     std::int32_t window;
@@ -146,7 +146,7 @@ struct later_image_tokens {
     }
 };
 
-/// Each unit that `unit_statistics::listed_units` counts is a query. It sees every patch of its frame.
+/// Each unit that `unit_statistics::listed_units` counts is a query that attends to every patch of its frame.
 struct listed_pairs : unit_statistics::listed_units {
     static constexpr std::string_view name = "listed_pairs"sv;
 
@@ -155,8 +155,8 @@ struct listed_pairs : unit_statistics::listed_units {
     }
 };
 
-/// The pairs of `unit_statistics::level_cells` that see each other within their `level_reach`. An audio clip has one
-/// row of cells.
+/// The pairs of the cells that `unit_statistics::level_cells` counts. `level_reach` says to which cells a cell attends.
+/// The cells of an audio clip are one row.
 struct level_pairs : detail::resampled_cells {
     static constexpr std::string_view name = "level_pairs"sv;
     static constexpr statistic_parameter parameters[] = {

@@ -13,14 +13,15 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Units of grids (images, video clips): the tokens that vision towers multiply with their weights. Most structs
-/// count the units of one frame (`of_frame`); a grid has t frames. A struct with `operator()(grid)` counts a clip as a
-/// whole. Each is checked by enumeration in tests/descriptors/tower.test.cpp and proven in tests/proofs.
+/// Units of grids (images, video clips): the tokens that vision towers multiply with their weights. Most structs count
+/// the units of one frame (`of_frame`), which are multiplied by the t frames of a grid. A struct with
+/// `operator()(grid)` counts the units of a whole clip. Each is checked by enumeration in
+/// tests/descriptors/tower.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::unit_statistics {
 
 /// Merged patches of `side` x `side` patches each, plus `line_ends` units at the end of each line. Throws `error`
-/// unless `side` divides both height and width of a grid.
+/// unless height and width of a grid are multiples of `side`.
 struct merged_patches {
     std::int32_t side;
     std::int32_t line_ends;
@@ -39,7 +40,7 @@ struct merged_patches {
     }
 };
 
-/// Merged patches of `side` x `side` patches each. Before merging, the frames of a clip are pooled into one.
+/// Merged patches of `side` x `side` patches each, after the frames of a clip were pooled into one.
 struct pooled_patches {
     std::int32_t side;
 
@@ -63,8 +64,8 @@ struct clips {
     }
 };
 
-/// The patches of a grid. In clips of several frames each `side` x `side` patches are pooled into one. Patches that do
-/// not fill such a square are cut off.
+/// The patches of a grid. In clips of several frames, `side` x `side` patches are pooled into one. Patches at the
+/// border that do not fill such a square are left out.
 struct pooled_clips {
     std::int32_t side;
 
@@ -76,8 +77,8 @@ struct pooled_clips {
     }
 };
 
-/// Merged patches of pairs of frames: two consecutive frames share their units. An image counts as one frame. The last
-/// frame of a clip with an odd number of frames is cut off.
+/// Merged patches of a video in which two consecutive frames are joined. An image counts as one frame. If a clip has an
+/// odd number of frames, the last one is left out.
 struct merged_pairs {
     std::int32_t side;
 
@@ -92,7 +93,7 @@ struct merged_pairs {
     }
 };
 
-/// The pairs of merged patches that see each other within their frame.
+/// The pairs of merged patches in the same frame.
 struct merged_squares {
     std::int32_t side;
 
@@ -108,8 +109,9 @@ struct merged_squares {
     }
 };
 
-/// The output cells of convolutions over a frame: ⌊(patches − field)/stride⌋ + 1 on each side. Several `levels` are
-/// summed; each level has twice the stride of the one before. Throws `error` for a grid without any output cell.
+/// The output cells of convolutions over a frame: ⌊(patches − field)/stride⌋ + 1 on each side. With several `levels` it
+/// is the sum over the levels, of which each has twice the stride of the previous one. Throws `error` for a grid
+/// without any output cell.
 struct strided_cells {
     std::int32_t field;
     std::int32_t stride;
@@ -132,8 +134,8 @@ struct strided_cells {
     }
 };
 
-/// The patches of a frame that remain after `millionths` parts per million are left out at random, plus `prefix` class
-/// tokens. As in MAE (arXiv:2111.06377) they are ⌊patches·(1 − fraction)⌋ in double precision.
+/// The patches of a frame that remain after a fraction of `millionths` ÷ 10⁶ is left out at random, plus `prefix` class
+/// tokens. Their number is ⌊patches·(1 − fraction)⌋ in double precision, as in MAE (arXiv:2111.06377).
 struct kept_patches {
     std::int32_t millionths;
     std::int32_t prefix;
@@ -146,7 +148,7 @@ struct kept_patches {
     }
 };
 
-/// The pairs of the patches that `kept_patches` counts. Each patch sees every other.
+/// The pairs of the patches that `kept_patches` counts. Each of them attends to all of them.
 struct kept_squares {
     std::int32_t millionths;
     std::int32_t prefix;
@@ -160,9 +162,9 @@ struct kept_squares {
     }
 };
 
-/// The units of a frame, from a table with two entries, as for Aria's queries: `units` for a frame of `patches`
-/// patches, `other_units` for one of `other_patches`. Both entries are equal if the table lists one number of patches.
-/// Throws `error` for a frame with another number of patches.
+/// The units of a frame from a table with two entries: `units` for a frame of `patches` patches, and `other_units` for
+/// a frame of `other_patches` patches. Aria's queries are an example. For a table with one entry, both entries are
+/// equal. Throws `error` for a frame with another number of patches.
 struct listed_units {
     std::int32_t patches;
     std::int32_t units;
@@ -184,8 +186,8 @@ struct listed_units {
     }
 };
 
-/// Cells of a grid after convolutions and upsamplers. Time has separate parameters (`t_…`). For an audio clip: its
-/// frames after them.
+/// Cells of a grid after convolutions and upsamplers. Time has separate parameters (`t_…`). For an audio clip it counts
+/// frames.
 struct level_cells : detail::resampled_cells {
     static constexpr std::string_view name = "level_cells"sv;
     static constexpr statistic_parameter parameters[] = {
@@ -224,13 +226,13 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_statistics::pooled_clips>(side);
 }
 
-/// Returns the statistic of tokens of a video: two successive frames are joined, and `side` x `side` patches of them
+/// Returns the statistic of tokens of a video: two consecutive frames are joined, and `side` x `side` of their patches
 /// are merged into one token.
 [[nodiscard]] constexpr unit_statistics::merged_pairs merged_pairs(whole_number auto side) {
     return detail::from_numbers<unit_statistics::merged_pairs>(side);
 }
 
-/// Returns the statistic of the pairs of merged patches that see each other within their frame.
+/// Returns the statistic of the pairs of merged patches in the same frame.
 [[nodiscard]] constexpr unit_statistics::merged_squares merged_squares(whole_number auto side) {
     return detail::from_numbers<unit_statistics::merged_squares>(side);
 }
@@ -245,14 +247,14 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_statistics::strided_cells>(field, stride, levels);
 }
 
-/// Returns the statistic of the patches of a frame that remain after `millionths` parts per million are left out, plus
+/// Returns the statistic of the patches of a frame that remain after a fraction of `millionths` ÷ 10⁶ is left out, plus
 /// `prefix` class tokens.
 [[nodiscard]] constexpr unit_statistics::kept_patches kept_patches(whole_number auto millionths,
                                                                    whole_number auto prefix) {
     return detail::from_numbers<unit_statistics::kept_patches>(millionths, prefix);
 }
 
-/// Returns the statistic of the pairs of `kept_patches`. Each patch sees every other.
+/// Returns the statistic of the pairs of the patches that `kept_patches` counts.
 [[nodiscard]] constexpr unit_statistics::kept_squares kept_squares(whole_number auto millionths,
                                                                    whole_number auto prefix) {
     return detail::from_numbers<unit_statistics::kept_squares>(millionths, prefix);
@@ -266,7 +268,8 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_statistics::listed_units>(patches, units, other_patches, other_units);
 }
 
-/// Returns the statistic of the cells of a grid after convolutions and upsamplers, or of an audio clip (by `space`).
+/// Returns the statistic of the cells of a grid after convolutions and upsamplers, or of an audio clip (described by
+/// `space`).
 [[nodiscard]] constexpr unit_statistics::level_cells level_cells(const resampling& space, const resampling& time = {}) {
     return detail::from_numbers<unit_statistics::level_cells>(space.field, space.stride, space.up, space.add,
                                                               time.field, time.stride, time.up, time.add);

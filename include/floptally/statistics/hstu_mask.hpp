@@ -10,27 +10,28 @@ namespace floptally::inline v0_3 {
 
 /// The mask of an HSTU layer over a sequence [contextual c | history h | targets t] with groups of g targets.
 ///
-/// A contextual row sees all c + h keys. Row i of the history (from 0) sees the context and i + 1 rows of the history.
-/// A target sees c + h keys and, causally, its own group. The names are those of recsys-examples and
-/// generative-recommenders.
+/// A contextual row attends to all c + h keys. Row i of the history (from 0) attends to the context and to i + 1 rows
+/// of the history. A target attends to all c + h keys, to itself and to the earlier targets of its group. The names are
+/// those of recsys-examples and generative-recommenders.
 ///
 /// The causal mask of generative-recommenders (`_get_valid_attn_mask` of its PyTorch operators) has groups of one
-/// target. Set this mask as follows for it:
-/// * without a max_attn_len, or with one and at most one target in each sequence: no change;
-/// * with a max_attn_len and several targets: `targets_share_place = true`;
-/// * with a min_full_attn_seq_len: also `windowed_targets = false`, because its unlimited rows end with the targets.
+/// target. For it, set this mask as follows: * without a max_attn_len, or with one and at most one target in each
+/// sequence: no change; * with a max_attn_len and several targets: `targets_share_place = true`; * with a
+/// min_full_attn_seq_len: also `windowed_targets = false`, because its unlimited rows end with the targets.
 ///
-/// Its mask that is not causal cannot be written here: its history and its context see the targets too.
+/// The mask of generative-recommenders that is not causal cannot be expressed here, because history and context attend
+/// to the targets, too.
 struct hstu_mask {
     bool is_causal = true;   ///< false: every row sees all c + h keys; a target also sees its group
     bool contextual = true;  ///< false: contextual rows count as rows of the history
-    /// The most keys that a row sees before itself; 0 means no limit. The whole context stands at one position before
-    /// the history. Contextual rows have no limit.
+    /// The largest number of earlier keys to which a row attends; 0 means no limit. For this limit, the whole context
+    /// counts as one position before the history. Contextual rows have no limit.
     std::int64_t max_attn_len = 0;
-    std::int64_t min_full_attn_seq_len = 0;  ///< max_attn_len does not limit this many last rows of the history
+    std::int64_t min_full_attn_seq_len = 0;  ///< number of rows at the end of the history that max_attn_len does not
+                                             ///< limit
     bool windowed_targets = true;            ///< false: max_attn_len does not limit targets
-    /// True: all targets stand at one position right after the history, so that the limit leaves each of them the same
-    /// keys. False: targets stand in a row, and each sees one key less of the history than the target before.
+    /// True: all targets have the same position right after the history, so that the limit is the same for all. False:
+    /// targets have consecutive positions, so that each reaches one key less of the history than the previous target.
     bool targets_share_place = false;
 
     [[nodiscard]] friend constexpr bool operator==(const hstu_mask&, const hstu_mask&) = default;

@@ -20,9 +20,9 @@
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// The pairs of the mask that `hstu_mask` describes. A sequence has L tokens: h contextual and history tokens and t
-/// targets. Without limits and contextual tokens it has L² − tL − h(h − 1)/2 + T_g pairs, where T_g are the pairs of
-/// targets within their groups.
+/// The pairs of the mask that `hstu_mask` describes. A sequence of L tokens has h contextual and history tokens and t
+/// targets. Without limits and contextual tokens there are L² − tL − h(h − 1)/2 + T_g pairs. T_g is the number of pairs
+/// of targets within their groups.
 struct hstu {
     std::int32_t reach = -1;  ///< `hstu_mask::max_attn_len`, or −1 for no limit
     std::int32_t full = 0;    ///< `hstu_mask::min_full_attn_seq_len`
@@ -62,7 +62,7 @@ struct hstu {
     }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::mixed; }
 
-    /// Adds the keys that the rows first … end − 1 of a sequence see.
+    /// Adds the keys to which the rows first … end − 1 of a sequence attend.
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, seen_keys& keys) const {
         using detail::back;
         using detail::smaller;
@@ -72,7 +72,7 @@ struct hstu {
         const std::uint64_t seen = whole.seen();
         const bool causal = !has(detail::hstu_bidirectional);
         const bool limited = reach != detail::unlimited_reach;
-        const auto w = static_cast<std::uint64_t>(reach);  // used only if `limited`
+        const auto w = static_cast<std::uint64_t>(reach);  // the value is used only if `limited`
         if (from.context < to.context || (!causal && from.history < to.history)) {
             keys.add(0, seen);
         }
@@ -89,7 +89,7 @@ struct hstu {
         if (from.targets < to.targets) {
             const bool near = has(detail::hstu_windowed_targets);
             const std::uint64_t group = from.targets - from.targets % whole.group;
-            // Targets that share a position are as far from every key as the first target.
+            // Targets that share a position have the same distance to every key as the first target.
             const bool shared = has(detail::hstu_shared_place);
             const std::uint64_t place = shared ? 0 : from.targets;
             const std::uint64_t own = near && !shared ? back(from.targets, w) : 0;
@@ -120,10 +120,10 @@ struct hstu_part {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return detail::hstu_part_rows(s, static_cast<hstu_rows>(part), static_cast<std::uint64_t>(stride));
     }
-    /// The beginning of the text form for each `hstu_rows`, in its order.
+    /// The beginning of the text form for each value of `hstu_rows`, in the same order.
     static constexpr const char* text_names[] = {"hstu_all", "hstu_context", "hstu_items", "hstu_history",
                                                  "hstu_targets"};
-    /// Appends its text form, such as "hstu_targets(2)". `read` reads it.
+    /// Appends the text form, such as "hstu_targets(2)", which `read` reads.
     void write(std::string& to) const { detail::append(to, {text_names[part], "(", stride, ")"}); }
     [[nodiscard]] static bool read(std::string_view text, hstu_part& result) {
         std::int32_t row_part = 0;

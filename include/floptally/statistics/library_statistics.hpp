@@ -15,13 +15,13 @@
 #include <floptally/statistics/sparse_masks.hpp>
 
 /// @file
-/// `library_statistics`: the list of all statistics of the library. Functions that read a statistic from text and
-/// CUDA kernels use it.
+/// `library_statistics`: the list of all statistics of the library. It is used to read a statistic from text, and to
+/// compile CUDA kernels.
 
 namespace floptally::inline v0_3 {
 
-/// A list of the structs of statistics, for reading texts and for compiling kernels.
-// Not constrained by `statistic_type`, to save compile time: `table_of` checks each struct anyway.
+/// A list of the structs of statistics, for reading texts and for compiling kernels. It is not constrained by
+/// `statistic_type`, to save compile time, because `table_of` checks each struct anyway.
 template <class... Statistics>
 struct statistic_list {
     /// The list with further statistics at its end, such as a user's own.
@@ -42,8 +42,8 @@ using library_masks =
                    mask_statistics::latent_pairs, mask_statistics::joint_pairs, mask_statistics::level_pairs,
                    mask_statistics::block_causal>;
 
-/// All statistics of the library: masks, units, moments and those of published counters. Only reading from text and
-/// CUDA kernels need such a closed list. A user's struct must not have a name from this list.
+/// All statistics of the library: masks, units, moments and those of published counters. Such a closed list is needed
+/// only to read statistics from text, and for CUDA kernels. A user's struct must not have a name from this list.
 using library_statistics =
     library_masks::with<unit_statistics::hstu_part, unit_statistics::merged_patches, unit_statistics::pooled_patches,
                         unit_statistics::clips, unit_statistics::pooled_clips, unit_statistics::merged_pairs,
@@ -59,7 +59,8 @@ using library_statistics =
 
 namespace detail {
 
-/// Returns true if the text form of this struct may begin with that name: the struct's own, or one of its `text_names`.
+/// Returns true if the text form of this struct may begin with that name. It may be the struct's name or one of its
+/// `text_names`.
 template <class Statistic>
 [[nodiscard]] constexpr bool begins_text(std::string_view name) {
     if constexpr (requires { Statistic::text_names; }) {

@@ -24,8 +24,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the statistic of a struct from the numbers of its text form. Throws `error` at a parameter's name if its
-/// number is out of range.
+/// Returns the statistic of a struct from the numbers of its text form. If a number is out of range, throws `error`
+/// with the parameter's name as field.
 template <statistic_type Statistic, whole_number... Numbers>
 [[nodiscard]] constexpr statistic make_statistic(Numbers... numbers) {
     static_assert(
@@ -36,11 +36,11 @@ template <statistic_type Statistic, whole_number... Numbers>
     return {detail::table_of<Statistic>, detail::parameters_from(detail::table_of<Statistic>, values)};
 }
 
-/// The mask of an attention: a statistic that counts its (query, key) pairs. The functions make the library's masks. A
-/// struct of your own works as well (`statistic_type`). A number out of range throws `error` at the parameter's name. A
-/// floating-point number does not compile. The functions are templates, so that a program compiles the tables of only
-/// those masks that it uses. The functions of namespace `unit` make statistics that count tokens of towers, such as
-/// patches and frames.
+/// The mask of an attention: a statistic that counts its (query, key) pairs. The functions make the library's masks.
+/// You can use a struct of your own instead (`statistic_type`). If a number is out of range, the functions throw
+/// `error` with the parameter's name as field. A floating-point number does not compile. The functions are templates,
+/// so that a program compiles the tables of those masks only that it uses. The functions of namespace `unit` make
+/// statistics that count tokens of towers, such as patches and frames.
 class mask : public statistic {
   public:
     /// The causal mask is the default.
@@ -51,66 +51,68 @@ class mask : public statistic {
     template <detail::fails_as_statistic T>
     constexpr mask(const T& value) : statistic(value) {}  // NOLINT(google-explicit-constructor): does not compile
 
-    /// Every query sees every key: L².
+    /// Every query attends to every key: L² pairs.
     [[nodiscard]] static constexpr mask bidirectional() { return mask_statistics::band{-1, -1}; }
-    /// A query sees itself and the keys before it: L(L+1)/2.
+    /// A query attends to itself and to the keys before it: L(L+1)/2 pairs.
     [[nodiscard]] static constexpr mask causal() { return mask_statistics::band{}; }
-    /// Causal over the last `tokens` tokens. The window includes the query's own token, as in Hugging Face's
+    /// Causal attention to the last `tokens` tokens. The window includes the query's own token, as in Hugging Face's
     /// `sliding_window`.
     [[nodiscard]] static constexpr mask sliding_window(whole_number auto tokens) {
         return mask_statistics::band{detail::in_range({"sliding_window", 1}, tokens) - 1, 0};
     }
-    /// A query sees itself, `left` keys before it and `right` after it; −1 means no limit.
+    /// A query attends to itself, to `left` keys before it and to `right` keys after it; −1 means no limit.
     [[nodiscard]] static constexpr mask window(whole_number auto left, whole_number auto right) {
         return detail::from_numbers<mask_statistics::band>(left, right);
     }
-    /// Causal within consecutive chunks of `tokens` tokens.
+    /// Causal attention within consecutive chunks of `tokens` tokens.
     [[nodiscard]] static constexpr mask chunked(whole_number auto tokens) {
         return detail::from_numbers<mask_statistics::chunked>(tokens);
     }
-    /// Causal over the `keys` best keys. The data choose which.
+    /// Causal attention to the `keys` best keys, which depend on the data.
     [[nodiscard]] static constexpr mask top_k(whole_number auto keys) {
         return detail::from_numbers<mask_statistics::top_k>(keys);
     }
-    /// Causal over compressed keys: each complete block of `ratio` tokens is one key.
+    /// Causal attention to compressed keys: each complete block of `ratio` tokens is one key.
     [[nodiscard]] static constexpr mask compressed_keys(whole_number auto ratio) {
         return detail::from_numbers<mask_statistics::compressed_keys>(ratio);
     }
-    /// Causal over the `keys` best compressed keys of `ratio` tokens each.
+    /// Causal attention to the `keys` best compressed keys of `ratio` tokens each.
     [[nodiscard]] static constexpr mask best_compressed_keys(whole_number auto ratio, whole_number auto keys) {
         return detail::from_numbers<mask_statistics::best_compressed_keys>(ratio, keys);
     }
-    /// Causal over blocks of `block` tokens: all of the query's own block, and of the blocks before.
+    /// Causal attention between blocks of `block` tokens: a query attends to its own whole block and to the blocks
+    /// before it.
     [[nodiscard]] static constexpr mask block_causal(whole_number auto block) {
         return detail::from_numbers<mask_statistics::block_causal>(block);
     }
-    /// Causal over the `blocks` best blocks of `block` keys, including the query's own block.
+    /// Causal attention to the `blocks` best blocks of `block` keys, including the query's own block.
     [[nodiscard]] static constexpr mask best_blocks(whole_number auto block, whole_number auto blocks) {
         return detail::from_numbers<mask_statistics::best_blocks>(block, blocks);
     }
-    /// Causal over the `pools` best pools of `pool` keys, plus the keys after the last whole pool.
+    /// Causal attention to the `pools` best pools of `pool` keys, and to the keys after the last complete pool.
     [[nodiscard]] static constexpr mask best_pools(whole_number auto pool, whole_number auto pools) {
         return detail::from_numbers<mask_statistics::best_pools>(pool, pools);
     }
-    /// Cross attention: every query sees every token of the encoder's side, q·k.
+    /// Cross attention: every query attends to every token of the encoder's side, q·k pairs.
     template <class = void>
     [[nodiscard]] static constexpr mask cross_attention() {
         return mask_statistics::cross_attention{};
     }
-    /// Every token of the encoder's side sees every other: k².
+    /// Every token of the encoder's side attends to every other: k² pairs.
     template <class = void>
     [[nodiscard]] static constexpr mask encoder() {
         return mask_statistics::encoder{};
     }
-    /// Every token of the encoder's side sees `left` tokens before it and `right` after it; −1 means no limit.
+    /// Every token of the encoder's side attends to `left` tokens before it and `right` tokens after it; −1 means no
+    /// limit.
     [[nodiscard]] static constexpr mask encoder_window(whole_number auto left, whole_number auto right) {
         return detail::from_numbers<mask_statistics::encoder_window>(left, right);
     }
-    /// Causal, but every query also sees the first `tokens` keys.
+    /// Causal attention in which every query also attends to the first `tokens` keys.
     [[nodiscard]] static constexpr mask prefix_lm(whole_number auto tokens) {
         return detail::from_numbers<mask_statistics::prefix_lm>(tokens);
     }
-    /// L·min(L, W): rows times columns of a product with a table of relative positions.
+    /// L·min(L, W) pairs: rows times columns of a product with a table of relative positions.
     [[nodiscard]] static constexpr mask box(whole_number auto tokens) {
         return detail::from_numbers<mask_statistics::box>(tokens);
     }
@@ -123,63 +125,64 @@ class mask : public statistic {
         return mask_statistics::hstu::from_mask(options);
     }
 
-    /// Every patch sees its window of `patches` x `patches` in its frame. With a `shift` above 0 the first window of
-    /// each axis ends after `shift` patches.
+    /// Every patch attends to its window of `patches` x `patches` in its frame. With a `shift` above 0 the first window
+    /// of each axis ends after `shift` patches.
     template <whole_number Patches, whole_number Shift = int>
     [[nodiscard]] static constexpr mask grid_windows(Patches patches, Shift shift = 0) {
         return detail::from_numbers<mask_statistics::grid_windows>(patches, shift);
     }
-    /// Every patch of a video clip sees all patches of all frames, with `prefix` extra tokens in each frame.
+    /// Every patch of a video clip attends to all patches of all frames. Each frame has `prefix` additional tokens.
     template <whole_number Prefix = int>
     [[nodiscard]] static constexpr mask clip_squares(Prefix prefix = 0) {
         return detail::from_numbers<mask_statistics::clip_squares>(prefix);
     }
-    /// The pairs that image tokens see in addition to a causal mask, or to a sliding window.
+    /// The pairs between tokens of one image that a causal mask, or a sliding window, lacks.
     template <whole_number Side, whole_number Window = int>
     [[nodiscard]] static constexpr mask later_image_tokens(Side side, Window window = -1) {
         return detail::from_numbers<mask_statistics::later_image_tokens>(side, window);
     }
-    /// The output frames of convolutions over an audio clip (`strided_frames`) all see each other. With a `window`
-    /// above 0, frames see only those of their window.
+    /// The output frames of convolutions over an audio clip (`strided_frames`) attend to each other. With a `window`
+    /// above 0, a frame attends only to the frames of its window.
     template <whole_number Field, whole_number Stride, whole_number Chunk = int, whole_number Window = int>
     [[nodiscard]] static constexpr mask strided_squares(Field field, Stride stride, Chunk chunk = 0,
                                                         Window window = 0) {
         return detail::from_numbers<mask_statistics::strided_squares>(field, stride, chunk, window);
     }
-    /// A band over the output frames of convolutions (`strided_frames`), after upsampling each to `up` frames. A frame
-    /// sees `left` frames before it and `right` after it; −1 means no limit.
+    /// A band over the output frames of convolutions (`strided_frames`), after each was upsampled to `up` frames. A
+    /// frame attends to `left` frames before it and `right` frames after it; −1 means no limit.
     template <whole_number Up = int>
     [[nodiscard]] static constexpr mask strided_band(whole_number auto field, whole_number auto stride,
                                                      whole_number auto left, whole_number auto right, Up up = 1) {
         return detail::from_numbers<mask_statistics::strided_band>(field, stride, left, right, up);
     }
-    /// `grid_windows` over the cells of a frame after height and width were halved `level` times.
+    /// Like `grid_windows`, but over the cells of a frame after height and width were halved `level` times.
     [[nodiscard]] static constexpr mask level_windows(whole_number auto cells, whole_number auto level, bool shifted,
                                                       bool shrinking) {
         return detail::from_numbers<mask_statistics::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
     }
-    /// Each output cell of a convolution sees all cells of its frame that a further convolution leaves.
+    /// Attention with fewer keys than queries: queries are the output cells of a convolution, keys those of a further
+    /// convolution over the same frame.
     [[nodiscard]] static constexpr mask reduced_pairs(whole_number auto field, whole_number auto stride,
                                                       whole_number auto keys_field, whole_number auto keys_stride) {
         return detail::from_numbers<mask_statistics::reduced_pairs>(keys_field, keys_stride, field, stride);
     }
-    /// Every patch meets the rows and the columns of its window, or of its frame if `patches` is 0.
+    /// The pairs of a patch and a row or a column of its window, or of its frame if `patches` is 0.
     template <whole_number Patches = int>
     [[nodiscard]] static constexpr mask window_lines(Patches patches = 0) {
         return detail::from_numbers<mask_statistics::window_lines>(patches);
     }
-    /// Every patch sees the patches at its position in all frames.
+    /// Every patch attends to the patches at its position in all frames.
     template <class = void>
     [[nodiscard]] static constexpr mask across_frames() {
         return mask_statistics::across_frames{};
     }
-    /// Each unit that `unit::listed_units` counts sees every patch of its frame.
+    /// Each unit that `unit::listed_units` counts attends to every patch of its frame.
     [[nodiscard]] static constexpr mask listed_pairs(whole_number auto patches, whole_number auto units,
                                                      whole_number auto other_patches, whole_number auto other_units) {
         return detail::from_numbers<mask_statistics::listed_pairs>(patches, units, other_patches, other_units);
     }
 
-    /// Each token of a grid of latents sees every other within `reach`.
+    /// Each token of a grid of latents attends to every other within `reach`.
     template <class = void>
     [[nodiscard]] static constexpr mask latent_pairs(const latent_patches& patches = {},
                                                      latent_reach reach = latent_reach::sample) {
@@ -187,7 +190,8 @@ class mask : public statistic {
                                                                    patches.prefix, patches.filled ? 1 : 0,
                                                                    static_cast<int>(reach));
     }
-    /// Each token of the streams `queries` (grid, text, …) sees every token of the streams `keys`: joint attention.
+    /// Joint attention: each token of the streams `queries` (grid, text, …) attends to every token of the streams
+    /// `keys`.
     template <class = void>
     [[nodiscard]] static constexpr mask joint_pairs(const latent_patches& patches = {},
                                                     token_stream queries = token_stream::joint,
@@ -197,7 +201,7 @@ class mask : public statistic {
                                                                   static_cast<int>(queries), static_cast<int>(keys));
     }
 
-    /// The cells after convolutions and upsamplers see each other within `reach`.
+    /// The cells after convolutions and upsamplers attend to each other within `reach`.
     template <class = void>
     [[nodiscard]] static constexpr mask level_pairs(const resampling& space, const resampling& time = {},
                                                     level_reach reach = level_reach::sample) {
@@ -207,7 +211,7 @@ class mask : public statistic {
     }
 
     using statistic::in;
-    /// Returns this mask over the samples of another modality. Throws `error` for a modality that it cannot count.
+    /// Returns this mask over the samples of another modality. Throws `error` if it cannot count that modality.
     [[nodiscard]] constexpr mask in(modality which) const { return statistic::in(which); }
     /// Returns this band over the tokens of the encoder's side. Throws `error` for a mask that is not a band.
     template <class = void>

@@ -10,12 +10,12 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `mask_set`: the statistics and the modalities that a tally is built with.
+/// `mask_set`: the statistics and the modalities with which a tally is built.
 
 namespace floptally::inline v0_3 {
 
-/// The different masks and other statistics of a model, in the order of their first use, and its modalities. A tally is
-/// built with them. If no modality was added, the set has only text.
+/// The different masks and other statistics of a model, in the order of their first use, and the model's modalities.
+/// They decide which accumulators a tally has. If no modality was added, the set has only text.
 class mask_set : public list<statistic> {
   public:
     using list::list;
@@ -33,8 +33,8 @@ class mask_set : public list<statistic> {
         return same;
     }
 
-    /// Returns the index of a statistic. Adds the statistic and its modality if they are new. Throws `error` at `field`
-    /// if two structs have the same name.
+    /// Returns the index of a statistic. Adds the statistic and its modality if they are new. If two structs have the
+    /// same name, throws `error` with field `field`.
     constexpr std::size_t find_or_add(const statistic& value, const char* field) {
         const std::size_t index = find(value);
         if (index == size()) {
@@ -49,7 +49,8 @@ class mask_set : public list<statistic> {
     constexpr void include(modality which) { towers_ = static_cast<std::uint8_t>(towers_ | bit(which)); }
 
     [[nodiscard]] constexpr bool has(modality which) const { return (towers() & bit(which)) != 0; }
-    /// Throws `error` at `field` if the model of this set lacks a modality, because its samples would be lost.
+    /// If the set lacks a modality, throws `error` with field `field`. Otherwise samples of that modality would be
+    /// lost.
     constexpr void require(modality which, const char* field) const {
         if (!has(which)) {
             detail::refuse(field, {"this model has no ", name_of(which), which == modality::text ? "" : " tower",
@@ -59,8 +60,8 @@ class mask_set : public list<statistic> {
     /// Returns true if there is a modality in addition to text.
     [[nodiscard]] constexpr bool has_towers() const { return towers_ > bit(modality::text); }
 
-    /// Returns the modality that gives the model's tokens and sequences: text if the set has it, else vision, else
-    /// audio.
+    /// Returns the modality whose samples count as the model's tokens and sequences: text if the set has it, else
+    /// vision, else audio.
     [[nodiscard]] constexpr modality main_modality() const {
         return has(modality::text) ? modality::text : has(modality::vision) ? modality::vision : modality::audio;
     }

@@ -19,8 +19,9 @@ namespace floptally::inline v0_3 {
 /// Returns the statistic of the accumulator that the caller measures under that name.
 [[nodiscard]] constexpr statistic measured(std::string_view name) { return unit_statistics::measured::named(name); }
 
-/// The accumulator for work that runs once in each pass of a model for any batch, such as products of parameters alone.
-/// Unlike visits of experts it is not summed over layers, so entries over it add up and scale like entries over tokens.
+/// The name of the accumulator for work that runs once in each pass of a model, whatever the batch, such as products of
+/// parameters only. Unlike visits of experts it is not summed over layers, so a cost multiplies it by the number of
+/// layers, as it does with tokens.
 inline constexpr std::string_view passes_accumulator = "passes";
 /// Returns true for the accumulator `passes_accumulator`.
 [[nodiscard]] constexpr bool counts_passes(const statistic& accumulator) {

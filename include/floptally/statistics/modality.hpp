@@ -9,16 +9,15 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `modality`: a batch's streams of samples: text, vision and audio.
+/// `modality`: the kinds of samples in a batch: text, vision and audio.
 
 namespace floptally::inline v0_3 {
 
-/// A stream of samples, which a tally sums separately. A model without vision or audio towers has one stream; each
-/// tower adds one.
+/// A kind of samples, which a tally sums separately. A model without vision and audio towers has only text.
 enum class modality : std::uint8_t {
-    text,    ///< stream of `sequence`s: the language model, or a model without towers
-    vision,  ///< stream of `grid`s (images, video clips): a vision tower
-    audio    ///< stream of `audio_clip`s: an audio tower
+    text,    ///< samples are `sequence`s: of the language model, or of a model without towers
+    vision,  ///< samples are `grid`s (images, video clips): of a vision tower
+    audio    ///< samples are `audio_clip`s: of an audio tower
 };
 
 /// The number of modalities and their names.

@@ -83,10 +83,10 @@ struct crossed {
 
 namespace floptally::inline v0_3::unit_statistics {
 
-/// A named accumulator that a caller measures and adds by `tally::add_measured`: visits of experts, tokens of a loss
-/// mask. Samples add nothing to it.
+/// A named accumulator that the caller measures and adds with `tally::add_measured`: visits of experts, tokens of a
+/// loss mask. Samples add nothing to it.
 struct measured {
-    char letters[16];  ///< the name, then zeros
+    char letters[16];  ///< the characters of the name, followed by zeros
 
     static constexpr std::string_view name = "measured"sv;
     static constexpr bool is_measured = true;
@@ -113,16 +113,17 @@ struct measured {
         }
         return result;
     }
-    /// Returns the moment "routed" (visits of experts) for the accumulator of that name. Every tally keeps it.
+    /// Returns the moment `routed`, which every tally keeps, if the accumulator is named "routed" (visits of experts).
+    /// For other names there is no moment.
     [[nodiscard]] constexpr moment_form moments() const {
         return accumulator() == "routed" ? moment_form{.exists = true, .routed = 1} : moment_form{};
     }
-    /// Returns `units`, except for the accumulator "later_pairs". A caller without grids measures there the pairs that
-    /// image tokens see in addition to a causal mask.
+    /// Returns `units`, except for the accumulator "later_pairs". A caller without grids uses that one for measured
+    /// pairs between tokens of one image that a causal mask lacks.
     [[nodiscard]] constexpr pair_shape shape() const {
         return accumulator() == "later_pairs" ? pair_shape::beyond_causal : pair_shape::units;
     }
-    /// Appends its text form, "measured(name)". `read` reads it.
+    /// Appends the text form "measured(name)", which `read` reads.
     void write(std::string& to) const { detail::append(to, {"measured(", accumulator(), ")"}); }
     [[nodiscard]] static bool read(std::string_view text, measured& result) {
         const bool is_own = text.size() > 10 && text.substr(0, 9) == "measured(" && text.back() == ')';

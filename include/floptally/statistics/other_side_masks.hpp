@@ -22,8 +22,9 @@
 namespace floptally::inline v0_3 {
 
 /// How a diffusion model turns latents into tokens: one token for each patch of `side` x `side` cells of `frames`
-/// frames. With `filled`, incomplete patches are padded; otherwise they are cut off. Each stream of tokens is padded to
-/// a multiple of `multiple`. `prefix` counts extra tokens that belong to neither the grid nor the text.
+/// frames. With `filled`, incomplete patches are padded; otherwise they are left out. Each stream of tokens is padded
+/// to a multiple of `multiple`. `prefix` is the number of additional tokens that belong to neither the grid nor the
+/// text.
 struct latent_patches {
     std::int64_t side = 1;
     std::int64_t frames = 1;
@@ -32,11 +33,11 @@ struct latent_patches {
     bool filled = false;
 };
 
-/// The tokens that see each other: all of a sample, those of a frame, or those at the same position of all frames. It
-/// also says how often a text is repeated: once for each sample, frame or position.
+/// The tokens that attend to each other: all of a sample, those of a frame, or those at the same position in all
+/// frames. It also says how often a text is repeated: once for each sample, frame or position.
 enum class latent_reach : std::uint8_t { sample, frame, place };
 
-/// The streams of tokens of a sample: its grid, its texts and its conditions. Streams add up with `+`. The second and
+/// The streams of tokens of a sample: its grid, its texts and its conditions. Combine streams with `+`. The second and
 /// the third text have two bits each, because a model may repeat them up to three times.
 enum class token_stream : std::uint16_t {
     grid = 1,
@@ -53,18 +54,20 @@ enum class token_stream : std::uint16_t {
 
 namespace detail {
 
-/// The parameters of the statistics of latents, packed into four integers. The side comes first because errors show it.
+/// The parameters of the statistics of latents, packed into four integers. The side comes first, because error texts
+/// show the first one.
 struct packed_patches {
     std::int32_t side;
     std::int32_t prefix;
-    std::int32_t frames;  ///< two parameters, packed: frames + 2^16·multiple
+    std::int32_t frames;  ///< two parameters in one integer: frames + 2^16·multiple
     std::int32_t
         switches;  ///< bit 0: filled; bits 1, 2: reach; bits 3 to 10: streams of queries; bits 11 to 18: of keys
 
-    static constexpr std::uint32_t streams_of_queries = 3;  ///< first bit of the queries' streams in `switches`
+    static constexpr std::uint32_t streams_of_queries = 3;  ///< position of the queries' streams in `switches`
     static constexpr std::uint32_t streams_of_keys = 11;
     static constexpr std::uint32_t all_streams = 0xFF;
-    static constexpr std::uint32_t streams_of_cells = 5;  ///< bits of the streams of cells: the grid and its conditions
+    static constexpr std::uint32_t streams_of_cells = 5;  ///< bits of the streams that consist of cells: the grid and
+                                                          ///< its conditions
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t switched(std::uint32_t first,
                                                                          std::uint32_t most) const {
@@ -157,7 +160,7 @@ struct packed_patches {
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// Cross attention: every query sees every token of the encoder's side, q·k.
+/// Cross attention: every query attends to every token of the encoder's side, q·k pairs.
 struct cross_attention {
     static constexpr std::string_view name = "cross_attention"sv;
     static constexpr bool frames_are_sequences = false;
@@ -172,8 +175,8 @@ struct cross_attention {
     }
 };
 
-/// Every token of the encoder's side sees every other: k². An encoder's layers use this mask if the tally counts the
-/// decoder's sequences (`cost::on_encoder`).
+/// Every token of the encoder's side attends to every other: k² pairs. The layers of an encoder have this mask if the
+/// tally counts the decoder's sequences (`cost::on_encoder`).
 struct encoder {
     static constexpr std::string_view name = "encoder"sv;
     static constexpr bool frames_are_sequences = false;
@@ -187,8 +190,8 @@ struct encoder {
     }
 };
 
-/// Every token of the encoder's side sees `left` tokens before it and `right` after it; −1 means no limit, as in
-/// `band`. An encoder's layers with windows use this mask (T5Gemma).
+/// Every token of the encoder's side attends to `left` tokens before it and `right` tokens after it; −1 means no limit,
+/// as in `band`. Encoder layers with windows have this mask (T5Gemma).
 struct encoder_window {
     std::int32_t left;
     std::int32_t right;
@@ -253,11 +256,11 @@ struct joint_tokens : detail::packed_patches {
     }
 };
 
-/// Products of the lengths of a sample: its tokens to the power `tokens`, times the lengths of its texts to their
-/// powers. Pairs of tokens that meet a third token are powers(3). Pairs of tokens times rows of an alignment (its
-/// number of rows is the text's length) are powers(2,text=1). The second text counts in windows of `window` tokens,
-/// rounded up. For a sequence with a past the first factor is its new tokens and the other factors are all tokens, so
-/// that the counts of successive steps add up.
+/// A product of lengths of a sample: the number of its tokens to the power `tokens`, times the lengths of its texts to
+/// their powers. For example, triples of tokens are powers(3). Pairs of tokens times rows of an alignment are
+/// powers(2,text=1), if the alignment's number of rows is passed as the text's length. The second text counts in
+/// windows of `window` tokens, rounded up. For a sequence with a past the first factor is its new tokens and the other
+/// factors are all tokens, so that the counts of successive steps add up.
 struct stream_powers {
     std::int32_t tokens;
     std::int32_t text;
@@ -280,7 +283,7 @@ struct stream_powers {
         const uint128 rows = tokens == 0 ? 1U : s.length;
         return second != 0 ? 0 : power(std::uint64_t{s.past} + s.length, tokens - 1, power(s.keys, text, rows));
     }
-    /// Returns the streams of a sample that it counts (`token_stream`).
+    /// Returns which streams of a sample it counts (bits of `token_stream`).
     [[nodiscard]] constexpr std::uint64_t streams() const {
         return static_cast<std::uint64_t>((tokens != 0 ? token_stream::grid : token_stream{}) +
                                           (text != 0 ? token_stream::text : token_stream{}) +
@@ -313,7 +316,8 @@ struct stream_powers {
 
 namespace mask_statistics {
 
-/// Each token of a grid of latents sees every token of the sample, of its frame, or at its position in all frames.
+/// Each token of a grid of latents attends to every token of the sample, of its frame, or at its position in all
+/// frames.
 struct latent_pairs : detail::packed_patches {
     static constexpr std::string_view name = "latent_pairs"sv;
     static constexpr statistic_parameter parameters[] = {{"side", 1, 0xFFFF},        {"frames", 1, 0xFFFF, 1},
@@ -335,8 +339,8 @@ struct latent_pairs : detail::packed_patches {
     }
 };
 
-/// Each token of the streams `queries` sees every token of the streams `keys` (bits of `token_stream`). Joint attention
-/// has (n + m)² pairs, cross attention n·m.
+/// Each token of the streams `queries` attends to every token of the streams `keys` (bits of `token_stream`). Joint
+/// attention has (n + m)² pairs, cross attention n·m.
 struct joint_pairs : detail::packed_patches {
     static constexpr std::string_view name = "joint_pairs"sv;
     static constexpr bool reads_other_side = true;

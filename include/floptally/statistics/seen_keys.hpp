@@ -9,11 +9,11 @@
 #include <floptally/lists/list.hpp>
 
 /// @file
-/// `seen_keys`: the spans of keys that some queries of a mask see together.
+/// `seen_keys`: the ranges of keys to which some queries of a mask attend.
 
 namespace floptally::inline v0_3 {
 
-/// A span of keys: first … end − 1.
+/// A range of keys: first … end − 1.
 struct key_span {
     std::uint64_t first = 0;
     std::uint64_t end = 0;
@@ -21,15 +21,15 @@ struct key_span {
     [[nodiscard]] friend constexpr bool operator==(const key_span&, const key_span&) = default;
 };
 
-/// The keys that consecutive queries see together, as disjoint spans in ascending order.
+/// The keys to which at least one of some consecutive queries attends, as disjoint ranges in ascending order.
 class seen_keys {
   private:
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
-    /// Returns the size of the union of the spans after `mapped` maps each one.
+    // Applies `mapped` to each range and returns the size of their union.
     template <class Map>
     [[nodiscard]] constexpr std::uint64_t covered(Map mapped) const {
         std::uint64_t size = 0;
-        std::uint64_t counted = 0;  // keys before this position are counted
+        std::uint64_t counted = 0;  // keys before this position have been counted
         for (const key_span& span : spans_) {
             const key_span image = mapped(span);
             const std::uint64_t end = detail::larger(image.end, counted);
@@ -46,7 +46,7 @@ class seen_keys {
             return;
         }
         merged_.clear();
-        key_span last{first, end};  // the added span, merged with all spans that touch it
+        key_span last{first, end};  // the added range, merged with all ranges that touch it
         for (const key_span& span : spans_) {
             if (span.end < last.first) {
                 merged_.push_back(span, "spans");
@@ -64,14 +64,15 @@ class seen_keys {
     /// Removes all keys.
     constexpr void clear() { spans_.clear(); }
 
-    /// Returns the number of blocks that hold a seen key. Blocks start at the multiples of `block`.
+    /// Returns the number of blocks of `block` keys that contain at least one of these keys. Blocks start at the
+    /// multiples of `block`.
     [[nodiscard]] constexpr std::uint64_t blocks(std::uint64_t block) const {
         return covered([block](const key_span& span) -> key_span {
             return {span.first / block, (span.end - 1) / block + 1};
         });
     }
 
-    /// Returns the number of seen keys before `limit`.
+    /// Returns the number of these keys before `limit`.
     [[nodiscard]] constexpr std::uint64_t before(std::uint64_t limit) const {
         return covered([limit](const key_span& span) -> key_span {
             return {detail::smaller(span.first, limit), detail::smaller(span.end, limit)};

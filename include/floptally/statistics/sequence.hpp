@@ -11,10 +11,10 @@
 
 namespace floptally::inline v0_3 {
 
-/// The longest sequence in tokens, including its cached prefix. Up to here L² and q·k fit 64 bits.
+/// The longest sequence in tokens, including its cached prefix. Up to this length, L² and q·k fit 64 bits.
 inline constexpr std::uint64_t max_sequence_length = 0xFFFF'FFFFU;
 
-/// One sequence as a kernel sees it, in tokens.
+/// One sequence in a kernel's view, in tokens.
 struct sequence {
     std::uint32_t length = 0;  ///< new tokens: the queries
     std::uint32_t past = 0;    ///< earlier tokens, whose keys and values are cached
@@ -28,11 +28,11 @@ struct sequence {
     [[nodiscard]] friend constexpr bool operator==(const sequence&, const sequence&) = default;
 };
 
-/// Sequences without a past and without keys, by their lengths, with their sums. A tally adds long lists of lengths in
-/// blocks.
+/// A block of lengths of sequences without a past and without keys, with the sums over them. A tally adds long lists of
+/// lengths in such blocks.
 struct length_block {
-    static constexpr std::size_t most = 512;             ///< the most lengths of a block
-    static constexpr std::uint32_t longest = 0x3F'FFFF;  ///< the longest length of a block, below 2^22 tokens
+    static constexpr std::size_t most = 512;             ///< largest number of lengths in a block
+    static constexpr std::uint32_t longest = 0x3F'FFFF;  ///< largest length in a block, below 2^22 tokens
 
     std::uint32_t lengths[most];  ///< only the first `size` are set
     std::size_t size;
@@ -41,9 +41,10 @@ struct length_block {
     std::uint64_t squares;  ///< Σ L², below 2^53
 };
 
-/// One image (t = 1) or video clip, in patches before merging: Qwen-VL's `grid_thw`.
+/// One image (t = 1) or video clip, in patches, before the model merges neighbouring ones: Qwen-VL's `grid_thw`.
 ///
-/// Attention runs within a frame unless a mask says otherwise: a grid is t sequences of h·w patches, not one of t·h·w.
+/// Attention runs within a frame unless a mask says otherwise: a grid counts like t sequences of h·w patches, not like
+/// one of t·h·w.
 struct grid {
     std::uint32_t t = 1;
     std::uint32_t h = 0;
@@ -52,9 +53,10 @@ struct grid {
     std::uint32_t second = 0;  ///< tokens of a second text with another length; `third` and `fourth` likewise
     std::uint32_t third = 0;
     std::uint32_t fourth = 0;
-    std::uint32_t condition = 0;  ///< cells of grids given as input: pictures to edit, frames to continue
+    std::uint32_t condition = 0;  ///< number of cells of further grids that are input only, such as pictures to edit or
+                                  ///< frames to continue
 
-    /// Returns the patches of one frame, h·w.
+    /// Returns the number of patches in one frame, h·w.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_patches() const { return std::uint64_t{h} * w; }
 
     [[nodiscard]] friend constexpr bool operator==(const grid&, const grid&) = default;

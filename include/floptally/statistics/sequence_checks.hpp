@@ -12,8 +12,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Checks for samples that a tally or a statistic refuses, and the texts of the errors. Kernels call the checks
-/// too.
+/// Checks whether a tally or a statistic can count a sample, and the texts of the errors. Kernels use the checks, too.
 
 namespace floptally::inline v0_3::detail {
 
@@ -33,7 +32,7 @@ namespace floptally::inline v0_3::detail {
 
 /// Returns the error's text for a grid that a statistic with these parameters cannot count.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_problem(const grid& g, grid_problem problem,
-                                                                           const statistic_parameters& parameters) {
+                                                                           const parameter_values& parameters) {
     const std::int32_t side = parameters.values[0];
     const std::int32_t other = parameters.values[2];
     switch (problem) {
@@ -96,7 +95,7 @@ constexpr void check_sequence(const sequence& s) {
     }
 }
 
-/// Throws `error` at `field` if a slot has fewer tokens than the real sequence in it.
+/// If a slot has fewer tokens than the real sequence in it, throws `error` with field `field`.
 constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t slot) {
     if (slot < real) {
         refuse(field, {"a slot of ", slot, " has no room for ", real, ": enlarge the slot"});
@@ -107,20 +106,20 @@ constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t history_of(const sequence& s) {
     return end_of(s) - s.context - s.targets;
 }
-/// Returns true if a real sequence has targets in groups of another size than its slot.
+/// Returns true if the targets of a real sequence and of its slot are in groups of different sizes.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_other_groups(const sequence& real, const sequence& slot) {
     return real.targets != 0 && real.target_group != slot.target_group;
 }
 
-/// Returns true if a slot has at least the new, cached, encoder, contextual, history and target tokens of its real
-/// sequence. Real sequence and slot must be valid.
+/// Returns true if a slot is at least as large as its real sequence, in each of the numbers of new, cached, encoder,
+/// contextual, history and target tokens. Both must be valid.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_room(const sequence& real, const sequence& slot) {
     return slot.length >= real.length && slot.past >= real.past && slot.keys >= real.keys &&
            slot.context >= real.context && slot.targets >= real.targets && history_of(slot) >= history_of(real) &&
            !has_other_groups(real, slot);
 }
 
-/// Throws `error` at the first length (new, cached, … tokens) of a real sequence that exceeds that of its slot.
+/// Throws `error` for the first number of tokens (new, cached, …) that is larger in the real sequence than in its slot.
 constexpr void require_room(const sequence& real, const sequence& slot) {
     require_room("length", real.length, slot.length);
     require_room("past", real.past, slot.past);

@@ -26,8 +26,9 @@ namespace floptally::inline v0_3::mask_statistics {
     return std::uint64_t{s.past} + s.length;
 }
 
-/// Returns the sum over a block of lengths of the pairs whose key lies more than `reach` tokens before (or after) its
-/// query: the triangle of L − reach − 1. A negative reach means no limit.
+/// Returns the number of pairs, over all lengths of a block, in which the key is more than `reach` tokens before (or
+/// after) the query. For a length L these are the triangle of L − reach − 1. A negative reach means no limit, and 0
+/// pairs.
 [[nodiscard]] inline std::uint64_t pairs_beyond(const length_block& block, std::int32_t reach) {
     if (reach < 0) {
         return 0;
@@ -43,7 +44,8 @@ namespace floptally::inline v0_3::mask_statistics {
 #endif
     for (std::size_t i = 0; i < block.size; ++i) {
         const std::uint32_t difference = block.lengths[i] - window;
-        // 0 if the difference wrapped. Compilers vectorize it with SSE2, where a comparison is slow.
+        // 0 if the difference is negative (wrapped around). Compilers can vectorize this with SSE2, where a comparison
+        // is slow.
         const std::uint32_t excess = difference & ~(0U - (difference >> 31));
         squares += std::uint64_t{excess} * excess;
         tokens += excess;
@@ -51,8 +53,8 @@ namespace floptally::inline v0_3::mask_statistics {
     return (squares + tokens) / 2;
 }
 
-/// A band: a query sees itself, `left` keys before it and `right` after it. −1 means no limit, as in flash-attention's
-/// `window_size`. Causal, bidirectional and sliding-window masks are bands.
+/// A band: a query attends to itself, to `left` keys before it and to `right` keys after it. −1 means no limit, as in
+/// flash-attention's `window_size`. Causal, bidirectional and sliding-window masks are bands.
 struct band {
     std::int32_t left = -1;
     std::int32_t right = 0;
@@ -69,7 +71,7 @@ struct band {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_length(std::uint64_t length) const {
         return length + detail::capped_ramp(length, left) + detail::capped_ramp(length, right);
     }
-    /// Returns the pairs of a block of lengths: the squares without the triangles of keys that are too far away.
+    /// Returns the pairs of a block of lengths: the squares minus the triangles of keys that are too far away.
     [[nodiscard]] std::uint64_t over(const length_block& block) const {
         return block.squares - pairs_beyond(block, left) - pairs_beyond(block, right);
     }
@@ -89,7 +91,7 @@ struct band {
         keys.add(left < 0 ? 0 : detail::back(first, static_cast<std::uint64_t>(left)),
                  detail::smaller(after, end_of(s)));
     }
-    /// Appends its text form: "causal", "bidirectional", "sliding_window(4096)", "window(64,64)". `read` reads it.
+    /// Appends the text form, which `read` reads: "causal", "bidirectional", "sliding_window(4096)", "window(64,64)".
     void write(std::string& to) const {
         if (right == 0 && left < 0) {
             detail::append(to, {"causal"});
@@ -117,13 +119,13 @@ struct band {
         return true;
     }
 
-    /// The text form begins with one of these or with `name`.
+    /// Names with which the text form may begin, in addition to `name`.
     static constexpr const char* text_names[] = {"causal", "bidirectional", "sliding_window"};
     /// The parameter of the text form "sliding_window(4096)".
     static constexpr statistic_parameter sliding[] = {{"sliding_window", 1}};
 };
 
-/// Causal within consecutive chunks of `tokens` tokens: Llama-4's `attention_chunk_size`.
+/// Causal attention within consecutive chunks of `tokens` tokens: Llama-4's `attention_chunk_size`.
 struct chunked {
     std::int32_t tokens;
 
@@ -135,7 +137,7 @@ struct chunked {
         return detail::chunked_rows(end_of(s), static_cast<std::uint64_t>(tokens)) -
                detail::chunked_rows(s.past, static_cast<std::uint64_t>(tokens));
     }
-    /// Returns the equal band if a chunk has one token: each token sees only itself.
+    /// For a chunk of one token, returns the band in which each token attends only to itself.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {tokens == 1, {0, 0}}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::causal; }
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
@@ -144,8 +146,8 @@ struct chunked {
     }
 };
 
-/// Causal over the `keys` best keys: DeepSeek sparse attention's `index_topk`. It has as many pairs as a sliding
-/// window, but the data choose the keys.
+/// Causal attention to the `keys` best keys: DeepSeek sparse attention's `index_topk`. The number of pairs is that of a
+/// sliding window, but which keys they are depends on the data.
 struct top_k {
     std::int32_t keys;
 
@@ -159,7 +161,8 @@ struct top_k {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// Causal over compressed keys: each complete block of `ratio` tokens is one key. A sequence has Σ ⌊i / ratio⌋ pairs.
+/// Causal attention to compressed keys: each complete block of `ratio` tokens is one key. A sequence has Σ ⌊i / ratio⌋
+/// pairs.
 struct compressed_keys {
     std::int32_t ratio;
 
@@ -179,7 +182,7 @@ struct compressed_keys {
     }
 };
 
-/// Causal, but every query also sees the first `tokens` keys (arXiv:1910.10683, section 3.2.1).
+/// Causal attention in which every query also attends to the first `tokens` keys (arXiv:1910.10683, section 3.2.1).
 struct prefix_lm {
     std::int32_t tokens;
 
@@ -191,7 +194,7 @@ struct prefix_lm {
         return detail::triangle(end_of(s)) - detail::triangle(s.past) +
                detail::later_keys(s.past, end_of(s), static_cast<std::uint64_t>(tokens));
     }
-    /// Returns the equal causal mask if the prefix has at most one token: every query sees the first key anyway.
+    /// Returns the equal causal mask if the prefix has at most one token: every query attends to the first key anyway.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {tokens <= 1, {}}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::full; }
     constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t end, seen_keys& keys) const {
@@ -200,11 +203,11 @@ struct prefix_lm {
     }
 };
 
-/// The base of the statistics of a causal window: holds the window and defines its text form. Construct the derived
+/// The base of statistics with a causal window. It has the window and defines the text form. Construct the derived
 /// struct as `Statistic{{left}}`.
 template <class Statistic>
 struct of_window {
-    std::int32_t left;  ///< most keys before a query: the window minus the query's own token
+    std::int32_t left;  ///< largest number of keys before a query: the window minus the query's own token
 
     static constexpr statistic_parameter parameters[] = {{"sliding_window", 1}};
     static constexpr bool frames_are_sequences = true;
@@ -217,7 +220,7 @@ struct of_window {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 };
 
-/// The box L·min(L, W): rows times columns of a product with a table of relative positions (DeBERTa).
+/// L·min(L, W): rows times columns of a product with a table of relative positions (DeBERTa).
 struct box : of_window<box> {
     static constexpr std::string_view name = "box"sv;
 

@@ -14,7 +14,8 @@
 
 namespace floptally::inline v0_3::unit_statistics {
 
-/// The whole blocks of `ratio` tokens of a sequence: ⌊n / ratio⌋. The last token of a block completes it.
+/// The number of complete blocks of `ratio` tokens in a sequence: ⌊n / ratio⌋. With a past, a block counts where its
+/// last token is.
 struct whole_blocks {
     std::int32_t ratio;
 
@@ -33,7 +34,7 @@ struct whole_blocks {
 
 namespace floptally::inline v0_3::unit {
 
-/// Returns the statistic of the whole blocks of `ratio` tokens of a sequence.
+/// Returns the statistic that counts the complete blocks of `ratio` tokens in a sequence.
 [[nodiscard]] constexpr unit_statistics::whole_blocks whole_blocks(whole_number auto ratio) {
     return detail::from_numbers<unit_statistics::whole_blocks>(ratio);
 }

@@ -11,13 +11,15 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Sparse attention of models of 2026: each query sees the best of the keys before it. The data choose the keys;
-/// the length gives their number. Below, t = i + 1 is the number of tokens up to and including row i (from 0). Each
-/// mask is checked by enumeration in tests/statistics/sparse_masks.test.cpp and proven in tests/proofs.
+/// Sparse attention of models of 2026: each query attends to the best of the keys before it. Which keys these are
+/// depends on the data, but their number depends only on the length. Below, t = i + 1 is the number of tokens up to and
+/// including query i (from 0). Each mask is checked by enumeration in tests/statistics/sparse_masks.test.cpp and proven
+/// in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// The `keys` best compressed keys of `ratio` tokens each: min(K, ⌊t/R⌋) for a query (DeepSeek-V4's sparse layers).
+/// Attention to the `keys` best compressed keys of `ratio` tokens each: min(K, ⌊t/R⌋) keys for a query (DeepSeek-V4's
+/// sparse layers).
 struct best_compressed_keys {
     std::int32_t ratio;
     std::int32_t keys;
@@ -31,7 +33,8 @@ struct best_compressed_keys {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the pairs of the first n rows: all compressed keys while there are at most K, then K.
+    /// Returns the pairs of the first n queries. A query attends to all compressed keys while there are at most K, then
+    /// to K.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto k = static_cast<std::uint64_t>(keys);
         const std::uint64_t full = k * static_cast<std::uint64_t>(ratio);
@@ -41,8 +44,8 @@ struct best_compressed_keys {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// Causal over blocks of `block` tokens: a query sees every key of its own block and of the blocks before (block
-/// diffusion, arXiv:2503.09573). The last block may be shorter.
+/// Causal attention between blocks of `block` tokens: a query attends to every key of its own block and of the blocks
+/// before it (block diffusion, arXiv:2503.09573). The last block may be shorter.
 struct block_causal {
     std::int32_t block;
 
@@ -55,12 +58,12 @@ struct block_causal {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto size = static_cast<std::uint64_t>(block);
         const std::uint64_t end = end_of(s);
-        const std::uint64_t begun = end / size * size;  // where a last, shorter block begins
+        const std::uint64_t begun = end / size * size;  // start of the last, incomplete block
         const std::uint64_t rows_of_it = end - detail::larger(begun, std::uint64_t{s.past});
         const std::uint64_t missing = begun == end ? 0 : size - (end - begun);
         return rows(end) - rows(s.past) - rows_of_it * missing;
     }
-    /// Returns the pairs of the first n rows, as if every block were whole.
+    /// Returns the pairs of the first n queries, as if every block were complete.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(block);
         return size * size * detail::triangle(n / size) + n % size * (n / size + 1) * size;
@@ -68,8 +71,8 @@ struct block_causal {
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::mixed; }
 };
 
-/// The `blocks` best blocks of `block` keys, always including the query's own block. A query sees t keys while there
-/// are at most K blocks, then (K − 1)·B + (i mod B) + 1 (MiniMax-M3).
+/// Attention to the `blocks` best blocks of `block` keys, which always include the query's own block (MiniMax-M3). A
+/// query attends to t keys while there are at most K blocks, then to (K − 1)·B + (i mod B) + 1.
 struct best_blocks {
     std::int32_t block;
     std::int32_t blocks;
@@ -96,8 +99,8 @@ struct best_blocks {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// The `pools` best pools of `pool` keys, plus the keys after the last whole pool: R·min(K, ⌊t/R⌋) + t mod R for a
-/// query (pooled indexers of Qwen4 and GLM-5).
+/// Attention to the `pools` best pools of `pool` keys, and to the keys after the last complete pool: R·min(K, ⌊t/R⌋) +
+/// t mod R keys for a query (pooled indexers of Qwen4 and GLM-5).
 struct best_pools {
     std::int32_t pool;
     std::int32_t pools;
@@ -121,8 +124,8 @@ struct best_pools {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// The product n·min(K, ⌊n/R⌋): every query times the compressed keys of the whole sequence, at most K. No query
-/// attends so, but some counters count it.
+/// The product n·min(K, ⌊n/R⌋): every query times the compressed keys of the whole sequence, at most K. No attention
+/// has these pairs, but some FLOP counters count them.
 struct compressed_box {
     std::int32_t ratio;
     std::int32_t keys;

@@ -18,7 +18,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// `statistic`: maps one sample to an integer. A value made from any struct that is a `statistic_type`.
+/// `statistic`: a value that maps one sample to an integer. It can be made from any struct that is a `statistic_type`.
 
 namespace floptally::inline v0_3 {
 
@@ -39,7 +39,7 @@ class statistic {
         return function(parameters_, sample);
     }
 
-    /// Returns true for bands, the most frequent masks. They are called without the table.
+    /// Returns true for bands, the most frequent masks. Their functions are called directly, without the table.
     [[nodiscard]] constexpr bool is_band() const {
         return id_ == detail::id_of<mask_statistics::band> && table_ == &detail::table_of<mask_statistics::band>;
     }
@@ -64,17 +64,18 @@ class statistic {
     constexpr void require_countable(const audio_clip& /*sample*/) const {}
 
   public:
-    /// The causal mask: every query sees itself and the keys before it.
+    /// The causal mask: every query attends to itself and to the keys before it.
     constexpr statistic();
 
-    /// Makes the statistic of a struct. Its modality is the first that the struct counts: text, else vision, else
-    /// audio.
+    /// Makes the statistic of a struct. Its modality is the first one that the struct counts, in the order text,
+    /// vision, audio.
     template <statistic_type Statistic>
     constexpr statistic(
         const Statistic& value)  // NOLINT(google-explicit-constructor): a struct stands for its statistic
         : statistic(detail::table_of<Statistic>, detail::parameters_of(value)) {}
 
-    /// Fails to compile for a struct that looks like a statistic but is not one, and says what to change.
+    /// Chosen for a struct that looks like a statistic but is not one. It fails to compile with a message that says
+    /// what to change.
     template <detail::fails_as_statistic T>
     constexpr statistic(const T& /*value*/)  // NOLINT(google-explicit-constructor): for the same reason
         : statistic() {
@@ -82,9 +83,9 @@ class statistic {
     }
 
     /// Makes a statistic from a table and parameters, for functions that read texts and for `make_statistic`. Throws
-    /// `error` for a parameter out of its range. If another statistic is equal for these parameters, the result is the
-    /// other statistic: `prefix_lm(0)` becomes `causal`.
-    constexpr statistic(const detail::statistic_table& table, const detail::statistic_parameters& parameters)
+    /// `error` for a parameter out of its range. If another statistic counts the same for these parameters, the result
+    /// is that statistic: `prefix_lm(0)` becomes `causal`.
+    constexpr statistic(const detail::statistic_table& table, const parameter_values& parameters)
         : table_(&table), parameters_(parameters), id_(table.id) {
         detail::check_parameters(table, parameters);
         if (table.equal) {
@@ -96,7 +97,7 @@ class statistic {
                                                        : modality::audio;
     }
 
-    /// Returns this statistic over the samples of another modality. Throws `error` for a modality that it cannot count.
+    /// Returns this statistic over the samples of another modality. Throws `error` if it cannot count that modality.
     [[nodiscard]] constexpr statistic in(modality which) const {
         if (!counts(which)) {
             cannot_count(which);
@@ -113,14 +114,15 @@ class statistic {
         return table_->counts[static_cast<std::size_t>(which)] || table_->is_measured;
     }
 
-    /// Returns the integer that one sample adds. A grid may give more than 64 bits. Throws `overflow` for a sequence or
-    /// a frame above `max_sequence_length`, and `error` for a grid that the statistic cannot count (`problem_of`).
+    /// Returns the integer that one sample adds. For a grid it may need more than 64 bits. Throws `overflow` for a
+    /// sequence or a frame above `max_sequence_length`, and `error` for a grid that the statistic cannot count
+    /// (`problem_of`).
     template <class Sample>
     [[nodiscard]] constexpr uint128 amount(const Sample& sample) const {
         require_countable(sample);
         return amount_of_countable(sample);
     }
-    /// Returns the amount of a sample that was checked before. Tallies call it.
+    /// Returns the amount of a sample that is known to be countable, without checks. Tallies call it.
     [[nodiscard]] constexpr uint128 amount_of_countable(const sequence& sample) const {
         if (is_band()) {
             return detail::statistic_from<mask_statistics::band>(parameters_)(sample);
@@ -163,7 +165,7 @@ class statistic {
         }
         return is_measured() ? 0 : (*this)(sequence{.length = length});
     }
-    /// Returns the (query, key) pairs that a mask attends: `amount` in 64 bits.
+    /// Returns the number of attended (query, key) pairs of a mask: `amount` in 64 bits.
     template <class Sample = sequence>
     [[nodiscard]] constexpr std::uint64_t pairs(const Sample& sample) const {
         return (*this)(sample);
@@ -177,14 +179,14 @@ class statistic {
         if (is_band()) {
             return detail::statistic_from<mask_statistics::band>(parameters_).over(block);
         }
-        // The table of a measured accumulator has no `over`, since samples add nothing to it.
+        // The table of a measured accumulator has no `over`, because samples add nothing to it.
         return table_->over ? table_->over(parameters_, block) : 0;
     }
 
     /// Returns true if this statistic was made from the struct `Statistic`.
     template <statistic_type Statistic>
     [[nodiscard]] constexpr bool is() const {
-        // Compares ids and names, not tables: naming the table here would make the compiler generate it.
+        // Compares ids and names, not tables, because the compiler would generate the table if it were mentioned here.
         return id_ == detail::id_of<Statistic> &&
                detail::is_same_struct(table_->name, table_->spelled, Statistic::name, detail::spelled<Statistic>());
     }
@@ -198,19 +200,19 @@ class statistic {
     [[nodiscard]] constexpr pair_shape shape() const {
         return table_->shape ? table_->shape(parameters_) : pair_shape::units;
     }
-    /// Returns true if the count of each query depends on the query's position alone, and not on where the sequence or
-    /// the pass ends. A sequence then has the same count, however it is divided into passes.
+    /// Returns true if the amount of each query depends only on its position, and not on where the sequence or the pass
+    /// ends. Then the amount of a sequence is the same, however it is divided into passes.
     [[nodiscard]] constexpr bool counts_by_position() const {
         return table_->counts_by_position && table_->counts_by_position(parameters_);
     }
-    /// Returns how to compute this statistic's sum from the moments that every tally keeps. `exists` is false if the
-    /// sum needs an accumulator of its own.
+    /// Returns how to compute this statistic's sum from the moments that every tally keeps. `exists` is false if this
+    /// is not possible and the tally needs another accumulator.
     [[nodiscard]] constexpr moment_form moments() const {
         return table_->moments ? table_->moments(parameters_) : moment_form{};
     }
     /// Returns true if this statistic's sum follows from the moments of a batch.
     [[nodiscard]] constexpr bool is_polynomial() const { return moments().exists; }
-    /// Returns the statistic that names the accumulator of this one in a tally. Statistics with equal sums share an
+    /// Returns the statistic whose accumulator in a tally has the sum of this one. Statistics with equal sums share an
     /// accumulator: `top_k(100)` gives `sliding_window(100)`.
     [[nodiscard]] constexpr statistic canonical() const {
         statistic same = *this;
@@ -232,10 +234,10 @@ class statistic {
         return table_->problem_of_grid ? table_->problem_of_grid(parameters_, sample) : grid_problem::none;
     }
 
-    /// Returns true if this mask can say which keys a query sees, and not only how many.
+    /// Returns true if this mask can list the keys to which a query attends, and not only their number.
     [[nodiscard]] constexpr bool says_which_keys() const { return bool{table_->add_keys}; }
-    /// Adds the keys that the queries at positions first … end − 1 see. Throws `error` if the mask knows only their
-    /// number.
+    /// Adds the keys to which the queries at positions first … end − 1 attend. Throws `error` if the mask knows only
+    /// their number.
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, seen_keys& keys) const {
         if (!table_->add_keys) {
             detail::refuse(
@@ -254,17 +256,15 @@ class statistic {
         return qualified(in_, text);
     }
 
-    /// Throws `error` at `field` if the other statistic has another struct with the same name.
+    /// If the other statistic has a different struct with the same name, throws `error` with field `field`.
     constexpr void require_own_name(const statistic& other, const char* field) const {
         detail::require_own_name(*table_, *other.table_, field);
     }
 
-    /// Returns the hash of its struct's name (`detail::id_of`). A kernel finds the struct by it.
+    /// Returns the hash of its struct's name (`detail::id_of`). A kernel identifies the struct by this hash.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint32_t id() const { return id_; }
     /// Returns the parameters of its struct as 32-bit integers.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const detail::statistic_parameters& parameters() const {
-        return parameters_;
-    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const parameter_values& parameters() const { return parameters_; }
 
     [[nodiscard]] friend constexpr bool operator==(const statistic& a, const statistic& b) {
         return a.id_ == b.id_ && a.in_ == b.in_ && a.parameters_ == b.parameters_ &&
@@ -272,15 +272,15 @@ class statistic {
     }
 
   private:
-    /// Throws `error` for samples of another modality. Not constexpr, so that a compiler that evaluates a constant
-    /// stops here and shows the name of this function.
+    /// Throws `error` for samples of another modality. Not constexpr: in a constant expression the compiler stops here
+    /// and shows the name of this function.
     [[noreturn, gnu::cold, gnu::noinline]] void cannot_count(modality which) const {
         detail::refuse(name(),
                        {"cannot count ", detail::samples_of(which), ": use a statistic that can be called with them"});
     }
 
     const detail::statistic_table* table_;
-    detail::statistic_parameters parameters_{};
+    parameter_values parameters_{};
     std::uint32_t id_;
     modality in_ = modality::text;
 };
@@ -292,17 +292,17 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& t
 }
 
 namespace detail {
-inline constexpr statistic_parameters causal_parameters = parameters_of(mask_statistics::band{});
+inline constexpr parameter_values causal_parameters = parameters_of(mask_statistics::band{});
 }  // namespace detail
 
-// Sets the members directly instead of via `band`, to save compile time: a constant that holds sixteen statistics first
-// makes sixteen default ones.
+// Sets the members directly and does not use `band`, to save compile time: a constant with sixteen statistics
+// default-constructs sixteen of them.
 constexpr statistic::statistic()
     : table_(&detail::table_of<mask_statistics::band>),
       parameters_(detail::causal_parameters),
       id_(detail::id_of<mask_statistics::band>) {}
 
-/// Returns true for a sliding window. Most published counters treat sliding windows in their own way.
+/// Returns true for a sliding window. Most published FLOP counters have a special rule for sliding windows.
 [[nodiscard]] constexpr bool is_sliding_window(const statistic& mask) {
     return mask.is<mask_statistics::band>() && mask.as<mask_statistics::band>().is_sliding_window();
 }

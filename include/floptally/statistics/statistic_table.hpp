@@ -22,6 +22,20 @@
 /// `statistic_table`: the functions of a statistic's struct, and the conversion of its parameters to text and back.
 /// `table_of<Statistic>` is the table of a struct.
 
+namespace floptally::inline v0_3 {
+
+/// The parameters of a statistic as 32-bit integers, followed by zeros.
+struct parameter_values {
+    std::int32_t values[4];
+};
+
+[[nodiscard]] constexpr bool operator==(const parameter_values& a, const parameter_values& b) {
+    return a.values[0] == b.values[0] && a.values[1] == b.values[1] && a.values[2] == b.values[2] &&
+           a.values[3] == b.values[3];
+}
+
+}  // namespace floptally::inline v0_3
+
 namespace floptally::inline v0_3::detail {
 
 // Converts the parameters of a statistic's struct to 32-bit integers and back, and hashes the struct's name.
@@ -31,13 +45,6 @@ template <std::size_t N>
 struct packed_integers {
     std::int32_t values[N];
 };
-/// The parameters of a statistic, followed by zeros.
-using statistic_parameters = packed_integers<4>;
-
-[[nodiscard]] constexpr bool operator==(const statistic_parameters& a, const statistic_parameters& b) {
-    return a.values[0] == b.values[0] && a.values[1] == b.values[1] && a.values[2] == b.values[2] &&
-           a.values[3] == b.values[3];
-}
 
 /// The number of 32-bit integers in a struct.
 template <class Statistic>
@@ -45,7 +52,7 @@ inline constexpr std::size_t parameter_count = __is_empty(Statistic) ? 0 : sizeo
 
 /// Returns the struct with these parameters.
 template <class Statistic>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Statistic statistic_from(const statistic_parameters& parameters) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Statistic statistic_from(const parameter_values& parameters) {
     if constexpr (__is_empty(Statistic)) {
         return Statistic{};
     } else {
@@ -58,8 +65,8 @@ template <class Statistic>
 }
 /// Returns the parameters of a statistic's struct.
 template <class Statistic>
-[[nodiscard]] constexpr statistic_parameters parameters_of(const Statistic& statistic) {
-    statistic_parameters parameters{};
+[[nodiscard]] constexpr parameter_values parameters_of(const Statistic& statistic) {
+    parameter_values parameters{};
     if constexpr (!__is_empty(Statistic)) {
         const auto own = __builtin_bit_cast(packed_integers<parameter_count<Statistic>>, statistic);
         for (std::size_t i = 0; i < parameter_count<Statistic>; ++i) {
@@ -69,8 +76,7 @@ template <class Statistic>
     return parameters;
 }
 
-/// Returns the hash of a name: FNV-1a (draft-eastlake-fnv). If two hashes are equal by chance, the names tell the
-/// statistics apart.
+/// Returns the hash of a name: FNV-1a (draft-eastlake-fnv). If two hashes are equal by chance, the names are compared.
 [[nodiscard]] constexpr std::uint32_t id_of_name(std::string_view name) {
     std::uint32_t hash = 2166136261U;
     for (const char letter : name) {
@@ -87,8 +93,8 @@ template <class Statistic>
 [[nodiscard]] constexpr const char* spelled() {
     return __PRETTY_FUNCTION__;
 }
-/// Returns the struct's name in the text of `spelled`, such as "own::window": what stands between the last "Statistic =
-/// " and the closing bracket.
+/// Extracts the struct's name, such as "own::window", from the text of `spelled`. It is the part between the last
+/// "Statistic = " and the closing bracket.
 [[nodiscard]] constexpr std::string_view struct_in(std::string_view text) {
     const std::size_t sign = text.rfind("Statistic =");
     const std::size_t first = sign == std::string_view::npos ? text.rfind("Statistic=") : sign;
@@ -102,11 +108,11 @@ template <class Statistic>
     return which == modality::text ? "sequences" : which == modality::vision ? "grids of images" : "clips of sound";
 }
 
-/// The most numbers that the text form of a statistic has.
+/// The largest number of numbers in the text form of a statistic.
 inline constexpr std::size_t most_text_parameters = 9;
 
-/// A function pointer that may be absent. A flag says so: with -fsanitize=undefined g++ cannot compare a function
-/// pointer with nullptr in a constant expression.
+/// A function pointer that may be absent. It has a flag for that, because with -fsanitize=undefined g++ cannot compare
+/// a function pointer with nullptr in a constant expression.
 template <class Signature>
 class optional_function;
 template <class Result, class... Arguments>
@@ -129,11 +135,11 @@ class optional_function<Result(Arguments...)> {
     bool exists_ = false;
 };
 
-/// The name, properties and functions of one struct, shared by all statistics made from it. If the struct lacks the
-/// member of a function, the function is absent and costs no compile time.
+/// The name, properties and functions of one struct, shared by all statistics made from it. If the struct lacks a
+/// member, the function for it is absent and takes no compile time.
 struct statistic_table {
     std::string_view name{};
-    const char* spelled = "";  ///< the compiler's text with the struct's name, for `struct_in`
+    const char* spelled = "";  ///< the compiler's text that contains the struct's name, for `struct_in`
     std::uint32_t id = 0;
     bool counts[modality_count]{};
     bool is_measured = false;
@@ -143,38 +149,39 @@ struct statistic_table {
     bool checks_parameters = false;  ///< true if each text parameter is a member of the struct
     bool frames_are_sequences = false;
     const statistic_parameter* parameters = nullptr;
-    optional_function<uint128(const statistic_parameters&, const sequence&)> of_sequence{};
-    optional_function<uint128(const statistic_parameters&, const grid&)> of_grid{};
-    optional_function<uint128(const statistic_parameters&, const audio_clip&)> of_clip{};
-    optional_function<uint128(const statistic_parameters&, const grid&)> of_frame{};
-    optional_function<std::uint64_t(const statistic_parameters&, const length_block&)> over{};
-    optional_function<pair_shape(const statistic_parameters&)> shape{};
-    optional_function<bool(const statistic_parameters&)> counts_by_position{};
-    optional_function<moment_form(const statistic_parameters&)> moments{};
-    /// Replaces table and parameters by those of the statistic that names the accumulator (`canonical`).
-    optional_function<void(const statistic_table*&, statistic_parameters&)> canonical{};
-    /// Replaces table and parameters if these parameters make the statistic equal to another (`equal`).
-    optional_function<void(const statistic_table*&, statistic_parameters&)> equal{};
-    optional_function<grid_problem(const statistic_parameters&, const grid&)> problem_of_grid{};
-    optional_function<void(const statistic_parameters&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
+    optional_function<uint128(const parameter_values&, const sequence&)> of_sequence{};
+    optional_function<uint128(const parameter_values&, const grid&)> of_grid{};
+    optional_function<uint128(const parameter_values&, const audio_clip&)> of_clip{};
+    optional_function<uint128(const parameter_values&, const grid&)> of_frame{};
+    optional_function<std::uint64_t(const parameter_values&, const length_block&)> over{};
+    optional_function<pair_shape(const parameter_values&)> shape{};
+    optional_function<bool(const parameter_values&)> counts_by_position{};
+    optional_function<moment_form(const parameter_values&)> moments{};
+    /// Replaces table and parameters by those of the statistic whose accumulator is used (`canonical`).
+    optional_function<void(const statistic_table*&, parameter_values&)> canonical{};
+    /// If the statistic equals another one for these parameters (`equal`), replaces table and parameters by those of
+    /// the other.
+    optional_function<void(const statistic_table*&, parameter_values&)> equal{};
+    optional_function<grid_problem(const parameter_values&, const grid&)> problem_of_grid{};
+    optional_function<void(const parameter_values&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
         add_keys{};
-    optional_function<void(const statistic_parameters&)> check{};
+    optional_function<void(const parameter_values&)> check{};
     /// Converts the members to the numbers of the text form, and back, if they differ.
-    optional_function<void(const statistic_parameters&, std::int64_t*)> values{};
-    optional_function<statistic_parameters(const std::int64_t*)> from{};
+    optional_function<void(const parameter_values&, std::int64_t*)> values{};
+    optional_function<parameter_values(const std::int64_t*)> from{};
     /// Writes and reads the text form of a struct that defines its own. `read` returns false if the text belongs to
     /// another struct.
-    optional_function<void(const statistic_parameters&, std::string&)> write{};
-    optional_function<bool(std::string_view, statistic_parameters&)> read{};
+    optional_function<void(const parameter_values&, std::string&)> write{};
+    optional_function<bool(std::string_view, parameter_values&)> read{};
 };
 
-/// Returns true if two structs are the same, by the names and the compiler's texts of both (`spelled`). A struct has
-/// one such text, except across libraries that hide their symbols. There the texts are compared, unless the struct is
-/// local to one translation unit.
+/// Returns true if two structs are the same. It compares their names and the addresses of the compiler's texts
+/// (`spelled`). In libraries that hide their symbols one struct may have several texts. Then their characters are
+/// compared, unless the struct is local to one translation unit.
 [[nodiscard]] constexpr bool is_same_struct(std::string_view a_name, const char* a_spelled, std::string_view b_name,
                                             const char* b_spelled) {
     if (a_name != b_name) {
-        // Names are compared before addresses, since g++ with -fsanitize=undefined cannot compare addresses in a
+        // Names are compared before addresses, because g++ with -fsanitize=undefined cannot compare addresses in a
         // constant expression.
         return false;
     }
@@ -190,8 +197,8 @@ struct statistic_table {
     return a.id == b.id && is_same_struct(a.name, a.spelled, b.name, b.spelled);
 }
 
-/// Throws `error` at `field` if two structs have the same name: texts, saved states and kernels could not tell them
-/// apart.
+/// If two different structs have the same name, throws `error` with field `field`. Texts, saved states and kernels
+/// could not distinguish them.
 constexpr void require_own_name(const statistic_table& a, const statistic_table& b, const char* field) {
     if (a.id == b.id && a.name == b.name && !is_same_struct(a, b)) {
         refuse(field, {"\"", a.name, "\" is the name of two statistics, ", struct_in(a.spelled), " and ",
@@ -200,7 +207,7 @@ constexpr void require_own_name(const statistic_table& a, const statistic_table&
 }
 
 /// Throws `error` if a parameter is out of its range or the struct's own `check` refuses it.
-constexpr void check_parameters(const statistic_table& table, const statistic_parameters& parameters) {
+constexpr void check_parameters(const statistic_table& table, const parameter_values& parameters) {
     for (std::size_t i = 0; table.checks_parameters && i < table.text_parameters; ++i) {
         static_cast<void>(in_range(table.parameters[i], parameters.values[i]));
     }
@@ -209,11 +216,10 @@ constexpr void check_parameters(const statistic_table& table, const statistic_pa
     }
 }
 
-/// Returns the parameters of a statistic from the numbers of its text form. Throws `error` at a parameter's name if its
-/// number is out of range.
-[[nodiscard]] constexpr statistic_parameters parameters_from(const statistic_table& table,
-                                                             const std::int64_t* numbers) {
-    statistic_parameters parameters{};
+/// Returns the parameters of a statistic from the numbers of its text form. If a number is out of range, throws `error`
+/// with the parameter's name as field.
+[[nodiscard]] constexpr parameter_values parameters_from(const statistic_table& table, const std::int64_t* numbers) {
+    parameter_values parameters{};
     for (std::size_t i = 0; i < table.text_parameters; ++i) {
         const std::int32_t number = in_range(table.parameters[i], numbers[i]);
         if (!table.from) {
@@ -225,7 +231,7 @@ constexpr void check_parameters(const statistic_table& table, const statistic_pa
 
 /// Appends the text form of a statistic: "name", "name(7)", "name(7,shift=3)".
 [[gnu::cold, gnu::noinline]] inline void write_statistic(const statistic_table& table,
-                                                         const statistic_parameters& parameters, std::string& to) {
+                                                         const parameter_values& parameters, std::string& to) {
     if (table.write) {
         table.write(parameters, to);
         return;
@@ -252,7 +258,7 @@ constexpr void check_parameters(const statistic_table& table, const statistic_pa
 /// Reads a text of `write_statistic`. Returns false if the text belongs to another struct. Throws `error` if the
 /// numbers in the text are wrong.
 [[nodiscard, gnu::cold, gnu::noinline]] inline bool read_parameters(const statistic_table& table, std::string_view text,
-                                                                    statistic_parameters& parameters) {
+                                                                    parameter_values& parameters) {
     if (table.read) {
         return table.read(text, parameters);
     }
@@ -267,7 +273,7 @@ constexpr void check_parameters(const statistic_table& table, const statistic_pa
     return sequence{static_cast<std::uint32_t>(g.frame_patches())};
 }
 
-/// The parameters of a statistic without `parameters`: they have no names and may be any 32-bit integers.
+/// Used for a statistic without `parameters`: its parameters have no names and may be any 32-bit integers.
 inline constexpr statistic_parameter unnamed_parameters[4]{};
 
 /// The number of parameters in a statistic's text form. `named_parameters` has their names and ranges.
@@ -283,16 +289,17 @@ inline constexpr const statistic_parameter* named_parameters<Statistic> = Statis
 template <class Statistic>
 [[nodiscard]] constexpr statistic_table make_table();
 
-/// The one table of a struct. All statistics of the struct point to it.
+/// The table of a struct. All statistics that are made from the struct point to it.
 template <class Statistic>
 inline constexpr statistic_table table_of = make_table<Statistic>();
 
-/// A statistic with a call for a sample that is not const or does not return an unsigned integer.
+/// A struct with a call for a sample that is wrong: it is not const, or does not return an unsigned integer.
 template <class Statistic, class Sample>
 concept has_wrong_call = called_with<Statistic, Sample> && !counts<Statistic, Sample>;
 
-/// Fails to compile if an optional member has the wrong signature: without that member the statistic would count
-/// something else. `&Statistic::shape` finds a member with any signature, unless it is overloaded.
+/// Fails to compile if an optional member has the wrong signature. Otherwise the member would be ignored, and the
+/// statistic would count something else. `&Statistic::shape` finds a member with any signature, unless it is
+/// overloaded.
 template <class Statistic>
 constexpr void check_members() {
     static_assert(!has_wrong_call<Statistic, sequence> && !has_wrong_call<Statistic, grid> &&
@@ -369,7 +376,7 @@ constexpr void check_members() {
         "`reads_other_side` must be `static constexpr bool`");
 }
 
-/// Throws `overflow`: the sum of a statistic over a block of lengths needs more than 64 bits.
+/// Throws `overflow`, because the sum of a statistic over a block of lengths needs more than 64 bits.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_wide_sum(std::string_view name) {
     throw overflow(name, "the sum does not fit 64 bits: count fewer samples");
 }
@@ -377,7 +384,7 @@ constexpr void check_members() {
 /// Returns the sum of a statistic over a block, one sequence at a time. Throws `overflow` above 64 bits.
 template <class Statistic>
 [[nodiscard]] std::uint64_t sum_one_by_one(const Statistic& own, const length_block& block) {
-    uint128 sum = 0;  // holds 512 amounts of 64 bits
+    uint128 sum = 0;  // large enough for 512 amounts of 64 bits
     std::uint64_t high = 0;
     for (std::size_t i = 0; i < block.size; ++i) {
         const uint128 amount = own(sequence{.length = block.lengths[i]});
@@ -400,7 +407,7 @@ template <class Statistic>
                       "this type is not a statistic: its name is that of a library statistic; give it another");
     }
     // Only a user's struct is checked here; tests check the library's. The check comes before the functions below,
-    // since their compile errors say less.
+    // because their compile errors are harder to understand.
     if constexpr (!is_own) {
         static_assert((check_members<Statistic>(), true));
     }
@@ -417,10 +424,10 @@ template <class Statistic>
                               .parameters = named_parameters<Statistic>};
     // Each function rebuilds the struct from its parameters and calls its member of the same name, if there is one.
     if constexpr (counts<Statistic, sequence>) {
-        functions.of_sequence = [](const statistic_parameters& parameters, const sequence& s) -> uint128 {
+        functions.of_sequence = [](const parameter_values& parameters, const sequence& s) -> uint128 {
             return statistic_from<Statistic>(parameters)(s);
         };
-        functions.over = [](const statistic_parameters& parameters, const length_block& block) -> std::uint64_t {
+        functions.over = [](const parameter_values& parameters, const length_block& block) -> std::uint64_t {
             const auto own = statistic_from<Statistic>(parameters);
             if constexpr (requires { own.over(block); }) {
                 return own.over(block);
@@ -430,43 +437,43 @@ template <class Statistic>
         };
     }
     if constexpr (counts<Statistic, grid>) {
-        functions.of_grid = [](const statistic_parameters& parameters, const grid& g) -> uint128 {
+        functions.of_grid = [](const parameter_values& parameters, const grid& g) -> uint128 {
             return statistic_from<Statistic>(parameters)(g);
         };
     } else if constexpr (counts_frame<Statistic>) {
-        functions.of_frame = [](const statistic_parameters& parameters, const grid& g) -> uint128 {
+        functions.of_frame = [](const parameter_values& parameters, const grid& g) -> uint128 {
             return statistic_from<Statistic>(parameters).of_frame(g);
         };
     }
     if constexpr (counts<Statistic, audio_clip>) {
-        functions.of_clip = [](const statistic_parameters& parameters, const audio_clip& clip) -> uint128 {
+        functions.of_clip = [](const parameter_values& parameters, const audio_clip& clip) -> uint128 {
             return statistic_from<Statistic>(parameters)(clip);
         };
     }
     if constexpr (requires(const Statistic& own) { own.shape(); }) {
-        functions.shape = [](const statistic_parameters& parameters) -> pair_shape {
+        functions.shape = [](const parameter_values& parameters) -> pair_shape {
             return statistic_from<Statistic>(parameters).shape();
         };
     }
     if constexpr (requires(const Statistic& own) { own.counts_by_position(); }) {
-        functions.counts_by_position = [](const statistic_parameters& parameters) -> bool {
+        functions.counts_by_position = [](const parameter_values& parameters) -> bool {
             return statistic_from<Statistic>(parameters).counts_by_position();
         };
     }
     if constexpr (requires(const Statistic& own) { own.moments(); }) {
-        functions.moments = [](const statistic_parameters& parameters) -> moment_form {
+        functions.moments = [](const parameter_values& parameters) -> moment_form {
             return statistic_from<Statistic>(parameters).moments();
         };
     }
     if constexpr (requires(const Statistic& own) { own.canonical(); }) {
-        functions.canonical = [](const statistic_table*& table, statistic_parameters& parameters) {
+        functions.canonical = [](const statistic_table*& table, parameter_values& parameters) {
             const auto same = statistic_from<Statistic>(parameters).canonical();
             table = &table_of<std::remove_cv_t<decltype(same)>>;
             parameters = parameters_of(same);
         };
     }
     if constexpr (requires(const Statistic& own) { own.equal().exists; }) {
-        functions.equal = [](const statistic_table*& table, statistic_parameters& parameters) {
+        functions.equal = [](const statistic_table*& table, parameter_values& parameters) {
             const auto same = statistic_from<Statistic>(parameters).equal();
             if (same.exists) {
                 table = &table_of<std::remove_cv_t<decltype(same.other)>>;
@@ -475,34 +482,34 @@ template <class Statistic>
         };
     }
     if constexpr (requires(const Statistic& own, const grid& g) { own.problem_of(g); }) {
-        functions.problem_of_grid = [](const statistic_parameters& parameters, const grid& g) -> grid_problem {
+        functions.problem_of_grid = [](const parameter_values& parameters, const grid& g) -> grid_problem {
             return statistic_from<Statistic>(parameters).problem_of(g);
         };
     }
     if constexpr (requires(const Statistic& own, const sequence& s, seen_keys& keys) {
                       own.add_keys(s, 0U, 1U, keys);
                   }) {
-        functions.add_keys = [](const statistic_parameters& parameters, const sequence& s, std::uint64_t first,
+        functions.add_keys = [](const parameter_values& parameters, const sequence& s, std::uint64_t first,
                                 std::uint64_t end, seen_keys& keys) {
             statistic_from<Statistic>(parameters).add_keys(s, first, end, keys);
         };
     }
     if constexpr (requires(const Statistic& own) { own.check(); }) {
-        functions.check = [](const statistic_parameters& parameters) { statistic_from<Statistic>(parameters).check(); };
+        functions.check = [](const parameter_values& parameters) { statistic_from<Statistic>(parameters).check(); };
     }
     if constexpr (converts_parameters<Statistic>) {
-        functions.values = [](const statistic_parameters& parameters, std::int64_t* to) {
+        functions.values = [](const parameter_values& parameters, std::int64_t* to) {
             statistic_from<Statistic>(parameters).values(to);
         };
         functions.from = [](const std::int64_t* numbers) { return parameters_of(Statistic::from(numbers)); };
     }
     if constexpr (requires(const Statistic& own, std::string& to) { own.write(to); }) {
-        functions.write = [](const statistic_parameters& parameters, std::string& to) {
+        functions.write = [](const parameter_values& parameters, std::string& to) {
             statistic_from<Statistic>(parameters).write(to);
         };
     }
     if constexpr (requires(Statistic & own) { Statistic::read(std::string_view{}, own); }) {
-        functions.read = [](std::string_view text, statistic_parameters& parameters) -> bool {
+        functions.read = [](std::string_view text, parameter_values& parameters) -> bool {
             Statistic own{};
             const bool is_read = Statistic::read(text, own);
             parameters = is_read ? parameters_of(own) : parameters;

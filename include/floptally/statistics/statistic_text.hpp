@@ -33,7 +33,7 @@ template <class... Statistics>
 /// Reads a statistic by the first table that knows its text. Returns false if no table does.
 [[nodiscard, gnu::cold, gnu::noinline]] inline bool read_statistic(std::string_view text, statistic& result,
                                                                    array_view<const statistic_table*> tables) {
-    statistic_parameters parameters{};
+    parameter_values parameters{};
     for (const statistic_table* table : tables) {
         if (read_parameters(*table, text, parameters)) {
             for (const statistic_table* other : tables) {

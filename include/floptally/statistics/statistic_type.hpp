@@ -18,12 +18,11 @@ namespace floptally::inline v0_3 {
 
 class statistic;
 
-// With sv the length of a text constant is known. Otherwise each translation unit would compute it.
+// With the suffix `sv` the length of a text constant is known. Otherwise each translation unit computes it.
 using std::string_view_literals::operator""sv;
 
 /// A whole number for a function of a mask or unit: an integer of at most 64 bits. Floating-point numbers, bool and
-/// char do not satisfy it.
-// Compiler built-ins instead of <type_traits> save compile time.
+/// char do not satisfy it. It uses compiler built-ins instead of <type_traits> to save compile time.
 template <class T>
 concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) && !__is_same(T, char) &&
                        sizeof(T) <= sizeof(std::int64_t) && requires(T number) {
@@ -32,19 +31,22 @@ concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) &&
 
 /// The shape of the pairs that a statistic counts. Conventions that count squares or half squares read it.
 enum class pair_shape : std::uint8_t {
-    units,          ///< not part of a square, or pairs that every convention counts exactly
-    full,           ///< all pairs of a square, or part of them; no convention halves their number
-    causal,         ///< no query sees a later key: the triangle of a square, or part of one
-    mixed,          ///< partly causal: counted exactly, or as a square by conventions that count every mask as a square
-    beyond_causal,  ///< pairs on top of a causal mask: 0 if the convention counts that mask as a square or half of one
-    masked_out,     ///< pairs that a kernel computes and a mask removes: only conventions that count every mask as a
+    units,          ///< not pairs of a square, or pairs that every convention counts exactly
+    full,           ///< all or some pairs of a square; no convention halves their number
+    causal,         ///< no query attends to a later key: the triangle of a square, or part of it
+    mixed,          ///< partly causal; conventions that count every mask as a square count a square, the others count
+                    ///< exactly
+    beyond_causal,  ///< pairs in addition to a causal mask; they do not count if the convention counts the causal mask
+                    ///< as a square or half a square
+    masked_out,     ///< pairs that a kernel computes but the mask removes; only conventions that count every mask as a
                     ///< square count them
-    unregistered    ///< units of operators without a formula in PyTorch's FlopCounterMode: its conventions count none
+    unregistered    ///< units of operators for which PyTorch's FlopCounterMode has no formula; its conventions do not
+                    ///< count them
 };
 
-/// A sum as a combination of the moments of a batch (per sequence: n new tokens, `past` cached tokens, k tokens of the
-/// encoder's side). The factors of Σn² and Σn are in halves: (half_squares·Σn² + half_tokens·Σn)/2 + cached·Σn·past +
-/// crossed·Σn·k, plus the other moments times their factors.
+/// A sum as a linear combination of the moments of a batch. A sequence has n new tokens, `past` cached tokens, and k
+/// tokens on the encoder's side. The sum is (half_squares·Σn² + half_tokens·Σn)/2 + cached·Σn·past + crossed·Σn·k, plus
+/// the other moments times their factors.
 struct moment_form {
     bool exists = false;
     std::uint8_t half_squares = 0;
@@ -59,9 +61,9 @@ struct moment_form {
 };
 
 /// One parameter of a statistic: its name, its range and its form in texts. A parameter with a fallback is written as
-/// name=value, and left out if it has that value.
+/// name=value, and omitted if its value is the fallback.
 struct statistic_parameter {
-    const char* name = "";  // not std::string_view, since compilers would compute its length in each constant
+    const char* name = "";  // not a std::string_view, because compilers would compute its length in each constant
     std::int64_t least = std::numeric_limits<std::int32_t>::min();
     std::int64_t most = std::numeric_limits<std::int32_t>::max();
     std::int64_t fallback = none;
@@ -69,8 +71,8 @@ struct statistic_parameter {
     static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 };
 
-/// The result of `equal()`: the other statistic that a statistic equals for some values of its parameters. If it
-/// exists, it replaces the statistic.
+/// The result of `equal()`. For some values of its parameters a statistic counts the same as another one. Then `exists`
+/// is true, and the other one replaces it.
 template <class Statistic>
 struct equal_statistic {
     bool exists = false;
@@ -80,17 +82,18 @@ struct equal_statistic {
 /// The reason why a grid has no count under a statistic.
 enum class grid_problem : std::uint8_t {
     none,
-    does_not_divide,       ///< the statistic's first parameter does not divide the grid's height or width
-    leaves_nothing,        ///< no cell is left after convolutions (or patches) of the statistic's first parameter
-    too_large,             ///< the grid's count may not fit 64 bits
-    not_listed,            ///< a frame's number of patches is neither the first nor the third parameter
-    condition_leaves_rest  ///< `grid::condition` does not fill whole patches; their side is the first parameter
+    does_not_divide,       ///< the grid's height or width is not a multiple of the statistic's first parameter
+    leaves_nothing,        ///< the grid is smaller than the convolution or patch, whose size is the statistic's first
+                           ///< parameter
+    too_large,             ///< the number for the grid may not fit 64 bits
+    not_listed,            ///< the number of patches of a frame is neither the first nor the third parameter
+    condition_leaves_rest  ///< `grid::condition` is not a whole number of patches, whose side is the first parameter
 };
 
 namespace detail {
 
-/// True for the unsigned integers: a count is never fractional or below 0. A list, because the traits of <type_traits>
-/// instantiate classes for each type.
+/// True for the unsigned integer types, because a count is never fractional or negative. The types are listed here to
+/// save compile time: the traits of <type_traits> instantiate classes for each type.
 template <class T>
 inline constexpr bool is_count = false;
 template <>
@@ -107,12 +110,12 @@ __extension__ typedef unsigned __int128 wide_count;
 template <>
 inline constexpr bool is_count<wide_count> = true;
 
-/// A placeholder for one member of a struct. It converts only to std::int32_t or to an enumeration of the same size.
+/// A placeholder for one member of a struct. It converts only to std::int32_t and to enumerations of the same size.
 struct parameter_probe {
     template <class T>
     requires(__is_same(T, std::int32_t) || (__is_enum(T) && sizeof(T) == 4)) operator T() const;
 };
-/// A struct whose members are all signed 32-bit integers. Its text form writes them.
+/// A struct whose members are all signed 32-bit integers, which are its numbers in the text form.
 template <class Statistic>
 concept has_whole_parameters = __is_empty(Statistic) || requires(parameter_probe p) {
     requires sizeof(Statistic) != 4 || requires { Statistic{p}; };
@@ -128,13 +131,13 @@ template <class Statistic, class Sample>
 concept counts = requires(const Statistic& value, const Sample& sample) {
     requires detail::is_count<decltype(value(sample))>;
 };
-/// A statistic that counts one frame of a grid. The grid has t times that count.
+/// A statistic that counts one frame of a grid. The number for a grid is t times that of a frame.
 template <class Statistic>
 concept counts_frame = requires(const Statistic& value, const grid& sample) {
     requires detail::is_count<decltype(value.of_frame(sample))>;
 };
-/// A statistic of sequences that also counts grids and audio clips, as its `frames_are_sequences` says. A frame of a
-/// grid is a sequence of its patches; a clip is a sequence of its frames.
+/// A statistic of sequences that also counts grids and audio clips, because it has `frames_are_sequences`. A frame of a
+/// grid counts as a sequence of its patches, and a clip as a sequence of its frames.
 template <class Statistic>
 concept takes_frames_as_sequences = counts<Statistic, sequence> && Statistic::frames_are_sequences;
 
@@ -167,13 +170,14 @@ template <class Statistic>
 concept names_parameters = requires {
     Statistic::parameters[0];
 };
-/// A statistic whose text form has other numbers than its members, and that converts between the two.
+/// A statistic that converts its members to the numbers of its text form and back, because they differ.
 template <class Statistic>
 concept converts_parameters = names_parameters<Statistic> && requires(const Statistic& value, std::int64_t* values) {
     value.values(values);
     { Statistic::from(values) } -> std::same_as<Statistic>;
 };
-/// A statistic that names each of its members in `parameters`, or has no `parameters`, or converts them.
+/// A statistic whose `parameters` have a name for each of its members. It may also have no `parameters`, or convert
+/// them.
 template <class Statistic>
 concept names_each_member = !names_parameters<Statistic> || converts_parameters<Statistic> || requires {
     requires sizeof(Statistic::parameters) / sizeof(statistic_parameter) == sizeof(Statistic) / sizeof(std::int32_t);
@@ -192,10 +196,10 @@ concept names_each_member = !names_parameters<Statistic> || converts_parameters<
 ///     };
 ///
 /// Optional members: `parameters` (an array of `statistic_parameter`: their names and ranges), `shape()`,
-/// `counts_by_position()` (true if each query counts by its position alone), `moments()`, `canonical()`, `equal()`,
-/// `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`, `over(length_block)` (a faster sum over a block of
-/// lengths), `add_keys(s, first, end, keys)` (for tiles), `is_of_other_side`, `reads_other_side`.
-// Uses compiler built-ins, since the traits of <type_traits> instantiate a dozen classes for each struct.
+/// `counts_by_position()` (true if the amount of a query depends only on its position), `moments()`, `canonical()`,
+/// `equal()`, `frames_are_sequences`, `of_frame(grid)`, `problem_of(grid)`, `over(length_block)` (a faster sum over a
+/// block of lengths), `add_keys(s, first, end, keys)` (for tiles), `is_of_other_side`, `reads_other_side`. The concept
+/// uses compiler built-ins, because the traits of <type_traits> instantiate a dozen classes for each struct.
 template <class Statistic>
 concept statistic_type = __is_trivially_copyable(Statistic) && __is_aggregate(Statistic) && sizeof(Statistic) <= 16 &&
                          (__is_empty(Statistic) ||
@@ -211,12 +215,12 @@ concept statistic_type = __is_trivially_copyable(Statistic) && __is_aggregate(St
 
 namespace detail {
 
-/// A type that can be called with a sample, perhaps with the wrong signature: not const, or with another result.
+/// A type that can be called with a sample, even if the call has a wrong signature: not const, or with another result.
 template <class T, class Sample>
 concept called_with = requires(T& value, const Sample& sample) {
     value(sample);
 };
-/// A type with a const call for a sample, perhaps with a result that is not an unsigned integer.
+/// A type with a const call for a sample, even if the result is not an unsigned integer.
 template <class T, class Sample>
 concept gives = called_with<const T, Sample>;
 template <class T>

@@ -15,13 +15,13 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the pairs that a kernel computes if it skips tiles without an attended pair and computes all other tiles in
-/// full, also beyond the edges. A tile is `block_rows` queries by `block_keys` keys, and the first tile starts at the
-/// first query. With 1 x 1 tiles the result is `mask::pairs`. Pairs above that number are wasted work, which neither
-/// MFU nor HFU counts.
+/// Returns the number of pairs that a kernel computes if it skips tiles without an attended pair. All other tiles are
+/// computed completely, even where they extend beyond the sequence. A tile is `block_rows` queries by `block_keys`
+/// keys, and the first tile starts at the first query. With 1 x 1 tiles the result is `mask::pairs`. The pairs in
+/// excess of that number are wasted work, which neither MFU nor HFU counts.
 ///
-/// Takes one step for each row of tiles. Throws `error` for a statistic that cannot say which keys a query sees (top-k:
-/// the data choose). Throws `overflow` above 64 bits.
+/// Takes one step for each row of tiles. Throws `error` for a statistic that cannot list the keys of a query, such as
+/// top-k, where they depend on the data. Throws `overflow` above 64 bits.
 [[nodiscard]] constexpr std::uint64_t executed_pairs(const statistic& mask, const sequence& s, std::uint64_t block_rows,
                                                      std::uint64_t block_keys) {
     require_positive(block_rows, "block_rows");

@@ -13,8 +13,8 @@ namespace floptally::inline v0_3 {
 
 #ifdef CLOCK_MONOTONIC
 
-// `clock_gettime` is what std::chrono reads on POSIX systems. <chrono> would take a sixth of the compile time of
-// `meter.hpp`.
+// It calls `clock_gettime`, as std::chrono does on POSIX systems, because including <chrono> would take a sixth of the
+// compile time of `meter.hpp`.
 
 namespace detail {
 

@@ -27,7 +27,7 @@ namespace floptally::inline v0_3 {
 /// A number from a dashboard, or the numbers of a trainer's log, and the conventions that give such numbers.
 struct observed_report {
     std::string text;  ///< the dashboard's number as text; for a log, the trainer's name
-    /// The FLOPs of a step by the dashboard's number, or by the mean rate of the log.
+    /// The FLOPs of a step according to the dashboard's number or to the mean rate of the log.
     observed_work work;
     std::vector<observed_candidate> matches{};  ///< conventions whose FLOPs equal `work` after rounding
     observed_candidate nearest{};               ///< the convention with the nearest FLOPs, if `matches` is empty
@@ -53,9 +53,9 @@ inline void list_only(comparison_report& report, std::string_view name) {
 
 }  // namespace detail
 
-/// Returns the report of a batch under the conventions of `model`, or only the convention `only`. If `observed` (a
-/// number from a dashboard) is not empty, the report says which conventions give this number. Throws the errors of
-/// `observed_work_of`.
+/// Returns the report of a batch under the conventions of `model`, or under the convention `only` alone. If `observed`
+/// (a number from a dashboard) is not empty, the report also shows which conventions give this number. Throws the
+/// errors of `observed_work_of`.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only = "",
                                                      std::string_view observed = "", const observed_step& step = {}) {
@@ -72,8 +72,8 @@ inline void list_only(comparison_report& report, std::string_view name) {
     return report;
 }
 
-/// Returns the report with the lines of a log in place of a dashboard's number. `step` has the facts that the log was
-/// read with.
+/// Returns the same report for the lines of a log instead of a dashboard's number. `step` has what is known about the
+/// logged steps.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only, observed_log log,
                                                      const observed_step& step = {}) {
@@ -97,8 +97,8 @@ namespace detail {
     return (is_less ? "-" : "+") + grouped(digits.substr(is_less ? 1 : 0));
 }
 
-/// Returns the table of conventions: one line for each convention, with its terms. If there is only one convention, the
-/// table has one line for each term.
+/// Returns the table of conventions, with one row for each convention and its terms. For a single convention it has one
+/// row for each term.
 [[nodiscard]] inline table_section conventions_section(const comparison_report& shown) {
     const bool is_one = shown.conventions.size() == 1;
     table_section section{.columns = {name_column("convention"),
@@ -140,8 +140,8 @@ namespace detail {
         .append(unit);
 }
 
-/// Returns a match as text: "verl, useful: 447 466 872 766 464, x 8: not divided by the 8 GPUs". For a match by another
-/// plan than the step's, adds what that plan's difference is.
+/// Returns a match as text: "verl, useful: 447 466 872 766 464, x 8: not divided by the 8 GPUs". If the match assumes
+/// another plan than that of the step, adds the difference between the plans.
 [[nodiscard]] inline std::string match_text(const observed_candidate& match) {
     const std::string others = counters_of(match.how.name);
     std::string text = text_of({match.how.name, others.empty() ? "" : " (also " + others + ")", ", ",
@@ -156,7 +156,7 @@ namespace detail {
     return text;
 }
 
-/// Returns how the log's own tokens contradict the batch.
+/// Returns a text that says how the number of tokens in the log contradicts the batch.
 [[nodiscard]] inline std::string contradiction_text(const contradicted_tokens& tokens) {
     const auto batch = static_cast<double>(tokens.of_batch);
     return text_of(
@@ -166,7 +166,7 @@ namespace detail {
          "): pass the whole batch of a step, of all GPUs and microbatches"});
 }
 
-/// Returns lines for the observed number, each convention that gives it, and the exact number.
+/// Returns a table section with the observed number, each convention that gives it, and the exact number.
 [[nodiscard]] inline table_section observed_section(const comparison_report& shown) {
     const observed_report& observed = *shown.observed;
     table_section section{.columns = {name_column(), {"", cell_side::left, 0}}};

@@ -36,7 +36,7 @@ struct component_rate {
     double hfu = 0;             ///< executed FLOPs ÷ (seconds x GPUs x peak)
 };
 
-/// A row of the table of components: a component, or one pass of a component that was timed separately.
+/// A row of the table of components: one component, or one pass of a component whose passes were timed separately.
 struct component_row {
     component_name name;
     counted_passes timed = counted_passes::train;
@@ -72,7 +72,8 @@ inline void require_times(const breakdown& work, std::span<const component_time>
 }  // namespace detail
 
 /// Returns a row for each component, in the order of the breakdown, with rates if the component was timed. Ignores
-/// `on.seconds`. Recompute is part of the backward: its time counts there, and its FLOPs as executed, never as useful.
+/// `on.seconds`. Recompute belongs to the backward: its time counts there, and its FLOPs count as executed but not as
+/// useful.
 [[nodiscard]] inline std::vector<component_row> component_rates(const breakdown& work, measurement on,
                                                                 std::span<const component_time> times) {
     detail::require_times(work, times);

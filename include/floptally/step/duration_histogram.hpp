@@ -17,7 +17,7 @@ namespace floptally::inline v0_3 {
 /// A histogram of durations in seconds: 64 buckets for each power of two from 2^-20 s (1 µs) to 2^20 s (12 days).
 ///
 /// Count, minimum and maximum are exact. A percentile has a relative error of at most 1/128 (0.79 %), for any
-/// distribution and any number of durations. The P² algorithm has no such bound. Durations outside the range count in
+/// distribution and any number of durations. (The P² algorithm has no such bound.) Durations outside the range count in
 /// the first or last bucket.
 class duration_histogram {
   public:
@@ -103,7 +103,8 @@ class duration_histogram {
         }
     }
 
-    // Builtins, here and in goodput.hpp: <cmath> would add 13 % to the compile time of <floptally/meter.hpp>.
+    // Uses compiler builtins, as does goodput.hpp, because <cmath> would add 13 % to the compile time of
+    // <floptally/meter.hpp>.
     [[nodiscard]] static std::size_t bucket_of(double seconds) {
         const int exponent = __builtin_ilogb(seconds);
         const int octave = exponent - first_octave;
@@ -132,7 +133,7 @@ class duration_histogram {
 /// Percentiles of step times in seconds. p90 is the duration at position ⌈90·n/100⌉ of the n sorted durations, with a
 /// relative error of at most 1/128. The shortest and the longest duration are exact.
 struct duration_percentiles {
-    std::uint64_t left_out = 0;  ///< number of first steps that the percentiles leave out
+    std::uint64_t left_out = 0;  ///< number of steps at the start of the run that the percentiles leave out
     std::uint64_t steps = 0;     ///< number of steps in the percentiles
     double p10 = 0;
     double p25 = 0;

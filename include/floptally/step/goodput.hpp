@@ -40,8 +40,8 @@ struct goodput_state {
 /// startup.
 inline constexpr std::string_view restart = "restart";
 
-/// The wall clock of a run from `begin`, and the time spent outside steps by the names that the caller gives. Time
-/// outside steps without a name is the rest.
+/// Measures the wall clock of a run from `begin` on, and sums the time outside steps by names that the caller chooses.
+/// Time outside steps without a name is the rest.
 class goodput_clock {
   public:
     using seconds_clock = any_function<double()>;
@@ -52,7 +52,7 @@ class goodput_clock {
         }
     }
 
-    /// Starts the clock of the run, or of this process if the run is resumed. Call it as early as possible.
+    /// Starts the clock of the run. If the run is resumed, starts that of this process. Call it as early as possible.
     void begin() {
         if (started_) {
             throw error("run", "has begun already: call begin() once");
@@ -88,7 +88,7 @@ class goodput_clock {
     /// The times outside steps, in the order of their first mention.
     [[nodiscard]] const std::vector<spent_time>& spent() const { return spent_; }
 
-    /// Returns the clock's time of day, in `unix_seconds` unless the clock is another.
+    /// Returns the current time of the clock: `unix_seconds`, unless another clock was passed.
     [[nodiscard]] double time() const { return now(); }
 
     [[nodiscard]] goodput_state state() const { return {wall_seconds(), now(), spent_}; }
@@ -150,12 +150,12 @@ class goodput_clock {
     std::vector<spent_time> spent_{};
 };
 
-/// The goodput of a run: how much of the wall clock was spent in steps, and for what the rest was spent.
+/// The goodput of a run: the part of the wall clock that was spent in steps, and what the rest was spent on.
 struct goodput {
     double wall_seconds = 0;
     double step_seconds = 0;
     std::vector<spent_time> spent{};
-    double rest_seconds = 0;  ///< wall clock outside steps that no call of `spend` named
+    double rest_seconds = 0;  ///< wall clock outside steps for which `spend` was not called
     double step_share = 0;    ///< the goodput: seconds in steps ÷ wall seconds
     /// MFU over the wall clock: useful FLOPs ÷ (wall seconds x mean GPUs of the steps x peak).
     double mfu = 0;
@@ -163,9 +163,9 @@ struct goodput {
     double hfu = 0;
 };
 
-/// Returns the goodput of a run. The number of GPUs is the time-weighted mean over the steps. Steps lost by a restart
-/// are not in `done`; their time is in `restart`. Throws `error` if steps and spent times add up to more than the wall
-/// clock, which shows that they overlap.
+/// Returns the goodput of a run. The number of GPUs is the time-weighted mean over the steps. Steps that were lost in a
+/// restart are not in `done`; their time is in `restart`. Throws `error` if steps and spent times add up to more than
+/// the wall clock, which shows that they overlap.
 [[nodiscard]] inline goodput goodput_of(const step_totals& done, const goodput_clock& clock) {
     goodput result{.wall_seconds = clock.wall_seconds(), .step_seconds = done.seconds, .spent = clock.spent()};
     double named = done.seconds;

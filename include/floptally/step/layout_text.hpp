@@ -18,35 +18,36 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Reads a layout from a trainer's settings, and writes it as such: AReaL, Megatron-LM, torchtitan, FSDP2, DeepSpeed.
+/// Reads a parallel layout from a trainer's settings, and writes it in that format: AReaL, Megatron-LM, torchtitan,
+/// FSDP2, DeepSpeed.
 
 namespace floptally::inline v0_3 {
 
-/// The format of a trainer's settings. A layout can be written in each.
+/// The format of a trainer's settings. A layout can be written in each of these formats.
 enum class layout_format : std::uint8_t {
     areal,       ///< "attn:d1p1t2c4|ffn:d1p1t1e8"
-    megatron,    ///< Megatron-LM's arguments, behind the number of ranks: "WORLD_SIZE=8 --tensor-model-parallel-size 2"
+    megatron,    ///< Megatron-LM's arguments after the number of ranks: "WORLD_SIZE=8 --tensor-model-parallel-size 2"
     torchtitan,  ///< the table [parallelism] of torchtitan's TOML
-    fsdp2        ///< device meshes of PyTorch for fully_shard: one of dense layers, one of experts
+    fsdp2        ///< PyTorch's device meshes for fully_shard: one for dense layers and one for experts
 };
 /// Names of the values of `layout_format`, in the same order.
 inline constexpr const char* layout_format_names[] = {"areal", "megatron", "torchtitan", "fsdp2"};
 
-/// A layout as a trainer's settings say it.
+/// A layout that was read from a trainer's settings.
 struct trainer_layout {
     parallel_sizes sizes{};
     std::string order{megatron_order};  ///< the order of dense layers' axes, the fastest first
     std::string expert_order{};         ///< the order of experts' axes; empty: derived from `order`
-    /// States that data-parallel ranks shard; empty: the settings do not say it.
+    /// The states that data-parallel ranks shard. Empty: the settings do not specify it.
     std::optional<zero_stage> sharded{};
-    std::optional<bool> sequence_parallel{};  ///< empty: the settings do not say it
+    std::optional<bool> sequence_parallel{};  ///< empty: the settings do not specify it
 
     /// Returns the layout seen from a rank. Throws `error` if the sizes or orders are impossible.
     [[nodiscard]] parallel_layout seen_from(std::uint64_t rank) const {
         return {sizes, sizes.world_size(), rank, order, expert_order};
     }
-    /// Compares the placement of all ranks. It ignores what a trainer's settings may leave out: `sharded` and
-    /// `sequence_parallel`.
+    /// Compares the placement of all ranks. It ignores `sharded` and `sequence_parallel`, because a trainer's settings
+    /// may omit them.
     [[nodiscard]] friend bool operator==(const trainer_layout& a, const trainer_layout& b) {
         return a.sizes == b.sizes && a.seen_from(0).order() == b.seen_from(0).order() &&
                a.seen_from(0).expert_order() == b.seen_from(0).expert_order();
@@ -149,7 +150,7 @@ class layout_reader {
                                            {"sequence_parallel", meaning::sequence_parallel},
                                            {"use_tp_pp_dp_mapping", meaning::pp_before_dp}};
 
-    /// Returns the text without comments, and with joined lines where a shell continues them.
+    /// Returns the text without comments. Lines that a shell would continue are joined.
     [[nodiscard]] static std::string without_comments(std::string_view text) {
         std::string plain;
         for (std::size_t i = 0; i < text.size(); ++i) {
@@ -184,8 +185,8 @@ class layout_reader {
         size = value;
     }
 
-    /// Reads AReaL's text: dimensions as letters with sizes, of all layers or apart for attention and experts. A
-    /// backend in front, such as "megatron:", is left out. Returns false if the text is of another form.
+    /// Reads AReaL's text: letters for dimensions, each with a size, for all layers or separately for attention and
+    /// experts. Ignores a backend at the beginning, such as "megatron:". Returns false if the text has another form.
     [[nodiscard]] bool read_areal() {
         std::string_view rest = text_;
         const auto trim = [&rest] {
@@ -210,7 +211,7 @@ class layout_reader {
                 of_experts.remove_suffix(1);
             }
             read_dimensions(rest.substr(0, bar), "dptc", false);
-            expert_tp_ = 1;  // AReaL does not split experts unless the text says so
+            expert_tp_ = 1;  // AReaL does not split experts over tensor-parallel ranks unless the text says so
             read_dimensions(of_experts, "dpte", true);
             return true;
         }
@@ -283,7 +284,8 @@ class layout_reader {
         }
     }
 
-    /// Reads PyTorch's device meshes: sizes and names, the slowest axis first. A mesh that names ep is that of experts.
+    /// Reads PyTorch's device meshes: sizes and names, the slowest axis first. A mesh with the axis ep is the one for
+    /// experts.
     [[nodiscard]] bool read_meshes() {
         constexpr std::string_view key = "mesh_dim_names";
         bool found = false;
@@ -332,7 +334,8 @@ class layout_reader {
             of_experts = of_experts || axis == "ep";
         }
         std::string order;
-        for (std::size_t i = axes.size(); i-- > 0;) {  // the fastest first
+        for (std::size_t i = axes.size(); i-- > 0;) {  // from the last axis to the first, because a mesh lists the
+                                                       // slowest axis first
             const std::string& axis = axes[i];
             const std::uint64_t size = positive(sizes[i], indexed("mesh", i));
             std::string_view name = axis;
@@ -419,7 +422,7 @@ class layout_reader {
         }
     }
 
-    /// Takes a pair, and returns false if the name is not known.
+    /// Uses a pair of name and value. Returns false if the name is unknown.
     bool take(const std::string& name, std::string_view value) {
         const known_name* known = nullptr;
         for (const known_name& each : names) {
@@ -468,7 +471,7 @@ class layout_reader {
             return true;
         }
         const std::uint64_t size = positive(value, name);
-        // torchtitan and DeepSpeed keep experts whole unless they are told otherwise.
+        // torchtitan and DeepSpeed do not split experts over tensor-parallel ranks unless the settings say so.
         derives_replicas_ = derives_replicas_ || name == "mics_shard_size";  // MiCS: all ranks form groups of this size
         whole_experts_ = whole_experts_ || name == "expert_parallel_degree" || name == "ep_size";
         std::optional<std::uint64_t>* const sizes[] = {&dp_, &dp_replicate_, &dp_shard_, &cp_,       &tp_,
@@ -505,7 +508,7 @@ class layout_reader {
         refuse(field, {"must be one of ", known, ", got \"", shortened(std::string(value)), "\""});
     }
 
-    /// Completes the sizes that follow from the others, and checks that all of them agree.
+    /// Computes sizes that follow from the others, and checks that all sizes fit together.
     [[nodiscard]] trainer_layout finished() {
         trainer_layout layout{.order = order_,
                               .expert_order = expert_order_,
@@ -543,7 +546,7 @@ class layout_reader {
         if (world_size_ && *world_size_ != sizes.world_size()) {
             refuse("world_size", {"must be dp x cp x tp x pp, ", sizes.world_size(), ", got ", *world_size_});
         }
-        static_cast<void>(layout.seen_from(0));  // throws for sizes that do not divide
+        static_cast<void>(layout.seen_from(0));  // throws for sizes that are not divisible
         const std::optional<std::uint64_t> expert_dp =
             expert_shard_ ? std::optional(*expert_shard_ * sizes.dp_replicate) : expert_dp_;
         if (expert_dp && *expert_dp != sizes.expert_dp()) {
@@ -583,7 +586,7 @@ class layout_reader {
                       ": choose another format"});
 }
 
-/// Returns an order as a device mesh has it, the slowest axis first, with data parallelism as replicas and shards.
+/// Returns the order of axes in a device mesh: the slowest axis first, with data parallelism as replicas and shards.
 [[nodiscard]] inline std::string mesh_of(const parallel_layout& layout, bool of_experts) {
     const std::string order = of_experts ? layout.expert_order() : layout.order();
     std::string names;
@@ -620,18 +623,19 @@ namespace floptally::inline v0_3 {
 
 /// Reads a layout from a trainer's settings: AReaL's text, arguments of Megatron-LM, torchtitan's table [parallelism],
 /// device meshes of PyTorch, a configuration of DeepSpeed or FSDP, or sizes by name ("dp=2, tp=4, ep=8, etp=1"). Other
-/// settings in the text are left out.
+/// settings in the text are ignored.
 ///
-/// Without a tensor-parallel size of experts, Megatron's etp is tp. In torchtitan, DeepSpeed and AReaL it is 1.
-/// Megatron's arguments and torchtitan's shard degree of -1 leave dp to the number of ranks: pass `world_size`.
-/// Throws `error` for unknown sizes, sizes that do not divide, and settings that contradict each other.
+/// If the settings have no tensor-parallel size of experts, etp is tp for Megatron, and 1 for torchtitan, DeepSpeed and
+/// AReaL. For Megatron's arguments, and for torchtitan's shard degree of -1, dp follows from the number of ranks: pass
+/// `world_size`. Throws `error` for unknown sizes, sizes that are not divisible, and settings that contradict each
+/// other.
 [[nodiscard]] inline trainer_layout read_layout(std::string_view text,
                                                 std::optional<std::uint64_t> world_size = std::nullopt) {
     return detail::layout_reader(text, world_size).read();
 }
 
-/// Writes a layout as a trainer's settings. `read_layout` reads them back as an equal layout. Throws `error` for what
-/// the trainer has no setting for.
+/// Writes a layout as a trainer's settings. `read_layout` reads them back as an equal layout. Throws `error` if the
+/// trainer has no setting for a part of the layout.
 [[nodiscard]] inline std::string to_text(const trainer_layout& layout, layout_format format) {
     const parallel_sizes& sizes = layout.sizes;
     const parallel_layout first = layout.seen_from(0);

@@ -48,8 +48,8 @@ enum class context_split : std::uint8_t {
 inline constexpr const char* context_split_names[] = {"zigzag", "zigzag_pack", "contiguous"};
 
 /// Tallies of a batch that is sharded over context-parallel ranks, one tally for each rank. Add batches as to a tally.
-/// The tallies of all ranks add up to the batch. Adding throws `error` for a slot or pack that cannot be divided
-/// evenly, and for images and audio.
+/// The tallies of all ranks add up to the batch. Adding throws `error` if a slot or pack cannot be divided evenly, and
+/// for images and audio.
 class context_shards : public adds_batches<context_shards> {
   public:
     context_shards(const mask_set& masks, std::uint64_t cp, context_split split) : split_(split), total_(masks) {
@@ -57,7 +57,7 @@ class context_shards : public adds_batches<context_shards> {
         shards_.resize(cp, tally{masks});
     }
 
-    /// Adds a batch like `tally::add`. All slots of one source form one pack. After an error nothing was added.
+    /// Adds a batch like `tally::add`. All slots of one source form one pack. If it throws, nothing is added.
     template <batch_source Source>
     void add(const Source& source) {
         if constexpr (std::is_same_v<typename Source::sample, sequence>) {
@@ -118,17 +118,17 @@ class context_shards : public adds_batches<context_shards> {
 
 /// The work of tensor- and context-parallel ranks.
 struct layout_work {
-    /// For each context-parallel rank the time of its busiest tensor-parallel rank at the peaks, in 10⁻¹⁵ s.
+    /// For each context-parallel rank, the time at the peak of its busiest tensor-parallel rank, in 10⁻¹⁵ s.
     std::vector<std::uint64_t> loads{};
     /// Time of every rank in 10⁻¹⁵ s: all context-parallel ranks of tensor-parallel rank 0, then of rank 1, and so on.
     std::vector<std::uint64_t> loads_of_ranks{};
-    /// FLOPs of all ranks by peak. Work that several ranks repeat counts for each of them.
+    /// FLOPs of all ranks, for each peak. Work that several ranks repeat counts for each of them.
     std::vector<work_at_peak> run{};
     tensor_options options{};
 };
 
 /// Returns the work of all ranks: `tp` tensor-parallel ranks on each context-parallel shard of a batch. `plan.repeated`
-/// must be empty, since the layout decides which work is repeated.
+/// must be empty, because the layout decides which work is repeated.
 [[nodiscard]] inline layout_work layout_work_of(std::span<const model_part> model, const training_plan& plan,
                                                 std::uint64_t tp, std::span<const tally> shards, double peak_tflops,
                                                 const std::vector<precision_setting>& settings = {},
@@ -164,15 +164,15 @@ struct layout_work {
     return result;
 }
 
-/// The times of a step's ranks.
+/// How evenly the ranks of a step work, and the microbatches of their pipelines.
 struct step_ranks {
     std::optional<rank_times> times{};
     std::uint64_t microbatches = 0;  ///< number of microbatches of all pipelines together; 0 without pipelines
 };
 
-/// Returns the times of a step's ranks on `working_gpus`. If `choices` is given, the ranks are those of pipelines: each
-/// pipeline runs on the tensor-parallel ranks of the layout, and there is one pipeline for each context-parallel rank
-/// of each replica. Otherwise they are the ranks of the layout.
+/// Returns the times of a step's ranks on `working_gpus`. Without `choices` they are the ranks of the layout. With
+/// `choices` they are the ranks of pipelines: there is one pipeline for each context-parallel rank of each replica, and
+/// it runs on the tensor-parallel ranks of the layout.
 [[nodiscard]] inline step_ranks run_ranks(std::optional<pipeline_choices> choices,
                                           const std::optional<layout_work>& layout, std::span<const model_part> model,
                                           const training_plan& plan, const tally& batch, double peak_tflops,

@@ -7,8 +7,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Counts the bytes that a step needs whatever the kernels: logits, weights, gradients, optimizer state. Activations
-/// depend on the implementation and are not counted. docs/plans.md has the tables and their sources.
+/// Counts the bytes of a step that do not depend on the implementation: logits, weights, gradients, optimizer state.
+/// Activations do, and are not counted here. docs/plans.md has the tables and their sources.
 
 namespace floptally::inline v0_3 {
 
@@ -54,8 +54,8 @@ constexpr std::uint64_t bytes_of(const logits_shape& logits, std::uint64_t token
 }
 
 /// Returns the bytes of the logits while a framework gathers them: twice `gathered_logits_bytes`, or once with one
-/// context-parallel rank. The factor 2 holds for a framework that gathers into a list. It holds the list of shards and
-/// the ordered result at the same time (AReaL's `postprocess_packed_seqs_context_parallel`).
+/// context-parallel rank. The factor 2 is for a framework that gathers into a list, because the list of shards and the
+/// ordered result exist at the same time (AReaL's `postprocess_packed_seqs_context_parallel`).
 [[nodiscard]] constexpr std::uint64_t gathering_logits_bytes(const logits_shape& logits) {
     return checked(gathered_logits_bytes(logits), "logits") * (logits.context_parallel == 1 ? 1 : 2);
 }
@@ -106,12 +106,12 @@ struct state_bytes {
     [[nodiscard]] friend constexpr bool operator==(const state_bytes&, const state_bytes&) = default;
 };
 
-/// Returns the bytes of weights, gradients and optimizer state of one rank. `parameters` is the number of parameters
-/// that tensor, pipeline and expert parallelism leave to the rank. `trainable` of them train. Frozen weights have
-/// neither gradient nor optimizer state.
+/// Returns the bytes of weights, gradients and optimizer state of one rank. `parameters` is the number of parameters of
+/// the rank after tensor, pipeline and expert parallelism, of which `trainable` train. Frozen weights have neither
+/// gradient nor optimizer state.
 ///
-/// A number of parameters that the ranks do not divide is rounded up, like a padded flat buffer. A framework that
-/// shards each tensor separately pads more.
+/// If the number of parameters is not divisible by the ranks, it is rounded up, as in a padded flat buffer. A framework
+/// that shards each tensor separately pads more.
 [[nodiscard]] constexpr state_bytes state_bytes_of(std::uint64_t parameters, std::uint64_t trainable,
                                                    const memory_plan& plan = {}) {
     if (trainable > parameters) {

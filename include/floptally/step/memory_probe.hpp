@@ -28,7 +28,7 @@ struct memory_sample {
     [[nodiscard]] friend constexpr bool operator==(const memory_sample&, const memory_sample&) = default;
 };
 
-/// A source of memory samples: a CUDA memory pool, a framework's allocator, a test.
+/// A type that returns memory samples: of a CUDA memory pool, of a framework's allocator, or of a test.
 template <class Backend>
 concept memory_backend = requires(Backend& device) {
     device.reset_high_marks();
@@ -47,7 +47,7 @@ struct parallel_rank {
 };
 
 /// Returns the file name of a memory snapshot without extension: "snapshot_rank03_p0d1c0t1_step7". AReaL uses the same
-/// name without the step, since it has a folder for each step. The rank has at least two digits.
+/// name without the step, because it has a folder for each step. The rank has at least two digits.
 [[nodiscard]] inline std::string snapshot_name(const parallel_rank& at, std::uint64_t step) {
     return detail::text_of({at.global < 10 ? "snapshot_rank0" : "snapshot_rank", at.global, "_p", at.pipeline, "d",
                             at.data, "c", at.context, "t", at.tensor, "_step", step});
@@ -86,11 +86,11 @@ struct memory_row {
 /// The options of a memory probe. The default samples nothing.
 struct memory_probe_options {
     std::vector<std::uint64_t> profile_steps{};  ///< the steps to sample
-    /// Maximum number of events that the hook `start` records; the default is AReaL's.
+    /// Largest number of events that the hook `start` records. The default is that of AReaL.
     std::size_t max_entries = 100'000;
     parallel_rank at{};
-    /// Hooks for a framework's memory recorder. `start` begins to record at most `max_entries` events. `stop` ends the
-    /// recording and writes the file `name`.
+    /// Hooks for a framework's memory recorder. `start` begins a recording of at most `max_entries` events. `stop` ends
+    /// the recording and writes the file `name`.
     std::function<void(std::size_t max_entries)> start{};
     std::function<void(const std::string& name, std::uint64_t step)> stop{};
 };
@@ -111,7 +111,7 @@ class memory_probe {
         }
         if (open_) {
             const std::uint64_t before = open_->step;
-            open_.reset();  // drops the step that has not ended, so that the next step can begin
+            open_.reset();  // drops a step that has not ended, so that the next step can begin
             detail::refuse("begin_step", {"step ", before, " has not ended: call end_step() first"});
         }
         backend_.reset_high_marks();

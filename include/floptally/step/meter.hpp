@@ -50,11 +50,13 @@ enum class on_error : std::uint8_t {
 /// The steps that a meter left out (`on_error::leave_out`).
 struct left_out_steps {
     std::uint64_t interval = 0;  ///< steps left out since the last `reset_interval`
-    std::uint64_t run = 0;       ///< steps left out in the whole run, also before it was resumed
-    std::string last{};          ///< the error of the last step left out; empty if this process left out no step
+    std::uint64_t run = 0;       ///< steps left out in the whole run, including earlier processes
+    std::string last{};          ///< the error of the last step that was left out; empty if this process left out no
+                                 ///< step
 };
 
-/// The length of a run, in tokens or steps of the whole run; 0: not stated. A run that states both ends with the first.
+/// The length of a run, in tokens or steps of the whole run; 0: not stated. If both are set, the run ends when the
+/// first is reached.
 struct run_budget {
     std::uint64_t tokens = 0;  ///< real tokens of all GPUs together
     std::uint64_t steps = 0;
@@ -62,7 +64,7 @@ struct run_budget {
     [[nodiscard]] friend bool operator==(const run_budget&, const run_budget&) = default;
 };
 
-/// The times of the ranks over the steps of an interval or a run, from a meter that sums over ranks.
+/// The times of the ranks over the steps of an interval or a run, for a meter that sums over ranks.
 struct rank_spread {
     /// One rank, and in how many steps it was the slowest.
     struct slow_rank {
@@ -103,11 +105,10 @@ struct rank_spread {
     }
 };
 
-/// Says which earlier run a meter may continue.
+/// The earlier runs that a meter may continue.
 enum class resume_from : std::uint8_t {
     same_counter,  ///< a run of the same model, convention and plan
-    /// Any run, for example after a change of plan. Its FLOPs stay as they were counted, and new steps are added to
-    /// them.
+    /// Any run, for example after a change of plan. FLOPs that were counted before are not changed.
     any_counter
 };
 
@@ -152,8 +153,8 @@ namespace detail {
 ///
 /// One thread calls the meter. Other threads count in tallies of their own (`tally{m.model().masks()}`), which that
 /// thread adds to `microbatch()`. An error leaves the totals unchanged. A step that could not end stays open: end it
-/// again with a valid time. A loop that must not end for one bad batch calls `on_errors(on_error::leave_out)`, and adds
-/// its batches by `add`.
+/// again with a valid time. If your loop must survive a bad batch, call `on_errors(on_error::leave_out)` and add
+/// batches with `add`.
 class meter {
   public:
     using seconds_clock = any_function<double()>;
@@ -189,8 +190,8 @@ class meter {
         : meter(flop_counter(model, counted_as, plan), std::move(hardware), std::move(clock)) {}
 
     /// Takes a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed = recompute::full},
-    /// accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts. It counts by the
-    /// convention `exact`; for another convention pass a `flop_counter`.
+    /// accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts. It counts with
+    /// the convention `exact`; for another convention pass a `flop_counter`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, metered_hardware hardware, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)
@@ -246,8 +247,8 @@ class meter {
         }
     }
 
-    /// Returns the tally to add the next microbatch to. Call it again for each microbatch, since it checks that a step
-    /// is open.
+    /// Returns the tally to which you add the next microbatch. Call it for each microbatch, because it checks that a
+    /// step is open.
     [[nodiscard]] tally& microbatch() {
         if (!in_step()) {
             throw error("microbatch", "was added outside of a step: call begin_step() first");
@@ -316,7 +317,7 @@ class meter {
     [[nodiscard]] const rank_spread& interval_ranks() const { return interval_ranks_; }
     [[nodiscard]] const rank_spread& run_ranks() const { return run_ranks_; }
 
-    /// Sets how long the run is. Logs then say what is left of it and when it ends.
+    /// Sets how long the run is. Logs then also show how much is left and when it ends.
     void set_budget(const run_budget& budget) { budget_ = budget; }
     [[nodiscard]] const run_budget& budget() const { return budget_; }
 
@@ -328,8 +329,8 @@ class meter {
     [[nodiscard]] duration_percentiles step_percentiles() const { return percentiles(steady_seconds_, warm_up_); }
     /// The number of steps in `step_percentiles`.
     [[nodiscard]] std::uint64_t steady_steps() const { return steady_seconds_.count(); }
-    /// Sets how many first steps the percentiles leave out, since the first steps compile kernels and fill caches. The
-    /// default is 10.
+    /// Sets how many steps at the start the percentiles leave out, because the first steps compile kernels and fill
+    /// caches. The default is 10.
     void leave_out(std::uint64_t first_steps) {
         if (in_step() || steps_here_ != 0) {
             throw error("leave_out", "must be called before the first step");
@@ -345,8 +346,8 @@ class meter {
     }
 
     /// Continues from the run totals of an earlier process. Counts the FLOPs again from the tally. If they differ,
-    /// `earlier` is of another model, convention or plan: throws `error`, or with `resume_from::any_counter` returns
-    /// false and keeps the FLOPs as they were counted (`run_is_recounted`).
+    /// `earlier` has another model, convention or plan. Then it throws `error`, or with `resume_from::any_counter`
+    /// returns false and keeps the FLOPs as they were counted (`run_is_recounted`).
     bool resume(const step_series& earlier, resume_from which = resume_from::same_counter) {
         if (in_step() || run_.totals.steps != 0) {
             throw error("resume", "must be called before the first step");
@@ -401,8 +402,8 @@ class meter {
     }
 
     /// Continues another meter between two steps: its run, clock, percentiles and left-out steps. The two may differ in
-    /// plan, convention and GPUs. A new interval begins. Returns false if the two count the run's FLOPs differently;
-    /// these then stay as they were counted.
+    /// plan, convention and GPUs. A new interval begins. Returns false if the two count the run's FLOPs differently.
+    /// Then the FLOPs that were counted before are kept.
     bool continue_from(const meter& other) {
         if (in_step() || other.in_step()) {
             throw error("step", "is open, but a meter must be resumed between two steps: end the step first");
@@ -422,8 +423,8 @@ class meter {
         return same;
     }
 
-    /// True if steps of the run were counted by another model, convention or plan than the meter's. The run's FLOPs are
-    /// then those of each step as it was counted, and cannot be computed from the run's tally.
+    /// Returns true if some steps of the run were counted with another model, convention or plan. Then the FLOPs of the
+    /// run are the sum over the steps as they were counted, and do not follow from the run's tally.
     [[nodiscard]] bool run_is_recounted() const { return recounted_; }
     /// Sets `run_is_recounted` and the number of left-out steps of a run that is resumed from a saved state.
     void mark_resumed(bool recounted, std::uint64_t steps_left_out) {
@@ -433,10 +434,10 @@ class meter {
 
     [[nodiscard]] const flop_counter& model() const { return model_; }
     [[nodiscard]] const metered_hardware& hardware() const { return hardware_; }
-    /// A text that says which GPUs the FLOPs and the time cover: "summed over 16 ranks", "of 1 GPU", "of all 8 GPUs, as
-    /// declared".
+    /// Returns a text that says which GPUs the FLOPs and the time cover: "summed over 16 ranks", "of 1 GPU", "of all 8
+    /// GPUs, as declared".
     [[nodiscard]] const std::string& counted() const { return counted_; }
-    /// True where the meter itself sums over ranks.
+    /// Returns true if the meter sums over ranks.
     [[nodiscard]] bool reduces() const { return static_cast<bool>(ranks_.sum); }
 
     /// Sets which work runs in which precision. Logs then also have the mixed-precision MFU and the mean peak that it
@@ -449,8 +450,8 @@ class meter {
     }
     [[nodiscard]] const std::optional<mixed_precision>& precisions() const { return precisions_; }
 
-    /// Logs the MFU by a second convention too. `other` must count the same model. If it needs accumulators that the
-    /// meter's model does not count, add them to the meter's cost first (`cost::keep`).
+    /// Makes logs also show the MFU of a second convention. `other` must count the same model. If it needs accumulators
+    /// that the meter's model does not count, add them to the meter's cost first (`cost::keep`).
     void shows_beside(flop_counter other) {
         for (const statistic& needed : other.masks()) {
             if (model_.masks().find(needed) == model_.masks().size()) {
@@ -477,8 +478,8 @@ class meter {
         return gpu_seconds;
     }
 
-    /// True if this meter's counter gives the FLOPs that the totals have. A tally that lacks a measured accumulator was
-    /// counted by another plan.
+    /// Returns true if this meter's counter gives the same FLOPs as the totals. If their tally lacks a measured
+    /// accumulator, they were counted with another plan.
     [[nodiscard]] bool counts_as(const step_totals& done, view seen) const {
         try {
             return model_.total_flops(done.batch, seen) == done.total(seen);
@@ -495,7 +496,8 @@ class meter {
     };
 
     /// Returns the slowest rank of a step, and the times of the slowest and the fastest. Each rank sends its time in
-    /// ticks of 100 ns above its number, and the complement of the time: one MAX has both ends.
+    /// units of 100 ns, with its rank number in the lower bits, and the complement of the time. So one MAX yields both
+    /// the slowest and the fastest.
     [[nodiscard]] std::optional<std::pair<std::uint64_t, rank_times_of_step>> compared(double seconds) const {
         constexpr std::uint64_t rank_bits = 24;
         constexpr double ticks = 1e7;
@@ -517,7 +519,8 @@ class meter {
     void close(double seconds, bool& took_part) {
         require_begun();
         const double gpu_seconds = gpu_seconds_in(seconds);
-        // `next_step_`, `next_interval_` and `next_run_` are members only so that their memory is reused.
+        // `next_step_`, `next_interval_` and `next_run_` are members, not local variables, so that their memory is
+        // reused.
         step_totals& step = next_step_;
         step.steps = 1;
         step.seconds = seconds;
@@ -568,10 +571,10 @@ class meter {
     void fail_all_ranks() const noexcept {
         try {
             static_cast<void>(ranks_.sum([this]() -> tally {
-                static_cast<void>(compared(0));  // the other ranks wait for it
+                static_cast<void>(compared(0));  // because the other ranks wait for this collective
                 throw error("step", "failed on this rank: look at the error of this rank");
             }));
-        } catch (...) {  // ignored, since the caller already throws the first error
+        } catch (...) {  // ignored, because the caller already throws the first error
         }
     }
 
@@ -605,7 +608,7 @@ class meter {
     goodput_clock goodput_;
     on_error on_error_ = on_error::raise;
     left_out_steps left_out_;
-    std::string problem_;  ///< why the open step cannot be counted; empty if nothing is known against it
+    std::string problem_;  ///< why the open step cannot be counted; empty if no reason is known
     bool recounted_ = false;
 };
 

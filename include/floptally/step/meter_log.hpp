@@ -55,7 +55,7 @@ namespace detail {
     return precisions.rate(done.batch, done.gpu_seconds);
 }
 
-/// Returns the totals with the FLOPs counted by another counter of the same model.
+/// Returns the totals with FLOPs that another counter of the same model counts.
 [[nodiscard]] inline step_totals counted_by(const flop_counter& other, step_totals done) {
     done.useful = other.total_flops(done.batch, view::useful);
     done.padded = other.total_flops(done.batch, view::padded);
@@ -69,8 +69,8 @@ class metric_list {
 
     void add(std::string_view name, double value) { add(name, value, steps_.model().counted_as().name); }
 
-    /// Adds the rates of totals. Other precisions and a second convention are evaluated from the totals' tally, which a
-    /// run that was counted by several plans does not allow.
+    /// Adds the rates of totals. Rates for other precisions and for a second convention are computed from the totals'
+    /// tally. They are left out for a run that was counted with several plans.
     void add(const step_totals& done) {
         const bool has_tally = &done != &steps_.run().totals || !steps_.run_is_recounted();
         const step_rates rate = rates(done);
@@ -98,8 +98,8 @@ class metric_list {
         }
     }
 
-    /// Adds what the run has done so far, and with a budget what is left of it. `rate` is the pace at which the rest is
-    /// expected to run.
+    /// Adds how much of the run is done, and with a budget how much is left. `rate` has the totals from which the speed
+    /// of the rest is estimated.
     void add_run(const step_totals& rate) {
         const step_totals& run = steps_.run().totals;
         const auto in = run.batch.masks().main_modality();
@@ -193,12 +193,13 @@ class metric_list {
 }
 
 /// Returns the rates of an interval or a run, and the spread of its step times: "train/step_seconds_p50", "…_p95",
-/// "…_min", "…_max". Both have the totals of the run so far: "train/total_flops", "…_tokens", "…_steps". With a budget
-/// (`meter::set_budget`) follow "train/tokens_left" or "train/steps_left", "train/seconds_left" and "train/ends_at", in
-/// seconds since 1970. With a reduction follow "train/rank_seconds_max", "…_min", "train/rank_spread_pct",
+/// "…_min", "…_max". Also returns the totals of the run so far: "train/total_flops", "…_tokens", "…_steps". A budget
+/// (`meter::set_budget`) adds "train/tokens_left" or "train/steps_left", "train/seconds_left", and "train/ends_at" in
+/// seconds since 1970. A reduction adds "train/rank_seconds_max", "…_min", "train/rank_spread_pct",
 /// "train/slowest_rank" and "train/slowest_rank_steps_pct". If the peak is unknown, there is no MFU. A run with a wall
 /// clock (`meter::goodput`) adds "train/wall_seconds", "train/goodput_pct" and "train/mfu_wall_pct". Steps that could
-/// not be counted (`on_error::leave_out`) add "train/steps_left_out"; without any other step this is all.
+/// not be counted (`on_error::leave_out`) add "train/steps_left_out". If no step could be counted, this is the only
+/// metric.
 [[nodiscard]] inline std::vector<metric> metrics(const meter& steps, const step_series& done,
                                                  std::string_view prefix = "train/") {
     detail::metric_list list(steps, prefix);

@@ -23,7 +23,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The exact run totals of a meter as plain data, with the library version, convention and masks by which they were
+/// The exact run totals of a meter as plain data, with the library version, convention and masks with which they were
 /// counted.
 struct meter_state {
     std::string version{};
@@ -31,11 +31,11 @@ struct meter_state {
     std::string convention{};
     std::vector<std::string> masks{};
     std::vector<std::uint64_t> accumulators{};  ///< the accumulators of the run's tally
-    /// Names of the masks whose amounts were measured. Accumulators do not tell an amount of 0 from no amount.
+    /// Names of the masks whose amounts were measured. In the accumulators an amount of 0 looks like no amount.
     std::vector<std::string> measured{};
     step_series run{};                       ///< totals with an empty tally (see `masks` and `accumulators`)
     std::optional<goodput_state> goodput{};  ///< the run's wall clock, if it has begun
-    bool recounted = false;                  ///< steps of the run were counted by several plans or conventions
+    bool recounted = false;                  ///< true: steps of the run were counted with several plans or conventions
     std::uint64_t steps_left_out = 0;        ///< steps that could not be counted (`on_error::leave_out`)
 };
 
@@ -62,9 +62,9 @@ struct meter_state {
     return state;
 }
 
-/// Continues a run from its state, before the first step. If the state was counted by another convention, model or
-/// plan, or with other masks: throws `error`, or with `resume_from::any_counter` returns false and keeps the FLOPs as
-/// they were counted. Throws `error` for a state of another `numbers_version`. An error leaves the meter unchanged.
+/// Continues a run from its state, before the first step. If the state was counted with another convention, model, plan
+/// or masks, throws `error`. With `resume_from::any_counter` it returns false instead and keeps the FLOPs as they were
+/// counted. Throws `error` for a state of another `numbers_version`. An error leaves the meter unchanged.
 inline bool resume(meter& into, const meter_state& state, resume_from which = resume_from::same_counter) {
     const bool any = which == resume_from::any_counter;
     const auto require_same = [any](const char* field, std::string_view saved, std::string_view present) {
@@ -97,7 +97,7 @@ inline bool resume(meter& into, const meter_state& state, resume_from which = re
     if (state.goodput) {
         goodput.resume(*state.goodput);
     }
-    // The FLOPs of a run that was counted by several plans do not follow from its tally.
+    // If a run was counted with several plans, its FLOPs do not follow from its tally.
     same = into.resume(run, any || state.recounted ? resume_from::any_counter : which) && same && same_masks;
     into.mark_resumed(state.recounted || (!same && run.totals.steps != 0), state.steps_left_out);
     into.goodput() = std::move(goodput);

@@ -28,7 +28,7 @@ namespace floptally::inline v0_3 {
 /// Sets the precision of a component, of some layers, or of a component in some layers.
 struct precision_setting {
     std::string component{};  ///< name of a component; empty for all components
-    /// Layers that the setting holds for, counted from 0. Empty: the whole model, including parts outside the layers.
+    /// Layers to which the setting applies, counted from 0. Empty: the whole model, including parts outside the layers.
     std::optional<index_range> layers{};
     double peak_tflops = 0;   ///< dense peak of one GPU in this precision, in TFLOP/s
     std::string precision{};  ///< name of the precision, for the log; may be empty
@@ -40,7 +40,7 @@ struct work_at_peak {
     double peak_tflops = 0;  ///< dense peak of one GPU, in TFLOP/s
 };
 
-/// The MFU of a step in several precisions, and the mean peak that it is relative to.
+/// The MFU of a step in several precisions, and the mean peak to which it refers.
 struct mixed_precision_rate {
     double mfu = 0;  ///< Σ (time that each piece of work needs at its own peak) ÷ time of the step
     /// The mean peak of one GPU in TFLOP/s, weighted by time: `mfu` is useful FLOPs ÷ (GPU-seconds x `peak_tflops`).
@@ -49,15 +49,15 @@ struct mixed_precision_rate {
     [[nodiscard]] friend bool operator==(const mixed_precision_rate&, const mixed_precision_rate&) = default;
 };
 
-/// Splits the FLOPs of a model by precision. If two settings name the same work, the later one holds. Work that no
+/// Splits the FLOPs of a model by precision. If two settings name the same work, the later one counts. Work that no
 /// setting names runs at `peak_tflops`.
 class mixed_precision {
   public:
-    /// Takes settings that name components only.
+    /// Takes settings without layers.
     mixed_precision(const flop_counter& whole, std::vector<precision_setting> settings, double peak_tflops)
         : mixed_precision(whole, {}, {}, std::move(settings), peak_tflops) {}
 
-    /// Takes settings that may name layers. `whole` must count `parts` under `plan`.
+    /// Takes settings that may have layers. `whole` must count `parts` under `plan`.
     mixed_precision(const flop_counter& whole, std::span<const model_part> parts, const training_plan& plan,
                     std::vector<precision_setting> settings, double peak_tflops)
         : whole_(whole), settings_(std::move(settings)), peak_tflops_(peak_tflops) {
@@ -95,7 +95,7 @@ class mixed_precision {
         flops sum;
         for (std::size_t i = 0; i < groups_.size(); ++i) {
             const layer_group& group = groups_[i];
-            const breakdown work = group.work.evaluate(visits_.of(batch, i));
+            const breakdown work = group.work.evaluate(visits_.share_of(batch, i));
             for (const component_flops& component : work.components()) {
                 breakdown alone;
                 alone.append(component.name) = component;
@@ -133,7 +133,7 @@ class mixed_precision {
     /// The layers to which the same settings apply, and a counter of their FLOPs. Parts outside the layers are in the
     /// group without settings.
     struct layer_group {
-        /// For each setting whether it applies to these layers; empty if no setting names layers.
+        /// For each setting: true if it applies to these layers. Empty if no setting has layers.
         std::vector<bool> applied;
         flop_counter work;
     };
@@ -166,7 +166,7 @@ class mixed_precision {
         return end;
     }
 
-    /// Returns a flag for each setting: true if it names the layer.
+    /// Returns a flag for each setting: true if its layers include this layer.
     [[nodiscard]] std::vector<bool> applied_to(std::uint64_t layer) const {
         std::vector<bool> applied;
         for (const precision_setting& setting : settings_) {
@@ -175,7 +175,7 @@ class mixed_precision {
         return applied;
     }
 
-    /// Returns each different result of `applied_to` over all layers, and the empty one.
+    /// Returns the different results of `applied_to` over all layers, and the empty list.
     [[nodiscard]] std::vector<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
         std::vector<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {
@@ -191,8 +191,8 @@ class mixed_precision {
         return sets;
     }
 
-    /// Returns all parts, with those marked `elsewhere` to which other settings apply. Parts marked `elsewhere` do not
-    /// count, but gradients still flow through them.
+    /// Returns all parts, but marks those to which other settings apply as `elsewhere`. Such parts do not count, but
+    /// gradients still flow through them.
     [[nodiscard]] std::vector<model_part> only(std::span<const model_part> parts,
                                                const std::vector<bool>& applied) const {
         const bool outside = applied == std::vector<bool>(settings_.size(), false);

@@ -32,7 +32,7 @@ struct step_module {
     double peak_tflops = 0;  ///< dense peak of one GPU in the module's precision, in 10¹² FLOP/s
     /// True if no weight of the module trains; `utilize` then throws `error` if `work` has gradients of weights.
     bool frozen = false;
-    double seconds = 0;  ///< time that the module ran; 0: the whole step
+    double seconds = 0;  ///< time for which the module ran; 0: the whole step
 };
 
 /// The rates of one module over the ranks that run it.
@@ -48,20 +48,21 @@ struct module_rate {
     double hfu = 0;
 };
 
-/// The rates of a step of modules over two denominators: the ranks that run a module, and all ranks of the job.
+/// The rates of a step of several modules, relative to two denominators: the ranks that run a module, and all ranks of
+/// the job.
 struct module_utilization {
     flops useful{};
     std::uint64_t active_ranks = 0;
     std::uint64_t idle_ranks = 0;
     /// Useful FLOPs ÷ (seconds x Σ peak of the ranks that run a module). A rank that runs several modules counts once,
-    /// at the highest peak of these modules.
+    /// with the highest peak of these modules.
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
     /// MFU over all ranks of the job. A rank without a module counts with `step.peak_tflops`.
     double allocated_mfu = 0;
     double allocated_hfu = 0;
-    /// MFU with each module at the peak of its precision: Σ rank-seconds that the modules would need at their peaks ÷
+    /// MFU with each module at the peak of its precision: (Σ rank-seconds that the modules would need at their peaks) ÷
     /// (seconds x ranks that run a module).
     double mixed_precision_mfu = 0;
     std::vector<module_rate> modules{};

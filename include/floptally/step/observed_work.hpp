@@ -32,19 +32,19 @@
 
 namespace floptally::inline v0_3 {
 
-/// The facts that must be known to convert an observed rate or MFU to FLOPs. An empty member is unknown.
+/// Facts about a step that are needed to convert an observed rate or MFU to FLOPs. Empty members are unknown.
 struct observed_step {
     std::optional<double> seconds{};      ///< time of the step
     std::optional<std::uint64_t> gpus{};  ///< number of GPUs of the step
     std::optional<double> peak_tflops{};  ///< dense peak of one GPU
 };
 
-/// The FLOPs of a step that follow from an observed number: an interval, since the number was rounded.
+/// The FLOPs of a step that follow from an observed number. They are an interval, because the number was rounded.
 struct observed_work {
     double least = 0;
     double most = 0;
 
-    /// True where `count` rounds to the observed number.
+    /// Returns true if `count` rounds to the observed number.
     [[nodiscard]] bool is(flops count) const { return least <= to_double(count) && to_double(count) <= most; }
     /// Returns the middle of the interval.
     [[nodiscard]] double middle() const { return least + (most - least) / 2; }
@@ -57,8 +57,8 @@ struct observed_unit {
     enum class kind { work, rate, share };
 
     kind measures = kind::work;
-    /// How many FLOPs (`work`), FLOP/s of one GPU (`rate`) or fractions of the peak (`share`) the unit is: 1e12 for
-    /// "TFLOP".
+    /// The size of the unit: 1e12 for "TFLOP". It is in FLOPs for `work`, in FLOP/s of one GPU for `rate`, and a
+    /// fraction of the peak for `share`.
     double size = 1;
 };
 
@@ -138,13 +138,13 @@ struct observed_text {
     return {(*value - half) * factor, (*value + half) * factor};
 }
 
-/// The tokens of a step by a trainer's log, where they contradict the batch that was counted.
+/// The number of tokens in a step according to a trainer's log, if it contradicts the batch that was counted.
 struct contradicted_tokens {
     double of_log = 0;  ///< mean over the lines of the log
     std::uint64_t of_batch = 0;
 };
 
-/// The FLOPs of one batch by each record of a trainer's log.
+/// The FLOPs of one batch according to each record of a trainer's log.
 struct observed_log {
     std::string_view trainer{};
     std::vector<observed_work> lines{};
@@ -182,7 +182,7 @@ namespace detail {
     return static_cast<double>(batch.get(seen, accumulator::tokens, batch.masks().main_modality()));
 }
 
-/// Returns the GPU-seconds that the batch took by a line, from its step time or its tokens per second.
+/// Returns the GPU-seconds that the batch took according to a line: from its step time or its tokens per second.
 [[nodiscard]] inline printed_number gpu_seconds_of(const trainer_line& line, const tally& batch,
                                                    const observed_step& step) {
     const double tokens = tokens_of(batch, view::padded);
@@ -201,7 +201,8 @@ namespace detail {
     return {line.seconds->least * share.least * gpus, line.seconds->most * share.most * gpus};
 }
 
-/// Returns the tokens of a step on all GPUs by a line, from their number or from their rate and the step time.
+/// Returns the tokens of a step on all GPUs according to a line: from their number, or from their rate and the step
+/// time.
 [[nodiscard]] inline std::optional<printed_number> step_tokens_of(const trainer_line& line, const observed_step& step) {
     if (line.tokens) {
         return line.tokens;
@@ -230,7 +231,7 @@ namespace detail {
     return {line.mfu->least * *step.peak_tflops * 1e12, line.mfu->most * *step.peak_tflops * 1e12};
 }
 
-/// Returns the FLOPs of the batch by a line, from its count of FLOPs or from its rate.
+/// Returns the FLOPs of the batch according to a line: from its number of FLOPs or from its rate.
 [[nodiscard]] inline observed_work work_of(const trainer_line& line, const printed_number& gpu_seconds,
                                            const tally& batch, const observed_step& step) {
     const printed_number value = line.flops ? *line.flops : rate_of(line, step);
@@ -241,11 +242,12 @@ namespace detail {
 }  // namespace detail
 
 /// Reads the records of a trainer's log that have a rate or a number of FLOPs (`trainer_log_reader`). Ignores other
-/// text. All steps must have the batch `batch`. `batch` may be only some of a step's sequences if the lines print the
-/// number of sequences: the FLOPs of a line are then scaled by it.
+/// text. All steps must have the same batch `batch`. If the lines print the number of sequences, `batch` may be a part
+/// of the step's sequences: the FLOPs of a line are then scaled.
 ///
-/// `observed_log::tokens` is set if the log's own tokens, or its own tokens per second times its step time, are neither
-/// the batch's tokens nor its slots in most lines. Clocks that differ by 1 % do not count.
+/// Sets `observed_log::tokens` if in most lines the number of tokens (printed, or tokens per second times the step
+/// time) is neither the batch's number of tokens nor that of its slots. Differences up to 1 % are ignored, because
+/// clocks differ.
 ///
 /// @throws error "log" for a log without known lines or of two trainers; "gpus" or "peak_tflops" if it is missing and a
 ///         line's rate cannot be converted without it.
@@ -294,14 +296,14 @@ namespace detail {
     return log;
 }
 
-/// A constant by which a tool's number is off.
+/// A constant factor by which a tool's number may be wrong.
 struct observed_factor {
     double value = 1;
-    std::string cause{};  ///< what makes the number so many times as large: "not divided by the 8 GPUs"
+    std::string cause{};  ///< the reason for the factor: "not divided by the 8 GPUs"
 };
 
-/// Returns the constant factors by which numbers of dashboards and logs are off: GPUs, passes, powers of 1000 and 1024,
-/// sequences of the batch. No two have the same value.
+/// Returns the constant factors by which numbers of dashboards and logs are often wrong: the number of GPUs, passes,
+/// powers of 1000 and 1024, sequences of the batch. No two have the same value.
 [[nodiscard]] inline std::vector<observed_factor> observed_factors(const tally& batch, const observed_step& step) {
     std::vector<observed_factor> factors;
     const auto add = [&factors](double value, std::string cause) {
@@ -351,17 +353,18 @@ struct observed_factor {
 struct observed_candidate {
     convention how;
     view seen = view::useful;
-    flops total;                ///< FLOPs of the batch by this convention and view, not multiplied by `factor`
-    std::size_t explained = 1;  ///< number of observed numbers that `total` times `factor` rounds to
-    /// Set if the tool counts by another plan than the step's. `before` is `total`, `after` is the count by the plan.
+    flops total;                ///< FLOPs of the batch under this convention and view, not multiplied by `factor`
+    std::size_t explained = 1;  ///< how many of the observed numbers equal `total` times `factor` after rounding
+    /// Set if the tool assumes another plan than that of the step. `before` is `total`, and `after` is the count under
+    /// the plan of the step.
     std::optional<convention_term> wrong_plan{};
     observed_factor factor{};
 };
 
 namespace detail {
 
-/// Searches for the conventions and views that explain the most observed numbers. A convention's further view counts
-/// only if its FLOPs differ from those of its previous view.
+/// Searches for the conventions and views that explain the most observed numbers. A second view of a convention is a
+/// candidate only if its FLOPs differ from those of the first.
 class candidate_search {
   public:
     candidate_search(std::span<const observed_work> observed, const convention_comparison& model, const tally& batch)
@@ -371,7 +374,7 @@ class candidate_search {
         }
     }
 
-    /// Returns the candidates that count by the plan of the step.
+    /// Returns the candidates that count under the plan of the step.
     [[nodiscard]] std::vector<observed_candidate> by_plan(const observed_factor& factor = {}) {
         begin();
         for (std::size_t i = 0; i < planned_.size(); ++i) {
@@ -380,11 +383,11 @@ class candidate_search {
         return end();
     }
 
-    /// Returns the candidates that count by a plan which a tool may assume.
+    /// Returns the candidates that count under a plan that a tool may assume.
     [[nodiscard]] std::vector<observed_candidate> by_assumed_plans(const observed_factor& factor = {}) {
         const std::vector<assumed_plan> plans = model_.assumed();
         begin();
-        std::vector<std::vector<flops>> known;  // counts by earlier plans and views, which are no new candidates
+        std::vector<std::vector<flops>> known;  // counts under earlier plans and views, which are not candidates again
         for (std::size_t plan = 0; plan < plans.size(); ++plan) {
             for (std::size_t i = 0; i < planned_.size(); ++i) {
                 std::vector<flops> totals = model_.totals_by(plan, batch_, views[i]);
@@ -429,7 +432,7 @@ class candidate_search {
     }
 
     /// Adds the conventions whose count explains the numbers. `plan` is the assumed plan, or null. `known` has counts
-    /// that are no new candidates. With an assumed plan, its last element has the counts by the plan of the step.
+    /// that are not candidates again. With an assumed plan, its last element has the counts under the plan of the step.
     void add(view seen, const std::vector<flops>& totals, std::span<const std::vector<flops>> known,
              const assumed_plan* plan, const observed_factor& factor) {
         for (std::size_t i = 0; i < totals.size(); ++i) {
@@ -466,13 +469,14 @@ class candidate_search {
 
 }  // namespace detail
 
-/// Returns the conventions and views that explain the most observed numbers; none if these are less than half. A
-/// convention explains a number if its FLOPs round to it. The useful view comes first. A further view of the convention
-/// is listed only if its FLOPs differ from those of the view before.
+/// Returns the conventions and views that explain the most observed numbers; none if they explain less than half of the
+/// numbers. A convention explains a number if its FLOPs round to it. The useful view comes first. Another view of the
+/// same convention is listed only if its FLOPs differ from those of the previous view.
 ///
 /// If no convention explains the numbers under the plan of the step, the plans that a tool may assume are tried
-/// (`assumed_plans`), then constant factors (`observed_factors`), and last both at once. Chance explains a number with
-/// few digits: factors need numbers of at least three digits, and both at once need four.
+/// (`assumed_plans`), then constant factors (`observed_factors`), and last both together. A number with few digits may
+/// match by chance. So factors are tried only for numbers of at least three digits, and both together only for at least
+/// four.
 [[nodiscard]] inline std::vector<observed_candidate> matches_of(std::span<const observed_work> observed,
                                                                 const convention_comparison& model, const tally& batch,
                                                                 const observed_step& step = {}) {

@@ -128,7 +128,7 @@ class open_metrics_text {
     constexpr std::pair<view, std::string_view> views[] = {
         {view::useful, "useful"}, {view::padded, "padded"}, {view::executed, "executed"}};
     text.family("flops", "counter", "", "Floating-point operations, by component and view.");
-    if (steps.run_is_recounted()) {  // the run's tally does not tell which plan counted which step
+    if (steps.run_is_recounted()) {  // the run's tally does not show which step was counted with which plan
         for (const auto& [seen, name] : views) {
             text.sample(to_string(done.total(seen)), {{"component", "all"}, {"view", name}});
         }

@@ -64,7 +64,7 @@ struct pipeline_search {
     for (const index_range& chunk : split.chunks()) {
         layers.push_back(chunk.size());
     }
-    const pipeline_split chunks(layers.size(), layers);  // gives each chunk its own rank
+    const pipeline_split chunks(layers.size(), layers);  // gives each chunk a separate rank
     std::vector<parameter_counts> held(ranks);
     for (std::uint64_t chunk = 0; chunk < layers.size(); ++chunk) {
         const parameter_counts own = trained_parameters(chunks.parts_of(model, chunk), plan);
@@ -128,7 +128,7 @@ struct pipeline_search {
     return search;
 }
 
-/// Returns a sentence for a report that says what all pipelines of a search have in common.
+/// Returns a sentence for a report with what all pipelines of a search have in common.
 [[nodiscard]] inline std::string kept_in(const pipeline_search_options& options) {
     return detail::text_of(
         {"kept: the batch and its microbatches, ", options.gpus_of_stage, " GPU", options.gpus_of_stage == 1 ? "" : "s",

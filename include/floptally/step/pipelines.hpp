@@ -30,14 +30,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Simulates the pipelines of a step: stages, schedule, replicas and microbatches as the user chooses.
+/// Simulates the pipelines of a step with the stages, schedule, replicas and microbatches that the user chooses.
 
 namespace floptally::inline v0_3 {
 
 /// Computes the time that each pass of each chunk of a pipeline needs at the peak of its precision.
 ///
-/// Times are in FLOPs at `peak_tflops`: the number of FLOPs that would run at `peak_tflops` in the same time. All times
-/// from one call are scaled alike, so that replicas can be compared.
+/// A time is stored as the number of FLOPs that would run at `peak_tflops` in this time. All times from one call have
+/// the same scale, so that replicas can be compared.
 class pipeline_times {
   public:
     /// Takes the parts of a whole model, or of one tensor-parallel rank. Work that no setting names runs at
@@ -117,7 +117,7 @@ class pipeline_times {
   private:
     using passes = std::array<uint128, 3>;  ///< times of forward, backward_data with recompute, backward_weights
 
-    /// Returns the settings that apply to a chunk: those that name one of its components, or no component.
+    /// Returns the settings that apply to a chunk: those for one of its components, and those without a component.
     [[nodiscard]] static std::vector<precision_setting> settings_of(const flop_counter& chunk,
                                                                     std::span<const precision_setting> settings) {
         const breakdown names = chunk.evaluate(tally{chunk.masks()});
@@ -137,7 +137,7 @@ class pipeline_times {
     void append(std::vector<passes>& times, const tally& batch) const {
         for (std::size_t i = 0; i < chunks_.size(); ++i) {
             passes sum{};
-            for (const work_at_peak& piece : chunks_[i].by_peak(visits_.of(batch, i))) {
+            for (const work_at_peak& piece : chunks_[i].by_peak(visits_.share_of(batch, i))) {
                 const auto add = [&](std::size_t pass, phase during) {
                     sum[pass] += at_stated(piece.work.get(view::executed, during), piece.peak_tflops);
                 };
@@ -191,7 +191,7 @@ struct pipeline_choices {
     std::uint64_t pp = 1;                         ///< number of ranks of one pipeline
     std::optional<std::uint64_t> vpp{};           ///< number of chunks per rank; empty: 1, or 2 for ZB-V
     std::optional<pipeline_schedule> schedule{};  ///< the schedule; empty: 1F1B, or interleaved if `vpp` is above 1
-    /// Number of parallel pipelines; empty: the length of `loads` or `batches`, at least 1.
+    /// Number of parallel pipelines. Empty: the length of `loads` or `batches`, at least 1.
     std::optional<std::uint64_t> replicas{};
     std::optional<std::uint64_t> microbatches{};  ///< number of equal microbatches of each replica
     std::vector<std::uint64_t> loads{};           ///< work of each replica, in any unit; empty: equal work

@@ -32,11 +32,11 @@
 
 namespace floptally::inline v0_3 {
 
-/// The MFU of a step, with the measured time and the peak that the MFU is relative to.
+/// The MFU of a step, with the measured time and the peak to which the MFU refers.
 struct mfu_report {
     floptally::utilization utilization{};
     measurement step{};
-    std::string accelerator{};  ///< name of the accelerator; may be empty if the user gave the peak
+    std::string accelerator{};  ///< name of the accelerator; may be empty if the user passed the peak
     std::string precision{};
     std::string peak_source{};
     floptally::peak_kind peak_kind = floptally::peak_kind::unsaid;
@@ -48,7 +48,7 @@ struct mfu_report {
 /// The numbers of parameters of a model.
 struct weight_counts {
     std::uint64_t total = 0;  ///< number of stored parameters: those of all experts, and a tied embedding once
-    /// Number of parameters that a token uses: of the experts only the chosen ones. Empty if expert visits are
+    /// Number of parameters that a token uses: of the experts only the chosen ones count. Empty if expert visits are
     /// measured.
     std::optional<std::uint64_t> active{};
     /// Number of parameters that train, including LoRA adapters; empty: the report has no plan.
@@ -79,10 +79,10 @@ struct report {
     convention counted_as = conventions::exact;
     training_plan plan{};
     weight_counts parameters{};
-    mask_set masks{};  ///< the masks whose numbers of pairs the report shows
+    mask_set masks{};  ///< the masks for which the report shows the numbers of pairs
     tally batch{};
     breakdown work{};
-    /// Padded FLOPs by cause; empty if nothing is padded or they were not counted.
+    /// Padded FLOPs by cause. Empty if there is no padding, or if it was not counted by cause.
     std::optional<padding_flops> padding{};
     std::optional<mfu_report> mfu{};
     std::vector<std::string> notes{};
@@ -110,7 +110,7 @@ struct report {
     return notes;
 }
 
-/// Returns the masks that the tally of a batch needs: those of the model, and further ones for the convention.
+/// Returns the masks that the tally of a batch needs: those of the model and additional ones for the convention.
 [[nodiscard]] inline mask_set counted_masks(const cost& model, const flop_counter& counter) {
     mask_set all = model.masks();
     for (const statistic& needed : counter.masks()) {
@@ -122,7 +122,7 @@ struct report {
 /// Returns the report of a batch of a model, without an MFU. `shown` are the masks whose pairs the report shows.
 [[nodiscard]] inline report report_of(const model_config& model, const flop_counter& counter, const training_plan& plan,
                                       const tally& batch, const mask_set& shown) {
-    report result;  // filled member by member, since g++ 12 does not compile a single initializer
+    report result;  // filled member by member, because g++ 12 cannot compile it as one initializer
     result.model_type = model.model_type;
     result.counted_as = counter.counted_as();
     result.plan = plan;

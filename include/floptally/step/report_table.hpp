@@ -36,7 +36,7 @@ enum class figures {
         return to_string(work) + " FLOP";
     }
     std::size_t prefix = 0;
-    // 999.995 would print as 1000.00, so it takes the next prefix.
+    // 999.995 would be printed as 1000.00, so it gets the next prefix.
     for (value /= 1000; value >= 999.995 && prefix + 1 < prefixes.size(); value /= 1000) {
         ++prefix;
     }

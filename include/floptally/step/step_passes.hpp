@@ -71,7 +71,7 @@ struct step_pass {
     }
 };
 
-/// The rates of a pass, of all passes of the learner, or of a whole step, over the time that it took.
+/// The rates of a pass, of all passes of the learner, or of a whole step, over the time that they took.
 struct pass_rate {
     std::string name;
     flops useful{};
@@ -83,8 +83,8 @@ struct pass_rate {
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
-    /// Useful FLOPs over the wall clock of the step on the GPUs of this pass. An asynchronous learner has an MFU of its
-    /// own time (`mfu`) and one of the wall clock.
+    /// Useful FLOPs over the wall clock of the step on the GPUs of this pass. For an asynchronous learner it differs
+    /// from `mfu`, which is over the time of the pass.
     double wall_mfu = 0;
     std::optional<double> mbu{};
     /// Contribution to the MFU of the whole step: time that the useful FLOPs of the pass need at the peak of the pass ÷
@@ -93,17 +93,17 @@ struct pass_rate {
     double lost = 0;  ///< (time of the pass − time that its useful FLOPs need at its peak) ÷ time of the whole step
 };
 
-/// The rates of a step of passes. All shares are of time: GPU-seconds over those of the whole step, so that a pass may
-/// have a peak of its own. The `points` of all passes add up to the MFU of the whole step. All `points`, all `lost` and
-/// `no_pass` add up to 1.
+/// The rates of a step that consists of passes. All shares are GPU-seconds divided by those of the whole step, so that
+/// passes may have different peaks. The `points` of all passes add up to the MFU of the whole step. All `points`, all
+/// `lost` and `no_pass` add up to 1.
 struct pass_rates {
-    /// False if the peak of a pass or of the step is unknown. MFU, HFU, `points` and `lost` are then 0, without
+    /// False if the peak of a pass or of the step is unknown. Then MFU, HFU, `points` and `lost` are 0 and have no
     /// meaning.
     bool has_peak = true;
     std::vector<pass_rate> passes{};
     /// All passes that train the model (`learns`), over the sum of their times. Empty if no pass trains it.
     std::optional<pass_rate> learner{};
-    pass_rate whole{};   ///< FLOPs of all passes over the wall clock of all GPUs, including idle ones
+    pass_rate whole{};   ///< rates of all passes over the wall clock of all GPUs, including idle ones
     double no_pass = 0;  ///< share of the GPU time of the whole step in which no pass ran
 };
 
@@ -220,8 +220,8 @@ struct seconds_at_peak {
     return rates_of_step;
 }
 
-/// Returns the table of a step: time and MFU of each pass, of the learner and of the whole step. Further lines lead
-/// from the peak of all GPUs to the MFU of the whole step.
+/// Returns the table of a step: time and MFU of each pass, of the learner and of the whole step. Further rows show how
+/// the time is lost between the peak of all GPUs and the MFU of the whole step.
 [[nodiscard]] inline table table_of(const pass_rates& rates_of_step) {
     table_section rates{.columns = {{},
                                     {"TFLOP", cell_side::right, 12},

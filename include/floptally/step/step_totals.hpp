@@ -23,7 +23,8 @@ struct step_totals {
     flops padded{};
     flops executed{};
     double seconds = 0;
-    double gpu_seconds = 0;  ///< Σ over steps of (seconds x GPUs), since a run may be resumed on another number of GPUs
+    double gpu_seconds = 0;  ///< Σ over steps of (seconds x GPUs), because a run may be resumed with another number of
+                             ///< GPUs
     /// Σ over steps of (seconds x GPUs x peak), in 10¹² FLOP; 0 if the peak of any step is unknown.
     double peak_tflop = 0;
 
@@ -68,11 +69,10 @@ struct step_series {
 };
 
 /// The MFU and other rates of totals. Each is a ratio of two sums over steps, not a mean of ratios, so that long steps
-/// weigh more.
+/// have more weight.
 struct step_rates {
-    bool has_peak =
-        true;        ///< false if a peak is unknown: `mfu`, `padded_mfu` and `hfu` then have no meaning, and are 0
-    double mfu = 0;  ///< Σ useful FLOPs ÷ Σ (seconds x GPUs x peak); 0.412 is 41.2 %
+    bool has_peak = true;  ///< false if a peak is unknown; then `mfu`, `padded_mfu` and `hfu` are 0 and have no meaning
+    double mfu = 0;        ///< Σ useful FLOPs ÷ Σ (seconds x GPUs x peak); 0.412 is 41.2 %
     double padded_mfu = 0;  ///< Σ padded FLOPs ÷ Σ (seconds x GPUs x peak)
     double hfu = 0;         ///< Σ executed FLOPs ÷ Σ (seconds x GPUs x peak)
     double tflops = 0;      ///< useful TFLOP/s of all GPUs together

@@ -77,7 +77,7 @@ struct layer_line {
             .mfu_pct = 100 * detail::divide(per_gpu, on.peak_tflops, "peak_tflops")};
 }
 
-/// Returns the line as text. Leaves out empty values, as those versions do that do not print them.
+/// Returns the line as text. Leaves out empty values, like the versions that do not print them.
 [[nodiscard]] inline std::string to_string(const train_line& line) {
     std::string text = detail::text_of({"[train] [iter ", line.iteration, ", tokens ", line.tokens, ", elapsed_time ",
                                         detail::fixed_decimal(line.milliseconds, 2), " ms"});
@@ -151,7 +151,7 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
         }
     }
     scan.literal("]");
-    // A loss may follow the bracket. A second step in the same line is an error: reading on would skip that step.
+    // A loss may follow the bracket. A second step in the same line is an error, because it would be skipped.
     const bool ends = scan.finished() || scan.take(":") || scan.take(" ");
     if (!scan.good() || !ends || find_train_line(scan.rest()) != std::string_view::npos ||
         find_layer_line(scan.rest()) != std::string_view::npos) {
@@ -179,8 +179,8 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
     return line;
 }
 
-/// True if a line has words that only log lines of steps and layers have. If the line cannot be read as one, it was cut
-/// off or mixed with another line.
+/// Returns true if a line has words that occur only in log lines of steps and layers. If it still cannot be read, it
+/// was cut off or mixed with another line.
 [[nodiscard]] inline bool has_throughput_words(std::string_view text) {
     return text.find("achieved FLOPS") != std::string_view::npos ||
            text.find("achieved flops") != std::string_view::npos ||

@@ -15,14 +15,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The time breakdown of a step, the input of a waterfall: FLOPs by peak, times of ranks, and times measured
-/// separately.
+/// The time breakdown of a step, from which a waterfall is computed: FLOPs by peak, times of ranks, and separately
+/// measured times.
 
 namespace floptally::inline v0_3 {
 
 /// The cause of a time that was measured outside the counted kernels.
 enum class apart_kind : std::uint8_t {
-    unsaid,         ///< not stated: the cause follows from the name of the time (`apart_kind_named`)
+    unsaid,         ///< not set: the cause follows from the name of the time (`apart_kind_named`)
     communication,  ///< exposed communication measured on one rank, including the wait for other ranks
     transfer,       ///< exposed communication without the wait for other ranks, from the traces of several ranks
     data_wait,
@@ -69,26 +69,25 @@ struct time_apart {
     return apart_kind::other;
 }
 
-/// Returns the cause of a time, from its name if it was not stated.
+/// Returns the cause of a time. If it was not set, it follows from the name of the time.
 [[nodiscard]] inline apart_kind kind_of(const time_apart& time) {
     return time.kind == apart_kind::unsaid ? apart_kind_named(time.name) : time.kind;
 }
 
-/// The time that memory-bound components need for their bytes at the memory bandwidth, beyond the time for their FLOPs
-/// at the peak (bytes/step_bytes.hpp).
+/// The time that memory-bound components need for their bytes at the memory bandwidth, in addition to the time for
+/// their FLOPs at the peak (bytes/step_bytes.hpp).
 struct time_at_memory {
     double gpu_seconds = 0;  ///< sum over all GPUs (`memory_bound_seconds`)
     std::string assumed{};
 };
 
-/// The time breakdown of a step. An empty member is unknown: a waterfall says so and leaves the time of it in the last
-/// line.
+/// The time breakdown of a step. Empty members are unknown. A waterfall says so, and their time stays in its last line.
 struct time_breakdown {
-    measurement step{};  ///< time of the step, number of all GPUs of the job, and the peak that MFU is relative to
-    /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once: count it under a plan without
+    measurement step{};  ///< time of the step, number of all GPUs of the job, and the peak to which the MFU refers
+    /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once; count it under a plan without
     /// `repeated`.
     std::vector<work_at_peak> work{};
-    /// FLOPs as in `work`, but repeated work counts for each rank (plan with `repeated`).
+    /// FLOPs as in `work`, except that repeated work counts for each rank; count it under a plan with `repeated`.
     std::optional<std::vector<work_at_peak>> repeated{};
     /// Additional FLOPs of attention kernels on masked keys, because kernels compute whole tiles.
     std::optional<std::vector<work_at_peak>> masked_tiles{};
@@ -98,8 +97,8 @@ struct time_breakdown {
     std::optional<time_at_memory> memory_bound{};
 };
 
-/// Fills in what is certain in a job of one GPU: no communication, no repeated work, no waiting for ranks, no idle GPU.
-/// Returns a breakdown of several GPUs unchanged.
+/// For a job with one GPU, fills in what is certain: no communication, no repeated work, no waiting for ranks, no idle
+/// GPU. For several GPUs, returns the breakdown unchanged.
 [[nodiscard]] inline time_breakdown with_one_gpu_defaults(time_breakdown timed) {
     if (timed.step.gpus == 1) {
         bool communicates = false;

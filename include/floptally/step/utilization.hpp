@@ -55,7 +55,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& t
     return to << to_string(rates);
 }
 
-/// The peak of a component that runs in another precision than the rest of the step.
+/// The peak of a component whose precision differs from that of the rest of the step.
 struct component_peak {
     std::string_view component;
     double peak_tflops = 0;
@@ -65,7 +65,7 @@ struct component_peak {
 [[nodiscard]] constexpr double to_double(flops work) { return static_cast<double>(work.value()); }
 
 /// Returns the MFU below which seconds, GPUs or the peak are probably in another unit: 0.1 % for a training step, 0.001
-/// % for a forward alone, since it may wait for memory.
+/// % for a forward alone, which may be limited by memory bandwidth.
 [[nodiscard]] constexpr double least_plausible_mfu(counted_passes counted) {
     return counted == counted_passes::forward ? 1e-5 : 1e-3;
 }
@@ -90,7 +90,7 @@ namespace detail {
 
 /// Returns why an MFU or HFU cannot be right: it is above 100 %, or far below the MFU of any real step ("an MFU of 0.09
 /// % is below 0.1 %: seconds, gpus or the peak may be in another unit"). Returns an empty text if the MFU can be right,
-/// and for an MFU of 0, which a batch without tokens has.
+/// and for an MFU of 0, which is that of a batch without tokens.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string doubt_of(double mfu, counted_passes counted) {
     const std::string_view doubt = detail::doubt_text(mfu, counted);
     constexpr std::string_view before = "an MFU ";
@@ -108,14 +108,14 @@ constexpr void require_finite_positive(double value, const char* field) {
     }
 }
 
-/// Throws `error` for a peak that is not above 0, or so large that it must be in another unit than TFLOP/s.
+/// Throws `error` for a peak that is not above 0, or that is so large that it cannot be in TFLOP/s.
 constexpr void require_peak(double peak_tflops, const char* field) {
     require_finite_positive(peak_tflops, field);
     require_possible_peak(peak_tflops, field);
 }
 
-/// Returns a / b. Throws an `error` at `field` if the quotient is infinite, or if it is 0 and a is not 0. `field` is
-/// the input that b was computed from.
+/// Returns a / b. Throws an `error` with field `field` if the quotient is infinite, or if it is 0 although a is not 0.
+/// `field` is the name of the input from which b was computed.
 constexpr double divide(double a, double b, const char* field) {
     const double quotient = a / b;
     if (!(quotient <= std::numeric_limits<double>::max()) || (quotient == 0 && a != 0)) {

@@ -23,7 +23,7 @@ namespace floptally::inline v0_3 {
 /// The error for bad input. `what()` reads "FIELD: what is wrong, with the value, and what would be right". It shows
 /// control characters, zero bytes and bytes that are not UTF-8 as question marks.
 ///
-/// FIELD is a name that the caller knows: a config key ("text_config.hidden_size"), an argument with its index
+/// FIELD is a name from the caller's input: a config key ("text_config.hidden_size"), an argument with its index
 /// ("cu_seqlens[2]"), a statistic ("squares").
 class error : public std::runtime_error {
   public:
@@ -39,7 +39,7 @@ class error : public std::runtime_error {
     std::size_t field_length_;
 };
 
-/// The error for a count that would exceed its integer type. Nothing wraps around: the sum keeps its old value.
+/// The error for a count that would exceed its integer type. Nothing wraps around: the sum is unchanged.
 class overflow : public error {
   public:
     using error::error;
@@ -47,21 +47,21 @@ class overflow : public error {
 
 namespace detail {
 
-/// Throws `error` at `field`. The text is the pieces, joined.
+/// Throws `error` with field `field`. The text consists of the joined pieces.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse(std::string_view field,
                                                           std::initializer_list<piece> problem) {
     throw error(field, text_of(problem));
 }
 
-/// Throws `error` at `field` for a name that is not UTF-8. Logs and saved states are JSON, which takes no other text.
+/// Throws `error` with field `field` for a name that is not UTF-8. Logs and saved states are JSON, which must be UTF-8.
 inline void require_utf8(std::string_view name, std::string_view field) {
     if (!is_utf8(name)) {
         refuse(field, {"must be UTF-8, got \"", name, "\""});
     }
 }
 
-/// Calls `call` and renames the field of its errors: an `error` at `name` or at an element ("name[3]") becomes an error
-/// at `field`, the name that the user knows. All other errors pass unchanged.
+/// Calls `call` and changes the field of its errors: instead of `name` (or an element, "name[3]") it becomes `field`,
+/// the name in the user's input. All other errors pass unchanged.
 template <class Call>
 constexpr void with_renamed_field(std::string_view name, std::string_view field, Call call) {
     try {
@@ -76,7 +76,7 @@ constexpr void with_renamed_field(std::string_view name, std::string_view field,
     }
 }
 
-/// "TEXT (FILE:LINE)": the error text of another library (MPI, NCCL, CUDA) and the line of the call.
+/// Returns "TEXT (FILE:LINE)": the error text of another library (MPI, NCCL, CUDA) and the line of the call.
 [[nodiscard]] inline std::string called_at(std::string_view text, const char* file, int line) {
     return text_of({text, " (", file, ":", line, ")"});
 }
@@ -88,14 +88,15 @@ constexpr void with_renamed_field(std::string_view name, std::string_view field,
 
 }  // namespace detail
 
-/// Throws `error` at `field` if `value` is 0.
+/// If `value` is 0, throws `error` with field `field`.
 constexpr void require_positive(std::uint64_t value, const char* field) {
     if (value == 0) {
         throw error(field, "must be at least 1, got 0");
     }
 }
 
-/// Throws `error` at `field` unless `value` is below `bound`. The error calls the bound `bound_name`.
+/// Unless `value` is below `bound`, throws `error` with field `field`. `bound_name` is the name of the bound in the
+/// error.
 constexpr void require_below(std::uint64_t bound, std::string_view bound_name, std::uint64_t value,
                              std::string_view field) {
     if (value >= bound) {
@@ -103,8 +104,8 @@ constexpr void require_below(std::uint64_t bound, std::string_view bound_name, s
     }
 }
 
-/// Throws `error` at `field` unless its list, with `size` elements, has as many as another list, with `expected`
-/// elements. The error calls the other list `as`.
+/// Compares the sizes of two lists. If the list `field` has not the `expected` size of the list `as`, throws `error`
+/// with field `field`.
 constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t size, std::string_view field) {
     if (size != expected) {
         throw error(field, detail::text_of({"must be as many as ", as, " (", expected, "), got ", size}));

@@ -2,8 +2,8 @@
 // No #pragma once: each public header includes this header first and <floptally/text/macros_end.hpp> last.
 
 /// @file
-/// Hides macros of other libraries while a public header is read. Their names are words and letters that this library
-/// uses: of <windows.h>, Qt, Apple's <AssertMacros.h>, X11, <sys/sysmacros.h>, and all single capital letters.
+/// Hides macros of other libraries while a public header is read. These macros have names that this library uses, too:
+/// some of <windows.h>, Qt, Apple's <AssertMacros.h>, X11 and <sys/sysmacros.h>, and all single capital letters.
 
 #pragma push_macro("A")
 #pragma push_macro("B")

@@ -24,30 +24,30 @@ namespace floptally::inline v0_3::detail {
     return {text.data(), end.ptr};
 }
 
-/// "40.97": printf's %.2f in the C locale.
+/// Returns a text such as "40.97": printf's %.2f in the C locale.
 [[nodiscard]] inline std::string fixed_decimal(double value, int decimals) {
     return decimal_text(value, std::chars_format::fixed, decimals);
 }
 
-/// "4.206e+09", "0": printf's %.4g in the C locale.
+/// Returns a text such as "4.206e+09" or "0": printf's %.4g in the C locale.
 [[nodiscard]] inline std::string general_decimal(double value, int digits) {
     return decimal_text(value, std::chars_format::general, digits);
 }
 
-/// "1.235e+09": printf's %.3e in the C locale.
+/// Returns a text such as "1.235e+09": printf's %.3e in the C locale.
 [[nodiscard]] inline std::string scientific_decimal(double value, int decimals) {
     return decimal_text(value, std::chars_format::scientific, decimals);
 }
 
-/// "3.35": the shortest text that reads back as the same number.
+/// Returns the shortest text that reads back as the same number, such as "3.35".
 [[nodiscard]] inline std::string shortest_decimal(double value) {
     std::array<char, 32> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
     return {text.data(), end.ptr};
 }
 
-/// std::from_chars in base 10. If the standard library's from_chars reads only integers (libc++ before 20), a stream
-/// reads real numbers.
+/// Calls std::from_chars in base 10. If the standard library's from_chars reads only integers (libc++ before 20), real
+/// numbers are read with a stream.
 template <class Number>
 [[nodiscard]] std::from_chars_result read_number(const char* first, const char* last, Number& value) {
 #ifndef __cpp_lib_to_chars

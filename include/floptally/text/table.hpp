@@ -18,7 +18,8 @@ namespace floptally::inline v0_3 {
 /// A cell of a table.
 struct table_cell {
     std::string text{};
-    std::string exact{};  ///< the exact integer behind a rounded or grouped text, with its unit if any; else empty
+    std::string exact{};  ///< the exact integer, with its unit if it has one, if the cell's text is rounded or grouped;
+                          ///< otherwise empty
 };
 
 /// The alignment of the cells of a column.
@@ -32,7 +33,7 @@ struct table_column {
     std::size_t width = 0;
 };
 
-/// The cells of a row in the order of the columns. Cells may be missing at the end: they are empty.
+/// The cells of a row in the order of the columns. Missing cells at the end are empty.
 using table_row = std::vector<table_cell>;
 
 /// The rows of a table under one heading.
@@ -83,7 +84,8 @@ namespace detail {
     return is_named ? head : table_row{};
 }
 
-/// Appends a row as a line without trailing blanks. A cell that exceeds its column pushes the next ones to the right.
+/// Appends a row as a line without trailing blanks. A cell that is wider than its column moves the next cells to the
+/// right.
 inline void append_aligned(std::string& text, const std::vector<table_column>& columns, const table_row& row,
                            std::size_t first_width, std::size_t indent) {
     std::size_t spaces = indent;
@@ -114,7 +116,7 @@ inline void append_markdown_cell(std::string& text, std::string_view content) {
 }  // namespace detail
 
 /// Returns the sections as aligned lines, with an empty line between sections. All first columns are as wide as the
-/// longest cell in any of them. In other columns a cell that is too long pushes the next ones to the right.
+/// longest cell in any of them. In other columns, a cell that is too long moves the next cells to the right.
 [[nodiscard]] inline std::string to_text(const table& source, std::size_t indent = 0) {
     std::size_t first_width = 0;
     for (const table_section& section : source.sections) {
@@ -137,7 +139,7 @@ inline void append_markdown_cell(std::string& text, std::string_view content) {
 }
 
 /// Returns the sections as Markdown tables, with an empty line between sections. Escapes "|" and removes line breaks in
-/// cells, which may hold a caller's names.
+/// cells, because cells may contain names from the caller.
 [[nodiscard]] inline std::string to_markdown(const table& source) {
     std::string text;
     for (const table_section& section : source.sections) {

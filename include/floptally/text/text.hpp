@@ -12,8 +12,8 @@
 #include <floptally/text/utf8.hpp>
 
 /// @file
-/// Joins pieces to a text in one function that is not inlined. A chain of `string + string` would compile to some
-/// hundred instructions for each `+`, and to a dozen more classes for each length of an appended literal.
+/// Joins pieces to a text with one function that is not inlined. With `string + string` the compiler would generate
+/// some hundred instructions for each `+`, and a dozen classes for each length of a literal.
 
 namespace floptally::inline v0_3::detail {
 
@@ -83,9 +83,9 @@ class piece {
     return text;
 }
 
-/// "0.0412", "9.89e+14": printf's %.*g, with a decimal point in every locale. Used in the texts of errors and warnings
-/// (`doubt`). The exact forms in `number_text.hpp` need <charconv>, which would take a tenth of the compile time of
-/// floptally.hpp.
+/// Returns a text such as "0.0412" or "9.89e+14": printf's %.*g, with a decimal point in every locale. It is for the
+/// texts of errors and warnings (`doubt`). The functions in `number_text.hpp` need <charconv>, which would take a tenth
+/// of the compile time of floptally.hpp.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string rounded(double value, int digits) {
     char printed[40];
     const int size = std::snprintf(printed, sizeof printed, "%.*g", digits, value);

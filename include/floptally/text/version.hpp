@@ -13,7 +13,7 @@
 #define FLOPTALLY_VERSION_PATCH 0
 /// ".dev0" between releases, "" in a release.
 #define FLOPTALLY_VERSION_SUFFIX ".dev0"
-/// `git archive` and an install write the commit here. In a clone it stays a placeholder.
+/// `git archive` and an install write the commit here. In a clone it remains a placeholder.
 #define FLOPTALLY_ARCHIVED_COMMIT "$Format:%h$"
 
 #define FLOPTALLY_NUMBERS_VERSION 2
@@ -29,24 +29,25 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The version of this build. A program that is built in a clone sets it, since headers there do not know their commit.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): set once, before anything is counted
+/// The version of this build. A program that is built in a clone sets it, because headers in a clone do not contain
+/// their commit. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): set once, before anything is
+/// counted
 inline const char* built_version = FLOPTALLY_VERSION_SUFFIX[0] == '\0' || FLOPTALLY_ARCHIVED_COMMIT[0] == '$'
                                        ? FLOPTALLY_VERSION
                                        : FLOPTALLY_VERSION "+g" FLOPTALLY_ARCHIVED_COMMIT;
 
 }  // namespace detail
 
-/// The version as "major.minor.patch". Every report contains it. Between releases it has ".dev0", and the commit where
-/// that is known: "0.3.0.dev0+g1a2b3c4d5e6f".
+/// The version as "major.minor.patch". Every report contains it. Between releases it has ".dev0" and, if known, the
+/// commit: "0.3.0.dev0+g1a2b3c4d5e6f".
 inline const char* const& version = detail::built_version;
 
 /// The version of the counted numbers. Two releases with the same version count the same FLOPs and read each other's
 /// saved states. A release that changes any count increments it (tests/golden/released.test.cpp).
 inline constexpr unsigned numbers_version = FLOPTALLY_NUMBERS_VERSION;
 
-/// Throws `error` if `what` (a state or a report) has numbers of another version. `made_by` is the floptally that wrote
-/// it.
+/// Throws `error` if `what` (a state or a report) has numbers of another version. `made_by` is the version of floptally
+/// that wrote it.
 inline void require_numbers_version(std::string_view what, std::uint64_t numbers, std::string_view made_by) {
     if (numbers != numbers_version) {
         detail::refuse("numbers_version", {what, " has numbers of version ", numbers, ", of floptally ", made_by,

@@ -33,7 +33,7 @@ struct file_system {
     bool open(const std::filesystem::path& path) { return (out = std::fopen(path.string().c_str(), "wb")) != nullptr; }
     bool write(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), out) == text.size(); }
     bool flush() { return std::fflush(out) == 0; }
-    /// Flushes the file to the disk. Returns true for devices and pipes, which have nothing to flush.
+    /// Flushes the file to the disk. Returns true for devices and pipes, where there is nothing to flush.
     bool sync() {
 #ifndef _WIN32
         return ::fsync(::fileno(out)) == 0 || errno == EINVAL || errno == EROFS;
@@ -48,7 +48,7 @@ struct file_system {
         errno = problem.value();
         return !problem;
     }
-    /// Flushes a folder's list of file names to the disk, on systems that can.
+    /// Flushes a folder's list of file names to the disk, on systems where this is possible.
     bool sync_folder(const std::filesystem::path& folder) {
 #ifndef _WIN32
         const int opened = ::open(folder.string().c_str(), O_RDONLY | O_CLOEXEC);
@@ -118,8 +118,8 @@ void write_whole(const std::filesystem::path& path, std::string_view text, std::
 }  // namespace detail
 
 /// Writes a file completely or not at all. Writes and syncs NAME.….part in the same folder, then renames it to NAME.
-/// After the return the text is on the disk. If a step fails, the old file is unchanged and an `error` at `field` says
-/// why. A killed process may leave the .part file. Devices and pipes are written directly.
+/// After the return the text is on the disk. If a step fails, the old file is unchanged, and an `error` with field
+/// `field` says why. A killed process may leave the .part file behind. Devices and pipes are written directly.
 inline void write_whole(const std::filesystem::path& path, std::string_view text, std::string_view field) {
     detail::file_system files;
     detail::write_whole(path, text, field, files);

@@ -41,10 +41,12 @@ struct component_line {
     std::string name{};
     std::vector<std::string> components{};
     counted_passes timed = counted_passes::train;
-    bool is_timed = true;  ///< false for the line of the remaining time that nobody timed, with waits and idle GPUs
+    bool is_timed = true;  ///< false for the line of the remaining time that was not measured, including waits and idle
+                           ///< GPUs
     std::int64_t gpu_nanoseconds = 0;       ///< measured time, over all GPUs
-    std::int64_t useful_nanoseconds = 0;    ///< time of the useful FLOPs at the stated peak: adds to the MFU
-    std::int64_t executed_nanoseconds = 0;  ///< time of the executed FLOPs, each at the peak of its precision
+    std::int64_t useful_nanoseconds = 0;    ///< time that the useful FLOPs need at the stated peak; this is the line's
+                                            ///< contribution to the MFU
+    std::int64_t executed_nanoseconds = 0;  ///< time that the executed FLOPs need, each at the peak of its precision
     double share = 0;                       ///< fraction of the step's time
     double mfu = 0;  ///< (time of the line's useful FLOPs at the peak of its precision) ÷ (measured time of the line)
     double kernel_rate = 0;  ///< like `mfu`, for the executed FLOPs
@@ -86,7 +88,7 @@ class component_waterfall {
     }
 
     /// Returns the lines: first the times that were passed, in their order, then those of `time_breakdown::apart`, then
-    /// the remaining time that nobody timed.
+    /// the remaining time that was not measured.
     [[nodiscard]] std::span<const component_line> lines() const { return lines_; }
     /// Returns the waterfall of the whole step.
     [[nodiscard]] const waterfall& whole() const { return whole_; }
@@ -106,8 +108,8 @@ class component_waterfall {
     };
     struct work {
         flops useful{};
-        double own_seconds = 0;       ///< time of the useful FLOPs, each at the peak of its precision
-        double executed_seconds = 0;  ///< time of the executed FLOPs, each at the peak of its precision
+        double own_seconds = 0;       ///< time that the useful FLOPs need, each at the peak of its precision
+        double executed_seconds = 0;  ///< time that the executed FLOPs need, each at the peak of its precision
     };
 
     [[nodiscard]] const std::vector<work_at_peak>& executed() const {

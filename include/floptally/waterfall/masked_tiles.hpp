@@ -32,11 +32,11 @@ struct attention_tile {
     std::uint64_t keys = 128;
 };
 
-/// Counts the FLOPs that attention kernels spend on masked pairs. A kernel computes every pair of a tile that has at
-/// least one attended pair (`executed_pairs`).
+/// Counts the FLOPs that attention kernels spend on masked pairs: a kernel computes all pairs of a tile if at least one
+/// is attended (`executed_pairs`).
 ///
-/// Add batches as to a tally. Of each text sequence, the whole slot counts. Attention over images and sound is left
-/// out. Throws `error` for a mask whose keys depend on the data, since its tiles are unknown.
+/// Add batches as to a tally. Text sequences count with their padding. Attention over images and sound is left out.
+/// Throws `error` for a mask whose keys depend on the data, because its tiles are unknown.
 class masked_tiles : public adds_batches<masked_tiles> {
   public:
     masked_tiles(std::span<const model_part> parts, const attention_tile& tile)
@@ -74,8 +74,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
     /// Returns the masks of the model's attention over text.
     [[nodiscard]] const mask_set& masks() const { return seen_.batch().masks(); }
 
-    /// Returns the FLOPs of the masked pairs by component. All of them are executed and none useful. In each pass a
-    /// masked pair costs as much as the plan executes for an attended one.
+    /// Returns the FLOPs of the masked pairs by component. They count as executed, not as useful. In each pass, a
+    /// masked pair has as many FLOPs as an attended one.
     [[nodiscard]] breakdown work(const training_plan& plan = {}) const {
         breakdown sum;
         for_each_mask([&](std::uint64_t masked, std::uint64_t pairs, const std::vector<model_part>& parts) {
@@ -84,8 +84,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
         return sum;
     }
 
-    /// Returns the FLOPs of the masked pairs, grouped by the peak that they run at, lowest peak first. The arguments
-    /// give the precision of each product.
+    /// Returns the FLOPs of the masked pairs, grouped by peak, lowest peak first. The arguments give the precision of
+    /// each product.
     [[nodiscard]] std::vector<work_at_peak> by_peak(const training_plan& plan, double peak_tflops,
                                                     const std::vector<precision_setting>& settings) const {
         std::map<double, breakdown> work_at;
@@ -110,8 +110,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
                (entry.kind == term::scores || entry.kind == term::values);
     }
 
-    /// Calls `each(masked pairs, attended pairs, parts)` for each mask. In `parts` only the attention under that mask
-    /// costs anything.
+    /// Calls `each(masked pairs, attended pairs, parts)` for each mask. In `parts` only attention with that mask has a
+    /// cost.
     template <class Each>
     void for_each_mask(Each each) const {
         for (std::size_t i = 0; i < masks_.size(); ++i) {
@@ -143,7 +143,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
         return (masked * flops{attended.value() / pairs}).value();
     }
 
-    /// Returns the model's parts with the cost of everything but the attention under one mask set to 0.
+    /// Returns the model's parts with a cost of 0 for everything except attention with one mask.
     [[nodiscard]] std::vector<model_part> only(const statistic& mask) const {
         std::vector<model_part> chosen = parts_;
         for (model_part& part : chosen) {

@@ -24,8 +24,8 @@ namespace floptally::inline v0_3 {
 ///     "op:NAME"     an operator, "op:aten::scaled_dot_product_attention*"
 ///     "kernel:NAME" a kernel of a GPU, "kernel:nccl*"
 ///
-/// `part` is a component, or several joined by "+" if spans do not tell them apart. Any other name is time without
-/// counted work.
+/// `part` is a component, or several joined by "+" if a span runs all of them. Any other name is time without counted
+/// work.
 struct module_pattern {
     std::string pattern;
     std::string part;
@@ -66,8 +66,8 @@ struct module_names {
     std::string_view patterns;  ///< patterns, separated by blanks
 };
 
-/// Common names of modules: attributes, as `record_function` spans have them, and classes, as a profiler records them.
-/// A nested span that matches no pattern belongs to the span around it.
+/// Common names of modules: of attributes, which `record_function` spans have, and of classes, which a profiler
+/// records. A nested span that matches no pattern belongs to its outer span.
 inline constexpr module_names usual_modules[] = {
     {"optimizer", "*Optimizer.step#* *Optimizer.zero_grad#*"},
     {"data loading", "*enumerate(DataLoader)#*"},
@@ -108,7 +108,7 @@ inline constexpr module_names usual_modules[] = {
 /// Maps spans of a trace to parts of the work. The first pattern that matches a span gives the part.
 class module_map {
   public:
-    /// Creates a map. The patterns in `own` come before the usual names and so override them.
+    /// Creates a map. The patterns in `own` take precedence over the usual names.
     explicit module_map(std::vector<module_pattern> own = {}) : patterns_(std::move(own)) {
         for (std::size_t i = 0; i < patterns_.size(); ++i) {
             if (patterns_[i].pattern.empty() || patterns_[i].part.empty()) {
@@ -145,7 +145,7 @@ class module_map {
         const auto has = [span](std::string_view word) { return span.find(word) != std::string_view::npos; };
         const bool vision = has("vision") || has("Vision") || has("visual") || has("Visual");
         const bool audio = has("audio") || has("Audio");
-        if (part.find(' ') != std::string::npos || vision == audio) {  // the path names no tower, or more than one
+        if (part.find(' ') != std::string::npos || vision == audio) {  // the path contains no tower, or more than one
             return part;
         }
         const std::string tower = vision ? "vision." : "audio.";

@@ -24,7 +24,7 @@
 #include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
-/// Joins the traces of several ranks into one step: stragglers, waiting inside communication, overlap.
+/// Joins the traces of several ranks into one step. Finds stragglers, waiting inside communication, and overlap.
 
 namespace floptally::inline v0_3 {
 
@@ -43,13 +43,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// Sets for each communication kernel how long it waits for other ranks (`trace_event::waiting`). Returns the number of
-/// kernels for which no kernel of the same operation is found on another rank.
+/// Computes for each communication kernel how long it waits for other ranks (`trace_event::waiting`). Returns the
+/// number of kernels for which no kernel of the same operation is found on another rank.
 ///
 /// A collective ends on all ranks at the same time. The last rank to arrive spends only the transfer time, and the
-/// others have waited for it. A send and its receive are treated in the same way if the traces name their ranks. The
-/// n-th kernel of an operation in a group is taken for the same operation on each rank. Clocks of different ranks are
-/// not compared.
+/// other ranks wait for it. A send and its receive are treated in the same way if the traces contain their ranks. The
+/// n-th kernel of an operation in a group is assumed to be the same operation on each rank. Clocks of different ranks
+/// are not compared.
 inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modules = module_map{}) {
     std::map<std::string, std::vector<std::vector<trace_event*>>> operations;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -116,14 +116,15 @@ struct rank_line {
     double hidden = 0;     ///< communication that overlaps with computation; it adds no time to the step
 };
 
-/// The part of a step's time breakdown that traces measure.
+/// The part of a step's time breakdown that is measured from traces.
 struct traced_step {
     std::vector<time_apart> apart{};    ///< times without counted work (communication, optimizer, …)
-    std::optional<rank_times> ranks{};  ///< computing times of the ranks; empty if waiting cannot be told from transfer
+    std::optional<rank_times> ranks{};  ///< computing times of the ranks; empty if waiting cannot be separated from
+                                        ///< transfer
 };
 
-/// Completes a time breakdown with times from traces. A time that was measured in another way takes precedence. A time
-/// that was only assumed, because the job has one GPU, does not.
+/// Completes a time breakdown with times from traces. A time that was measured in another way takes precedence over
+/// that of the traces. A time that was only assumed, because the job has one GPU, is replaced.
 [[nodiscard]] inline time_breakdown with_traces(time_breakdown timed, const traced_step& traced) {
     std::erase_if(timed.apart, [](const time_apart& time) { return time.assumed != "measured"; });
     const std::vector<time_apart> measured = timed.apart;
@@ -243,7 +244,7 @@ class rank_traces {
         return times_of_ranks;
     }
 
-    /// Returns what all traces together measure of the step's time breakdown.
+    /// Returns the part of the step's time breakdown that follows from all traces together.
     [[nodiscard]] traced_step step(const breakdown& work) const { return {apart(work), times(work)}; }
 
     /// Returns the seconds of each part of the work (like `trace_times::parts`), as means over the ranks.

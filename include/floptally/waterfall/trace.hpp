@@ -37,20 +37,20 @@ struct trace_event {
     std::uint32_t device = 0;
     std::int64_t begin = 0;
     std::int64_t end = 0;
-    std::uint64_t correlation = 0;  ///< number that the event shares with the launch of its kernel; 0: unknown
-    std::uint64_t external = 0;     ///< number that the event shares with the operator of its kernel; 0: unknown
-    std::int64_t sequence = -1;     ///< number that an operator shares with its backward operator; -1: unknown
+    std::uint64_t correlation = 0;  ///< number that the event has in common with the launch of its kernel; 0: unknown
+    std::uint64_t external = 0;     ///< number that the event has in common with the operator of its kernel; 0: unknown
+    std::int64_t sequence = -1;     ///< number that an operator has in common with its backward operator; -1: unknown
     /// For a backward operator: the profiler's number of the thread that ran the forward operator. For a forward
     /// operator: 0.
     std::uint64_t forward_thread = 0;
     std::uint32_t collective =
         0;  ///< for a kernel of a collective: 1 + the index of collective and group in `trace::names`; else 0
     std::int64_t waiting =
-        0;  ///< for a communication kernel: nanoseconds from its begin until the last rank arrived (`tell_waiting`)
+        0;  ///< for a communication kernel: nanoseconds from its start until the last rank arrived (`tell_waiting`)
 };
 
-/// A link from an operator to its backward operator. It has the lane of the forward operator; lane and beginning
-/// identify the backward operator.
+/// A link from an operator to its backward operator. It has the lane of the forward operator, and the lane and start
+/// time that identify the backward operator.
 struct trace_link {
     std::uint32_t forward_lane = 0;
     std::uint32_t backward_lane = 0;

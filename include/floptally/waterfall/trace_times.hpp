@@ -26,7 +26,7 @@
 #include <floptally/waterfall/trace.hpp>
 
 /// @file
-/// The time of a trace, split by the part of the work that runs. No time counts twice where kernels overlap.
+/// The time of a trace, divided among the parts of the work. If kernels overlap, their time does not count twice.
 
 namespace floptally::inline v0_3::detail {
 
@@ -56,13 +56,13 @@ struct trace_window {
         steps = std::max<std::uint64_t>(steps, 1);
     }
 
-    /// Returns by how many nanoseconds a device is behind the host at the first mark: the time until the kernels that
+    /// Returns how many nanoseconds a device lags behind the host at the first mark: the time until the kernels that
     /// were launched before the mark have ended. If the trace has no such kernels, returns the delay of the first
     /// kernel that was launched after the mark.
     [[nodiscard]] std::int64_t lag(const trace& recorded, const detail::trace_spans& spans) const {
         std::optional<std::int64_t> before;
         std::optional<std::pair<std::int64_t, std::int64_t>>
-            first;  // begin of the launch and begin of the launched kernel
+            first;  // start of the launch and start of the launched kernel
         for (const trace_event& event : recorded.events) {
             const bool is_on_device = event.kind == trace_kind::kernel || event.kind == trace_kind::copy;
             const detail::trace_spans::launch* const from = is_on_device ? spans.launch_of(event) : nullptr;
@@ -90,13 +90,14 @@ struct timed_stretch {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     std::uint64_t key = 0;
-    bool gives_way = false;  ///< true for communication and copies: overlaps count as computation
+    bool gives_way = false;  ///< true for communication and copies: if computation overlaps with them, the time counts
+                             ///< as computation
     bool is_copy = false;
 };
 
-/// Calls `each(key, nanoseconds)` so that all time from `begin` to `end` counts once. Where several intervals overlap,
-/// they share the time evenly; the first to begin get the remaining nanoseconds. Returns the nanoseconds in which
-/// nothing runs.
+/// Calls `each(key, nanoseconds)` so that all time from `begin` to `end` counts once. Overlapping intervals share the
+/// time evenly. If it is not divisible, the intervals that began first get one more nanosecond. Returns the nanoseconds
+/// in which nothing runs.
 template <class Each>
 std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin, std::int64_t end, Each each) {
     for (timed_stretch& stretch : stretches) {
@@ -108,7 +109,7 @@ std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin
                     stretches.end());
     std::stable_sort(stretches.begin(), stretches.end(),
                      [](const timed_stretch& a, const timed_stretch& b) { return a.begin < b.begin; });
-    std::vector<timed_stretch> running;  // ordered by begin
+    std::vector<timed_stretch> running;  // ordered by start
     std::int64_t idle = 0;
     std::size_t next = 0;
     for (std::int64_t now = begin; now < end;) {
@@ -119,7 +120,7 @@ std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin
             running.push_back(stretches[next++]);
         }
         std::int64_t until = next < stretches.size() ? stretches[next].begin : end;
-        std::int64_t computing = 0;  // number of running intervals that count even where others overlap them
+        std::int64_t computing = 0;  // number of running intervals that count fully, whatever overlaps them
         for (const timed_stretch& stretch : running) {
             until = std::min(until, stretch.end);
             computing += stretch.gives_way ? 0 : 1;
@@ -199,7 +200,7 @@ inline void add_part(std::vector<part_group>& groups, part_group part) {
 }
 
 /// Returns the components of the work that a part of a trace names. If the model is only a tower, the part "vision.mlp"
-/// names the component "mlp".
+/// is the component "mlp".
 [[nodiscard]] inline std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
     const auto has = [&work](std::string_view name) {
         return std::any_of(work.components().begin(), work.components().end(),
@@ -229,7 +230,7 @@ namespace floptally::inline v0_3 {
 
 /// The nanoseconds of one part of the work in a trace, summed over all devices and steps.
 struct trace_time {
-    std::string part{};  ///< name from a pattern; for time without a pattern the reason
+    std::string part{};  ///< name from the matching pattern; for time that matches no pattern, the reason
     std::int64_t forward = 0;
     std::int64_t backward = 0;
     bool is_known = true;  ///< false if no pattern matches
@@ -242,9 +243,9 @@ inline constexpr std::string_view waiting_part = "waiting for ranks";
 /// The time of a trace's steps, by the part of the work. GPU kernels are timed if the trace has any, else operators of
 /// the host.
 ///
-/// The time of a device counts once. Kernels that run at the same time on several streams share the time evenly. Where
+/// The time of a device counts once. Kernels that run at the same time on several streams share the time evenly. If
 /// communication or copies overlap with computation, the time counts as computation. On the host, the time of a thread
-/// belongs to its innermost operator, and threads share time as streams do.
+/// belongs to its innermost operator, and threads share time like streams.
 class trace_times {
   public:
     explicit trace_times(const trace& recorded, const module_map& modules = module_map{}) {
@@ -293,7 +294,7 @@ class trace_times {
     /// the steps go from the first mark to the last. A trace without marks counts as one step.
     [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
     /// Returns how many seconds of a step one device waits for other ranks, in communication that overlaps with no
-    /// computation. 0 before `tell_waiting`.
+    /// computation. It is 0 before `tell_waiting` was called.
     [[nodiscard]] double waiting() const {
         const auto waiting_time = std::find_if(times_.begin(), times_.end(),
                                                [](const trace_time& time) { return time.part == waiting_part; });
@@ -307,10 +308,10 @@ class trace_times {
     /// Returns for each part how many seconds of a step it takes on one device. The result is input for the table of
     /// `work` by component.
     ///
-    /// A part without a component in `work` is time without FLOPs. Parts that share a component are merged. Suppose
-    /// that the trace has no backward time of a part whose components have backward FLOPs. The part's time then covers
-    /// the forward pass alone. It is the same with forward and backward swapped. Time that matches no pattern is left
-    /// out. It belongs to the remaining time that nobody timed, together with the work that ran there.
+    /// A part without a component in `work` is time without FLOPs. Parts that share a component are merged. If the
+    /// trace has only forward time of a part although its components have backward FLOPs, the part's time covers the
+    /// forward pass alone. The same holds for the backward. Time that matches no pattern is left out. It belongs to the
+    /// remaining time that was not measured, together with the work that ran there.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
         std::vector<detail::part_group> groups;
         for (const trace_time& time : times_) {
@@ -339,7 +340,7 @@ class trace_times {
 
     /// Returns how many seconds of a step one device spends without counted work, by kind: communication, data loading,
     /// the optimizer, element-wise kernels, and no kernel at all. Communication has the kind `apart_kind::transfer` if
-    /// the trace has its waiting apart.
+    /// the trace separates its waiting time.
     [[nodiscard]] std::vector<time_apart> apart(const breakdown& work) const {
         std::vector<time_apart> times;
         const auto put = [&times](const char* name, apart_kind kind, double seconds) {
@@ -357,7 +358,7 @@ class trace_times {
               std::pair("data loading", apart_kind::data_wait), std::pair("optimizer", apart_kind::optimizer),
               std::pair("element-wise kernels", apart_kind::elementwise),
               std::pair("no kernel runs", apart_kind::launches)}) {
-            // A trace without GPU kernels does not show what ranks send.
+            // A trace without GPU kernels contains no communication.
             if (on_gpu_ || (kind != apart_kind::communication && kind != apart_kind::transfer)) {
                 put(name, kind, 0);
             }
@@ -424,7 +425,7 @@ class trace_times {
                 {event.begin + event.waiting, event.end, key_of(label, event.name), gives_way, is_copy});
             end_ = std::max(end_, event.end);
         }
-        if (begin_ >= end_) {  // the marked steps have no kernel time of their own
+        if (begin_ >= end_) {  // no kernel runs between the marks of the steps
             begin_ = marked_begin;
         }
         if (begin_ != marked_begin) {
@@ -484,7 +485,7 @@ class trace_times {
     }
 
     [[nodiscard]] const char* idle_part() const { return on_gpu_ ? "no kernel runs" : "no operator runs"; }
-    /// Returns the milliseconds of a step that a time takes on one device, with the digits that the table shows.
+    /// Returns a time in milliseconds of one step on one device, with as many digits as the table shows.
     [[nodiscard]] std::string milliseconds_a_step(std::int64_t time) const {
         return detail::fixed_decimal(1e3 * seconds_per_step(time), 3);
     }

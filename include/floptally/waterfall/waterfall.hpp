@@ -29,9 +29,9 @@ namespace floptally::inline v0_3 {
 /// line says how many points of the MFU its cause costs.
 ///
 /// Each product runs at the peak of its precision. Idle time from imbalance and from a pipeline's bubble is not
-/// measured. It is assumed to be the same fraction of the step as if all kernels ran at their peak, which holds if
-/// kernels are below their peak by the same factor on all ranks. A rank waits inside its communication. If the waiting
-/// is known, the line of measured communication (`apart_kind::communication`) excludes it.
+/// measured. It is assumed to be the same fraction of the step as if all kernels ran at their peak. This is correct if
+/// kernels reach the same fraction of their peak on all ranks. A rank waits inside its communication. If the waiting is
+/// known, the line of measured communication (`apart_kind::communication`) excludes it.
 class waterfall {
   public:
     explicit waterfall(const time_breakdown& timed) : gpus_(timed.step.gpus) {
@@ -93,7 +93,7 @@ class waterfall {
                                        decimal(timed.step.seconds),
                                        " s are left for it: check the times, the peak and the number of GPUs"});
         }
-        // The count of moved bytes may be too high, since a cache may keep some of them. So this line takes at most
+        // The number of moved bytes may be too high, because a cache may keep some of them. So this line takes at most
         // the rest of the step's time.
         const time_at_memory bound = timed.memory_bound.value_or(time_at_memory{});
         const double memory = std::min(std::max(rest, 0.0), bound.gpu_seconds);
@@ -109,11 +109,11 @@ class waterfall {
     [[nodiscard]] std::span<const waterfall_line> lines() const { return lines_; }
     /// Returns the MFU: useful FLOPs ÷ (seconds x GPUs x the stated peak).
     [[nodiscard]] double mfu() const { return lines_.front().share; }
-    /// Returns the fraction of the peak of their precision that kernels reach while they run. Their time excludes
-    /// waits, times without counted work, and what memory bounds. It includes the time of the lines that are not known
-    /// (`unknown`).
+    /// Returns the fraction of the peak of their precision that kernels reach while they run. Their time does not
+    /// include waits, times without counted work, and the time that memory bandwidth causes. It includes the time of
+    /// causes that are not known (`unknown`).
     [[nodiscard]] double kernel_rate() const { return kernel_rate_; }
-    /// Returns the names of the lines that are not known. The line of the kernels includes their time.
+    /// Returns the names of the lines whose time is not known. It is part of the line of the kernels.
     [[nodiscard]] std::vector<std::string> unknown() const {
         std::vector<std::string> names;
         for (const waterfall_line& line : lines_) {
@@ -175,8 +175,8 @@ class waterfall {
         return detail::divide(to_double(sum) / 1e12, timed.step.peak_tflops, "peak_tflops");
     }
 
-    /// Appends the lines of times without counted work, one line for each kind. A kind for which no time was passed is
-    /// not known.
+    /// Appends the lines of times without counted work, one line for each kind. If no time was passed for a kind, its
+    /// line is marked as not known.
     void put_apart(const time_breakdown& timed, double working) {
         constexpr std::pair<waterfall_step, const char*> lines[] = {
             {waterfall_step::communication, "exposed communication"},

@@ -17,10 +17,10 @@ enum class waterfall_step : std::uint8_t {
     useful,          ///< useful FLOPs at the stated peak: the MFU
     precision,       ///< work whose precision has another peak than the stated one; negative if that peak is higher
     padding,         ///< slots without a token, mock sequences
-    fused_backward,  ///< QKᵀ computed again, and gradients that nobody reads
+    fused_backward,  ///< QKᵀ that is computed again, and gradients that are not needed
     recompute,
-    repeated,      ///< work that several ranks each run in full, by the parallel layout
-    masked_tiles,  ///< masked pairs of query and key in tiles that kernels compute whole
+    repeated,      ///< work that each of several ranks runs completely because of the parallel layout
+    masked_tiles,  ///< masked pairs of query and key in tiles that kernels compute completely
     imbalance,     ///< waiting for the rank with the most work
     bubble,        ///< waiting in a pipeline's schedule
     idle_gpus,
@@ -43,7 +43,7 @@ enum class waterfall_step : std::uint8_t {
     return names[static_cast<std::size_t>(step)];
 }
 
-/// Returns in a few words what usually helps against a cause of lost time. Empty if nothing is lost. docs/waterfall.md
+/// Returns a short hint on what usually helps against a cause of lost time. Empty if nothing is lost. docs/waterfall.md
 /// has the sources.
 [[nodiscard]] constexpr const char* usual_help(waterfall_step step) {
     constexpr const char* texts[] = {"",
@@ -71,10 +71,11 @@ enum class waterfall_step : std::uint8_t {
 struct waterfall_line {
     waterfall_step step = waterfall_step::useful;
     std::string name{};
-    bool is_known = true;              ///< false: the cause's time is unknown, is 0 here and is in the last line
+    bool is_known = true;              ///< false: the time of this cause is unknown; it is 0 here and part of the last
+                                       ///< line
     std::int64_t gpu_nanoseconds = 0;  ///< time over all GPUs; only that of `precision` can be negative
     double share = 0;                  ///< fraction of the step's seconds x GPUs x peak: 0.412 is 41.2 points of MFU
-    std::string assumed{};             ///< the assumption behind the line's time
+    std::string assumed{};             ///< the assumption on which the line's time is based
 };
 
 namespace detail {

@@ -16,17 +16,18 @@
 #include <floptally/waterfall/waterfall.hpp>
 
 /// @file
-/// Predicts the waterfall of a measured step if it ran with another layout, schedule, batch, recompute, precision or
-/// accelerator.
+/// Predicts how the waterfall of a measured step would change with another layout, schedule, batch, recompute,
+/// precision or accelerator.
 
 namespace floptally::inline v0_3 {
 
-/// Predicts the waterfall of the step that `other` describes, with another layout, schedule, packing, recompute or
-/// precision.
+/// Predicts the waterfall of a step that was not measured. `other` describes the step, with another layout, schedule,
+/// packing, recompute or precision.
 ///
-/// The seconds of `other` are ignored. They follow from its work, from kernels that reach the fraction `kernel_rate` of
-/// their peak (0 to 1), from the time that memory bounds, and from the times apart of `other`. `memory_share` (0 to 1)
-/// is the `waterfall::memory_share` of the measured step. With `kernel_rate` 1 the predicted MFU is an upper bound.
+/// The seconds of `other` are ignored. The predicted time consists of its work, with kernels that reach the fraction
+/// `kernel_rate` of their peak (0 to 1), of the time that memory bandwidth causes, and of the times without counted
+/// work (`apart`). `memory_share` (0 to 1) is the `waterfall::memory_share` of the measured step. With `kernel_rate` 1
+/// the predicted MFU is an upper bound.
 [[nodiscard]] inline waterfall what_if(time_breakdown other, double kernel_rate, double memory_share = 1) {
     detail::require_finite_positive(kernel_rate, "kernel_rate");
     if (kernel_rate > 1) {
@@ -50,8 +51,8 @@ namespace floptally::inline v0_3 {
     return waterfall(other);
 }
 
-/// Predicts the waterfall of `other` with the `memory_share` of the measured step. Communication excludes waiting as in
-/// the measured step, if `other` has the same measured communication.
+/// Predicts the waterfall of `other` with the `memory_share` of the measured step. If `other` has the same measured
+/// communication as that step, the same waiting time is subtracted from it.
 [[nodiscard]] inline waterfall what_if(time_breakdown other, const waterfall& measured, double kernel_rate) {
     const double with_waiting = detail::seconds_with_waiting(other);
     if (with_waiting > 0 && with_waiting == measured.communication_with_waiting()) {
@@ -81,8 +82,8 @@ struct compared_steps {
         : measured(std::move(step)), predicted(what_if(other, measured)), bound(what_if(other, measured, 1)) {}
 };
 
-/// Returns a table with the seconds and the MFU of the measured step and the two predictions. A note says what is
-/// assumed to stay as measured.
+/// Returns a table with the seconds and the MFU of the measured step and the two predictions. A note lists what is
+/// assumed to be as measured.
 [[nodiscard]] inline table table_of(const compared_steps& steps) {
     table_section section{
         .columns = {{{}, cell_side::left, 44}, {"seconds", cell_side::right, 14}, {"MFU %", cell_side::right, 10}}};

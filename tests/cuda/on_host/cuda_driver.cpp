@@ -121,9 +121,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* memory, std::size_t bytes) {
-    void* made = nullptr;
-    const cudaError_t status = cudaMalloc(&made, bytes);
-    *memory = reinterpret_cast<CUdeviceptr>(made);
+    void* address = nullptr;
+    const cudaError_t status = cudaMalloc(&address, bytes);
+    *memory = reinterpret_cast<CUdeviceptr>(address);
     return status_of(status);
 }
 CUresult cuMemFree_v2(CUdeviceptr memory) { return status_of(cudaFree(reinterpret_cast<void*>(memory))); }

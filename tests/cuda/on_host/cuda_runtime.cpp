@@ -324,8 +324,8 @@ void read_kernels(const void* fat_binary) {
         if (first == std::string_view::npos) {
             throw std::runtime_error("this program has no PTX that can be read: nvcc takes --no-compress");
         }
-        for (ptx::kernel& one : ptx::read_program(std::string(all.substr(first, all.find('\0', first) - first)))) {
-            kernels()[one.name] = std::move(one);
+        for (ptx::kernel& code : ptx::read_program(std::string(all.substr(first, all.find('\0', first) - first)))) {
+            kernels()[code.name] = std::move(code);
         }
     } catch (const std::exception& problem) {
         std::fprintf(stderr, "%s\n", problem.what());
@@ -360,12 +360,12 @@ cudaError_t launch(const void* function, dim3 blocks, dim3 threads, void** argum
         copies->emplace_back(argument, argument + kernel.parameters[i].size);
     }
     return put(handle, cudaGraphNodeTypeKernel, [=, &kernel]() -> work {
-        std::vector<void*> given;
+        std::vector<void*> addresses;
         for (std::vector<char>& one : *copies) {
-            given.push_back(one.data());
+            addresses.push_back(one.data());
         }
-        const auto running =
-            std::make_shared<ptx::running_kernel>(kernel, blocks.x, threads.x, shared_bytes, given.data(), may_access);
+        const auto running = std::make_shared<ptx::running_kernel>(kernel, blocks.x, threads.x, shared_bytes,
+                                                                   addresses.data(), may_access);
         return [running](std::uint64_t instructions) {
             try {
                 return running->run(instructions);
@@ -602,10 +602,10 @@ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned 
             {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(release_context)},
             {"cuCtxPushCurrent", reinterpret_cast<void*>(push_context)},
             {"cuCtxPopCurrent", reinterpret_cast<void*>(pop_context)}};
-        const auto one = known.find(name);
-        *found = one == known.end() ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
-        *function = one == known.end() ? nullptr : one->second;
-        return one == known.end() ? cudaErrorSymbolNotFound : cudaSuccess;
+        const auto element = known.find(name);
+        *found = element == known.end() ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
+        *function = element == known.end() ? nullptr : element->second;
+        return element == known.end() ? cudaErrorSymbolNotFound : cudaSuccess;
     });
 }
 
@@ -637,7 +637,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
     return call(__func__, kind::other, [&] {
         stream& own = stream_of(handle);
         wait_for(own, numbers);  // the real one does so later
-        streams.erase(std::find_if(streams.begin(), streams.end(), [&](const auto& one) { return one.get() == &own; }));
+        streams.erase(
+            std::find_if(streams.begin(), streams.end(), [&](const auto& item) { return item.get() == &own; }));
         return cudaSuccess;
     });
 }
@@ -673,16 +674,16 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* to) {
     return call(__func__, kind::other, [&] {
-        const std::shared_ptr<graph> made = std::exchange(stream_of(handle).capture, nullptr);
-        *to = made->valid ? reinterpret_cast<cudaGraph_t>(new graph(*made)) : nullptr;
-        return made->valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
+        const std::shared_ptr<graph> recorded = std::exchange(stream_of(handle).capture, nullptr);
+        *to = recorded->valid ? reinterpret_cast<cudaGraph_t>(new graph(*recorded)) : nullptr;
+        return recorded->valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
     });
 }
 
 // ---- graphs: an executable one is a graph too ----
 
-cudaError_t cudaGraphGetNodes(cudaGraph_t of, cudaGraphNode_t* nodes, std::size_t* count) {
-    std::vector<graph_node>& own = reinterpret_cast<graph*>(of)->nodes;
+cudaError_t cudaGraphGetNodes(cudaGraph_t source, cudaGraphNode_t* nodes, std::size_t* count) {
+    std::vector<graph_node>& own = reinterpret_cast<graph*>(source)->nodes;
     for (std::size_t i = 0; nodes != nullptr && i < std::min(*count, own.size()); ++i) {
         nodes[i] = reinterpret_cast<cudaGraphNode_t>(&own[i]);
     }
@@ -713,8 +714,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t replayed) {
     delete reinterpret_cast<graph*>(replayed);
     return cudaSuccess;
 }
-cudaError_t cudaGraphDestroy(cudaGraph_t one) {
-    delete reinterpret_cast<graph*>(one);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph_handle) {
+    delete reinterpret_cast<graph*>(graph_handle);
     return cudaSuccess;
 }
 

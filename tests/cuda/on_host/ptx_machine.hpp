@@ -26,18 +26,18 @@ inline std::uint64_t executed_instructions = 0;
 class running_kernel {
   public:
     /// `arguments` has a pointer for each parameter.
-    running_kernel(const kernel& of, std::uint32_t blocks, std::uint32_t threads, std::size_t shared_bytes,
+    running_kernel(const kernel& kernel_code, std::uint32_t blocks, std::uint32_t threads, std::size_t shared_bytes,
                    void* const* arguments, bool (*may_access)(std::uintptr_t, std::size_t))
-        : kernel_(of),
+        : kernel_(kernel_code),
           blocks_(blocks),
-          parameters_((of.parameter_bytes + 7) / 8),
-          shared_((launched_array_of(of) + shared_bytes + 7) / 8),
-          shared_bytes_(launched_array_of(of) + shared_bytes),
+          parameters_((kernel_code.parameter_bytes + 7) / 8),
+          shared_((launched_array_of(kernel_code) + shared_bytes + 7) / 8),
+          shared_bytes_(launched_array_of(kernel_code) + shared_bytes),
           may_access_(may_access),
           threads_(threads) {
-        for (std::size_t i = 0; i < of.parameters.size(); ++i) {
-            std::memcpy(reinterpret_cast<char*>(parameters_.data()) + of.parameters[i].offset, arguments[i],
-                        of.parameters[i].size);
+        for (std::size_t i = 0; i < kernel_code.parameters.size(); ++i) {
+            std::memcpy(reinterpret_cast<char*>(parameters_.data()) + kernel_code.parameters[i].offset, arguments[i],
+                        kernel_code.parameters[i].size);
         }
     }
 
@@ -147,9 +147,9 @@ class running_kernel {
     }
 
     static void shuffle(thread* lanes) {
-        accumulator given[warp];
+        accumulator sum[warp];
         for (std::uint32_t lane = 0; lane < warp; ++lane) {
-            given[lane] = lanes[lane].registers[lanes[lane].shuffle->at[1]];
+            sum[lane] = lanes[lane].registers[lanes[lane].shuffle->at[1]];
         }
         for (std::uint32_t lane = 0; lane < warp; ++lane) {
             thread& own = lanes[lane];
@@ -160,7 +160,7 @@ class running_kernel {
             }
             const auto by = static_cast<u32>(own.registers[i.at[2]]);
             const std::uint32_t from = i.offset == 1 ? lane ^ by : lane + by;
-            own.registers[i.at[0]] = given[from < warp ? from : lane];
+            own.registers[i.at[0]] = sum[from < warp ? from : lane];
             own.state = waits::no;
         }
     }

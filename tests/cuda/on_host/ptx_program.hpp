@@ -100,7 +100,9 @@ struct declaration {
 
 [[nodiscard]] constexpr std::size_t aligned(std::size_t offset, std::size_t to) { return (offset + to - 1) / to * to; }
 /// The offset at which the shared memory that a launch asks for begins.
-[[nodiscard]] inline std::size_t launched_array_of(const kernel& of) { return aligned(of.shared_bytes, 16); }
+[[nodiscard]] inline std::size_t launched_array_of(const kernel& kernel_code) {
+    return aligned(kernel_code.shared_bytes, 16);
+}
 
 /// Reads one kernel.
 class kernel_reader {
@@ -117,10 +119,10 @@ class kernel_reader {
             registers_.emplace(special, where);
         }
         for (const std::string_view text : split_operands(parameters)) {
-            const declaration one(text.substr(std::string_view(".param").size()));
-            made_.parameter_bytes = aligned(made_.parameter_bytes, one.alignment);
-            made_.parameters.push_back({one.name, made_.parameter_bytes, one.size});
-            made_.parameter_bytes += one.size;
+            const declaration declared(text.substr(std::string_view(".param").size()));
+            made_.parameter_bytes = aligned(made_.parameter_bytes, declared.alignment);
+            made_.parameters.push_back({declared.name, made_.parameter_bytes, declared.size});
+            made_.parameter_bytes += declared.size;
         }
         read_statements(body);
         for (const auto& [branch, label] : branches_) {
@@ -168,10 +170,10 @@ class kernel_reader {
             return;
         }
         if (line.starts_with(".shared")) {
-            const declaration one(line.substr(std::string_view(".shared").size()));
-            made_.shared_bytes = aligned(made_.shared_bytes, one.alignment);
-            shared_.emplace(one.name, made_.shared_bytes);
-            made_.shared_bytes += one.size;
+            const declaration variable(line.substr(std::string_view(".shared").size()));
+            made_.shared_bytes = aligned(made_.shared_bytes, variable.alignment);
+            shared_.emplace(variable.name, made_.shared_bytes);
+            made_.shared_bytes += variable.size;
             return;
         }
         if (line.starts_with(".")) {
@@ -252,8 +254,8 @@ class kernel_reader {
 
     std::size_t read_operand(instruction& i, std::size_t used, std::string_view text, std::string_view line) {
         if (text.front() == '{') {
-            for (const std::string_view one : split_operands(text.substr(1, text.size() - 2))) {
-                used = read_operand(i, used, one, line);
+            for (const std::string_view item : split_operands(text.substr(1, text.size() - 2))) {
+                used = read_operand(i, used, item, line);
             }
             return used;
         }
@@ -278,9 +280,9 @@ class kernel_reader {
     }
 
     [[nodiscard]] const parameter& parameter_named(std::string_view name, std::string_view line) const {
-        for (const parameter& one : made_.parameters) {
-            if (one.name == name) {
-                return one;
+        for (const parameter& each_parameter : made_.parameters) {
+            if (each_parameter.name == name) {
+                return each_parameter;
             }
         }
         refuse("a parameter that is not there", line);

@@ -44,13 +44,13 @@ class Captured:
             raise Error("model", "was not run: call its forward between begin and end")
         return self.inputs
 
-    def flops(self, convention: str | Convention, *, given: Cost | None, plan: Plan) -> int:
-        """Returns the FLOPs of the kept batch. The cost is `given` if you pass one, else read from the model's
+    def flops(self, convention: str | Convention, *, known_cost: Cost | None, plan: Plan) -> int:
+        """Returns the FLOPs of the kept batch. The cost is `known_cost` if you pass one, else read from the model's
         configuration, else found by `from_torch`."""
         inputs = {name: value for name, value in self.kept().items() if value is not None}
-        if given is None and not hasattr(self.model, "config"):
-            given = from_torch(self.model, inputs)
-        count = Count(given if given is not None else cost(self.model), convention, plan)
+        if known_cost is None and not hasattr(self.model, "config"):
+            known_cost = from_torch(self.model, inputs)
+        count = Count(known_cost if known_cost is not None else cost(self.model), convention, plan)
         sides = Sides.of(count.cost, self.model)
         if "input_ids" in inputs or "inputs_embeds" in inputs or not sides.text:
             return count.batch(**arguments_of(on_host(inputs, sides), sides))

@@ -60,9 +60,9 @@ class Count:
     def _polynomial(self, field: str) -> tuple[int, int]:
         found = self._coefficients
         if found is None:
-            one, two = self.lengths([1]), self.lengths([2])
-            square, odd = divmod(two - 2 * one, 2)
-            linear = one - square
+            first, two = self.lengths([1]), self.lengths([2])
+            square, odd = divmod(two - 2 * first, 2)
+            linear = first - square
             for length in (3, *_PROBES):
                 if odd or self.lengths([length]) != linear * length + square * length**2:
                     masks = Tally(self.cost, convention=cast(Any, self.convention), plan=self.plan).masks

@@ -70,7 +70,7 @@ class CountingProfiler(FlopsProfiler):
             self._captured.kept()
             own = super().get_total_flops
             self._forward = _original.answer(
-                lambda: self._captured.flops(convention, given=self._cost, plan=Plan(phase="forward")),
+                lambda: self._captured.flops(convention, known_cost=self._cost, plan=Plan(phase="forward")),
                 lambda original: int(original()),
                 own=False,
                 compare=self._compare,

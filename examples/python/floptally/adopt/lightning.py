@@ -52,7 +52,7 @@ def measure_flops(
         captured.end()
     captured.kept()
     return _original.answer(
-        lambda: captured.flops(convention, given=cost, plan=plan or Plan(phase="train" if loss_fn else "forward")),
+        lambda: captured.flops(convention, known_cost=cost, plan=plan or Plan(phase="train" if loss_fn else "forward")),
         lambda original: _measured(forward_fn, loss_fn),
         own=False,
         compare=compare,

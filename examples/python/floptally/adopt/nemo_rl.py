@@ -77,13 +77,13 @@ class FLOPTracker:
             return times * self._count.get().lengths(lengths)
 
         def theirs(original: Any) -> float:
-            added = (
+            additional = (
                 original(self.model_name, self.base_config, self.flops_formula)
                 if self._count is None
                 else original.from_config(self.model_name, self._config)
             )
-            track(added)
-            return float(added.total_flops)
+            track(additional)
+            return float(additional.total_flops)
 
         self.total_flops += _original.answer(ours, theirs, own=self._own, compare=self._compare, number=float)
 

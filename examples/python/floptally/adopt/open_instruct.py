@@ -52,13 +52,13 @@ class ModelDims:
         self._counts = _original.prepare(build, own=self._own)
 
     @classmethod
-    def from_hf_config(cls, model_name_or_path: str, **ours: Any) -> ModelDims:
+    def from_hf_config(cls, model_name_or_path: str, **settings: Any) -> ModelDims:
         """Returns the dimensions of a model by its name or its folder."""
         from transformers import AutoConfig
 
-        made = cls(AutoConfig.from_pretrained(model_name_or_path, trust_remote_code=True), **ours)
-        made._name = model_name_or_path
-        return made
+        dims = cls(AutoConfig.from_pretrained(model_name_or_path, trust_remote_code=True), **settings)
+        dims._name = model_name_or_path
+        return dims
 
     def flops(
         self,

@@ -112,11 +112,11 @@ class PerfCounter:
 _counter: PerfCounter | None = None
 
 
-def get_perf_counter(model: Any, seq_len: int, window_size: int = 10, **ours: Any) -> PerfCounter:
+def get_perf_counter(model: Any, seq_len: int, window_size: int = 10, **settings: Any) -> PerfCounter:
     """Returns the counter of this process. The first call creates it."""
     global _counter
     if _counter is None:
-        _counter = PerfCounter(model, seq_len, window_size, **ours)
+        _counter = PerfCounter(model, seq_len, window_size, **settings)
     return _counter
 
 

@@ -250,8 +250,8 @@ class MeterAdapter:
         self._resume()
         if self._arguments is None:
             self._sides = self._sides or Sides.of(self.meter.cost)
-            for one in microbatches(batch, self._sides):
-                self._add_one(one)
+            for microbatch in microbatches(batch, self._sides):
+                self._add_one(microbatch)
         else:
             self._add_one(batch)
 

@@ -19,8 +19,8 @@ def scored_tokens(model: Any, inputs: dict[str, Any]) -> Any:
         labels = inputs["labels"][:, 1:] if labels is None else labels
         scored = (labels != -100).sum()
         return scored, scored
-    kept = inputs.get("logits_to_keep")
-    if kept is None or (isinstance(kept, int) and kept == 0):
+    logits_to_keep = inputs.get("logits_to_keep")
+    if logits_to_keep is None or (isinstance(logits_to_keep, int) and logits_to_keep == 0):
         return None
     tokens = next((inputs[name] for name in ("input_ids", "inputs_embeds") if inputs.get(name) is not None), None)
     if tokens is None:
@@ -28,13 +28,13 @@ def scored_tokens(model: Any, inputs: dict[str, Any]) -> Any:
     rows, slots = int(tokens.shape[0]), int(tokens.shape[1])
     mask = inputs.get("attention_mask")
     mask = mask if mask is not None and getattr(mask, "ndim", 0) == 2 and mask.shape[1] == slots else None
-    if isinstance(kept, int):
-        kept = min(kept, slots)
-        real = rows * kept if mask is None else (mask[:, slots - kept :] > 0).sum()
-        return real, rows * kept
-    if getattr(kept, "dtype", None) is not None and str(kept.dtype).endswith("bool"):
-        return kept.sum() * rows, kept.sum() * rows
-    return rows * len(kept) if mask is None else (mask[:, kept] > 0).sum(), rows * len(kept)
+    if isinstance(logits_to_keep, int):
+        logits_to_keep = min(logits_to_keep, slots)
+        real = rows * logits_to_keep if mask is None else (mask[:, slots - logits_to_keep :] > 0).sum()
+        return real, rows * logits_to_keep
+    if getattr(logits_to_keep, "dtype", None) is not None and str(logits_to_keep.dtype).endswith("bool"):
+        return logits_to_keep.sum() * rows, logits_to_keep.sum() * rows
+    return rows * len(logits_to_keep) if mask is None else (mask[:, logits_to_keep] > 0).sum(), rows * len(logits_to_keep)
 
 
 def _is_compact(inputs: dict[str, Any]) -> bool:

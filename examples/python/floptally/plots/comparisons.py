@@ -20,7 +20,7 @@ _HATCHES = ("", "////", "....")
 
 
 def comparison(
-    made: HasDict | Mapping[str, Any],
+    comparison: HasDict | Mapping[str, Any],
     *,
     theme: ThemeName = "light",
     title: str | None = None,
@@ -32,16 +32,16 @@ def comparison(
     exact count, to the left what it leaves out, by term and in per cent of the exact count. A dashed line is the number
     from a dashboard, or a log's mean.
 
-    made: a Comparison (`cost.compare(...)`), or its JSON as a dict.
+    comparison: a Comparison (`cost.compare(...)`), or its JSON as a dict.
     about: the batch, for the caption.
     """
     colours = theme_named(theme)
-    report = made if isinstance(made, Mapping) else made.to_dict()
+    report = comparison if isinstance(comparison, Mapping) else comparison.to_dict()
     if not isinstance(report.get("conventions"), list) or not report["conventions"]:
-        raise Error("made", 'must be a Comparison or its to_dict(), got a dict without "conventions"')
+        raise Error("comparison", 'must be a Comparison or its to_dict(), got a dict without "conventions"')
     exact = int(report["exact"])
     if exact <= 0:
-        raise Error("made", f"must have more than 0 FLOPs by the convention exact, got {exact}")
+        raise Error("comparison", f"must have more than 0 FLOPs by the convention exact, got {exact}")
     lines = sorted(report["conventions"], key=lambda line: (int(line["total"]), line["name"]))
     sizes: dict[str, int] = {}
     for line in lines:

@@ -21,7 +21,7 @@ KINDS = {"dense": -0.2, "MoE": 0.0, "hybrid": 0.2, "hybrid MoE": 0.2}
 
 
 def published_mfu(
-    made: Expectation,
+    expectation: Expectation,
     *,
     theme: ThemeName = "light",
     title: str | None = None,
@@ -32,12 +32,12 @@ def published_mfu(
     """Draws the exact MFU of published runs: a row for each year, accelerator and precision, a point for each run, a
     line for the median. Colours are kinds of model.
 
-    made: what `floptally.expect` or `floptally.published_runs` returns.
+    expectation: what `floptally.expect` or `floptally.published_runs` returns.
     about: a text for the caption.
     """
     colours = theme_named(theme)
     rows: dict[tuple[int, str, str], list[PublishedRun]] = defaultdict(list)
-    for run in _runs_of(made):
+    for run in _runs_of(expectation):
         rows[run.year, run.accelerator, run.precision].append(run)
     names = sorted(rows)
     palette = {"dense": colours.first, "MoE": ORANGE, "hybrid": GREEN, "hybrid MoE": VERMILLION}
@@ -51,9 +51,9 @@ def published_mfu(
                 _dots(axes, points, palette[kind], 0.55, kind)
         _medians(axes, [100 * median(run.mfu for run in rows[name]) for name in names], 0.38, colours)
         name_rows(axes, [f"{year} · {part} · {precision} ({len(rows[year, part, precision])})" for year, part, precision in names])
-        axes.set_xlim(0, 5 * (int(max(100 * run.mfu for run in _runs_of(made)) / 5) + 1))
+        axes.set_xlim(0, 5 * (int(max(100 * run.mfu for run in _runs_of(expectation)) / 5) + 1))
         axes.set_xlabel("exact MFU over the dense peak of the precision, %")
-        axes.set_title(title or f"{len(_runs_of(made))} published runs by year, accelerator and precision")
+        axes.set_title(title or f"{len(_runs_of(expectation))} published runs by year, accelerator and precision")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=4, fontsize=8, handletextpad=0.2)
         caption(figure, ax, [about, "in parentheses: runs", "line: median"], color=colours.faint)
         save(figure, path)
@@ -61,7 +61,7 @@ def published_mfu(
 
 
 def published_gaps(
-    made: Expectation,
+    expectation: Expectation,
     *,
     theme: ThemeName = "light",
     title: str | None = None,
@@ -72,16 +72,16 @@ def published_gaps(
     """Draws how far the printed MFU of published runs is above the exact one, in per cent of the exact one: a row for
     each way in which the sources count, with its runs and their median.
 
-    made: what `floptally.expect` or `floptally.published_runs` returns.
+    expectation: what `floptally.expect` or `floptally.published_runs` returns.
     about: a text for the caption.
     """
     colours = theme_named(theme)
     gaps: dict[str, list[float]] = defaultdict(list)
-    for run in _runs_of(made):
+    for run in _runs_of(expectation):
         if run.published is not None:
             gaps[gap_reason(run)].append(100 * (run.published / run.mfu - 1))
     if not gaps:
-        raise Error("made", "must have a run that prints an MFU or TFLOP/s, got none: ask for more runs (nearest=)")
+        raise Error("expectation", "must have a run that prints an MFU or TFLOP/s, got none: ask for more runs (nearest=)")
     names = sorted(gaps, key=lambda name: (-median(gaps[name]), name))
     points = [(gap, float(row)) for row, name in enumerate(names) for gap in gaps[name]]
     with look(colours):
@@ -111,10 +111,10 @@ def gap_reason(run: PublishedRun) -> str:
     return text
 
 
-def _runs_of(made: Expectation) -> list[PublishedRun]:
-    runs = getattr(made, "runs", None)
+def _runs_of(expectation: Expectation) -> list[PublishedRun]:
+    runs = getattr(expectation, "runs", None)
     if not isinstance(runs, list) or not runs:
-        raise Error("made", "must be a result of floptally.expect or floptally.published_runs")
+        raise Error("expectation", "must be a result of floptally.expect or floptally.published_runs")
     return runs
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def roofline(
-    made: HasDict | Mapping[str, Any],
+    byte_counts: HasDict | Mapping[str, Any],
     *,
     peak_tflops: float,
     memory_tbps: float,
@@ -30,7 +30,7 @@ def roofline(
 ) -> Figure:
     """Draws components by arithmetic intensity, at the highest TFLOP/s that they can reach.
 
-    made: a Bytes, or its JSON as a dict.
+    byte_counts: a Bytes, or its JSON as a dict.
     peak_tflops, memory_tbps: compute peak and memory bandwidth of one device. Components with fewer FLOPs per byte than
         their quotient are memory-bound.
     about: what ran, for the caption.
@@ -44,16 +44,16 @@ def roofline(
         if not (value > 0 and math.isfinite(value)):
             raise Error(name, f"must be a finite number above 0, got {value}")
     colours = theme_named(theme)
-    report = made if isinstance(made, Mapping) else made.to_dict()
+    report = byte_counts if isinstance(byte_counts, Mapping) else byte_counts.to_dict()
     components = report.get("components")
     if not isinstance(components, list) or not all("intensity" in component for component in components):
-        raise Error("made", 'must be a Bytes or its to_dict(), got a dict without its "components"')
+        raise Error("byte_counts", 'must be a Bytes or its to_dict(), got a dict without its "components"')
     points = sorted(
         ((float(component["intensity"]), component["name"], int(component["flops"])) for component in components if int(component["flops"]) != 0),
         reverse=True,
     )
     if not points:
-        raise Error("made", "must have a component with FLOPs, got none")
+        raise Error("byte_counts", "must have a component with FLOPs, got none")
     without = [component["name"] for component in components if int(component["flops"]) == 0]
     ridge = peak_tflops / memory_tbps
     whole = sum(flops for _, _, flops in points)

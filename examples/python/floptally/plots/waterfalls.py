@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def waterfall(
-    made: HasDict | Mapping[str, Any],
+    waterfall: HasDict | Mapping[str, Any],
     *,
     theme: ThemeName = "light",
     title: str | None = None,
@@ -28,7 +28,7 @@ def waterfall(
 ) -> Figure:
     """Draws where the MFU went: bars that step down from the peak, each labelled with its points.
 
-    made: a Waterfall, or its JSON as a dict.
+    waterfall: a Waterfall, or its JSON as a dict.
     about: what ran, for the caption. The caption also names the three largest causes; their names are bold.
     width: width of the figure in inches; 3.5 is a column of a paper. The height follows from the number of lines.
 
@@ -38,7 +38,7 @@ def waterfall(
     if not 3 <= width <= 40:
         raise Error("width", f"must be from 3 to 40 inches, got {width}")
     colours = theme_named(theme)
-    report = made if isinstance(made, Mapping) else made.to_dict()
+    report = waterfall if isinstance(waterfall, Mapping) else waterfall.to_dict()
     useful, *lost = _lines(report)
     *causes, rest = lost
     shown = [line for line in causes if line["known"] and _points(line) not in ("0.00", "-0.00")] + [rest]
@@ -91,7 +91,7 @@ def waterfall(
 def _lines(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     lines = report.get("lines")
     if not isinstance(lines, list) or len(lines) < 2 or lines[0].get("step") != "useful":
-        raise Error("made", 'must be a Waterfall or its to_dict(), got a dict without its "lines"')
+        raise Error("waterfall", 'must be a Waterfall or its to_dict(), got a dict without its "lines"')
     return lines
 
 

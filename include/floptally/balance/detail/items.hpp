@@ -15,10 +15,10 @@ namespace floptally::inline v0_3::detail {
 inline constexpr std::uint64_t no_capacity = std::numeric_limits<std::uint64_t>::max();
 
 /// The items that are assigned to ranks: single samples, or samples that must stay together as one item. The costliest
-/// item comes first, of equal items the earliest. Only integers and this order decide, so that every rank and every
-/// compiler decides alike.
+/// item comes first, of equal items the earliest. The search compares integers only and breaks ties by this order, so
+/// that every rank and every compiler gets the same result.
 ///
-/// `Load` must hold twice the sum of all costs.
+/// A `Load` can hold twice the sum of all costs.
 template <class Load>
 struct balance_items {
     std::uint32_t ranks = 1;
@@ -93,12 +93,13 @@ struct balance_items {
     }
 
   private:
-    /// Returns the bound for equal counts. For every j, the j costliest items are on at most j ranks. Other items fill
-    /// these ranks up, and they cost at least as much as the cheapest ones. Some rank therefore has Σ ÷ j or more.
+    /// Returns the bound for equal counts. For every j, the j costliest items are on at most j ranks. The other items
+    /// of these ranks cost at least as much as the cheapest items. Let Σ be the sum over these ranks: one of them then
+    /// has a load of Σ ÷ j or more.
     ///
-    /// The j items may be on fewer than j ranks. For each rank fewer, one rank of the costliest filling items drops out
-    /// of the average. The average stays as large unless such a rank costs more than the average. In that case the
-    /// ranks beyond the j cost more too, because their items cost no less, and the mean of all ranks is larger still.
+    /// The j items may also be on fewer than j ranks. For each missing rank, the average loses one rank's worth of the
+    /// costliest filling items. The average decreases only if these cost more than the average. But then the items of
+    /// the remaining ranks cost at least as much, and the mean over all ranks is an even larger bound.
     [[nodiscard]] Load bound_of_filled_ranks() const {
         const std::size_t items_per_rank = count() / ranks;
         std::size_t cheapest = count();  // items from this index on fill up ranks

@@ -83,12 +83,12 @@ struct ordered_items {
     std::vector<std::uint32_t> position_of{};
 };
 
-/// Samples prepared for a search: samples that must stay together are one item, and costs are numbers that fit the
-/// search.
+/// Samples in the form that the search needs: samples that must stay together are one item, and costs are scaled to 64
+/// or 128 bits.
 ///
-/// A single load stays exact: only a power of two that divides every cost is taken out. With several loads each is
-/// scaled to the sum 2^44, so that the load with the largest max also has the largest max ÷ mean. Each item loses less
-/// than 2^-44 of the sum.
+/// With a single load the costs stay exact: they are divided only by a power of two that divides all of them. Several
+/// loads are each scaled to the sum 2^44. Then the load with the largest max also has the largest max ÷ mean. Rounding
+/// changes an item by less than 2^-44 of the sum.
 class sample_items {
   public:
     std::vector<std::uint32_t> item_of{};  ///< item of each sample; items are in the order of their first samples
@@ -142,8 +142,7 @@ class sample_items {
         return result;
     }
 
-    /// Returns the rank of each item where samples are assigned in their order, or nothing where that would split an
-    /// item.
+    /// Returns the rank of each item if samples are assigned in their order. Returns nothing if that splits an item.
     template <class Load>
     [[nodiscard]] rank_list contiguous(std::uint32_t ranks, const ordered_items<Load>& ordered) const {
         const std::vector<std::uint32_t> rank_of = contiguous_ranks(item_of.size(), ranks);

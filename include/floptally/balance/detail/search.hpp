@@ -19,9 +19,9 @@
 namespace floptally::inline v0_3::detail {
 
 /// Searches, rank by rank, every assignment of few items that could be better than the known one. A rank takes the
-/// costliest item that is left, and any others with which its load stays below the best peak (largest load). It takes
-/// enough items that the ranks after it can hold the rest below that peak. The result is the optimum unless the budget
-/// ends first. Each item that is taken or left is one decision of the budget.
+/// costliest item that is left, and any other items that keep its load below the best peak (largest load) found so far.
+/// It takes so many items that the later ranks can hold the rest below that peak. The result is the optimum unless the
+/// budget ends first. Each decision to take or leave an item uses up one unit of the budget.
 template <class Load>
 class complete_search {
   public:
@@ -49,8 +49,8 @@ class complete_search {
     [[nodiscard]] bool is_optimum() const { return best_ && (peak_ == bound_ || budget_ != 0); }
 
   private:
-    /// The items that a rank may still take, the costliest first, and for each position the sums over the items from
-    /// there on.
+    /// The items that a rank may still take, the costliest first, with suffix sums: the sums over all items from a
+    /// position on.
     struct remaining_items {
         std::vector<std::size_t> items{};
         std::vector<Load> rest{};                ///< for each position, the costs of the items from there on
@@ -131,8 +131,7 @@ class complete_search {
         }
     }
 
-    /// Returns whether the ranks after this one can hold the items that it leaves, if this rank takes all from
-    /// `position` on.
+    /// Returns whether the later ranks can hold the remaining items if this rank takes all items from `position` on.
     [[nodiscard]] bool enough(const remaining_items& remaining, std::size_t position, const std::vector<Load>& sums,
                               std::uint64_t size) const {
         const std::uint32_t others = items_.ranks - 1 - remaining.rank;
@@ -151,8 +150,8 @@ class complete_search {
         return true;
     }
 
-    /// Returns whether the item equals the one before it and that item was left for other ranks. Of equal items the
-    /// search takes the earlier ones, so that it tries no assignment twice.
+    /// Returns whether the item equals the previous one and that one was left for other ranks. Of equal items the
+    /// search takes the earlier ones first, so that it tries no assignment twice.
     [[nodiscard]] bool repeats_left_item(const remaining_items& remaining, std::size_t position) const {
         const std::size_t item = remaining.items[position];
         const std::size_t before = remaining.items[position - 1];
@@ -177,17 +176,17 @@ class complete_search {
 };
 
 /// Karmarkar and Karp's differencing for any number of ranks. A partial assignment is a list of subsets of items, one
-/// for each rank but not yet tied to it. Each step merges the two partial assignments with the largest difference
-/// between their largest and smallest subset. The merge joins the largest subset of one with the smallest of the other.
-/// It ends when a single partial assignment is left.
+/// for each rank. Which rank gets which subset is not yet decided. Each step merges the two partial assignments with
+/// the largest difference between their largest and smallest subset. The merge joins the largest subset of one with the
+/// smallest of the other. It ends when a single partial assignment is left.
 ///
 /// With equal counts the first partial assignments are runs of items, one item for each rank, so that every merge keeps
 /// counts equal (balanced differencing). Otherwise each item is a partial assignment.
 ///
 /// Ties are decided as in the balancers of training frameworks (verl, recsys-examples). The result is then the same as
-/// theirs, and a search from it is never worse. Of subsets with equal sums the one with more items is larger, then the
-/// one whose first item has the larger number. Of partial assignments with equal differences the one with the larger
-/// first subset comes first. An item with several loads counts with their sum.
+/// theirs, and the search that starts from it never returns a worse one. Of subsets with equal sums the one with more
+/// items is larger, then the one whose first item has the larger number. Of partial assignments with equal differences
+/// the one with the larger first subset comes first. An item with several loads counts with their sum.
 template <class Load>
 class differencing {
   public:
@@ -207,8 +206,8 @@ class differencing {
 
     [[nodiscard]] std::vector<std::uint32_t> ranks() {
         const bool in_runs = items_.has_equal_counts();
-        // Items come by descending cost, so the next single item has the largest difference of those left. Runs of
-        // items are not in that order and go to the heap at once.
+        // Items come by descending cost, so the next single item always has the largest difference of the remaining
+        // ones and needs no heap. Runs of items have no such order. They all go to the heap at once.
         std::size_t taken = 0;
         if (in_runs) {
             heap_.reserve(items_.count() / items_.ranks + 1);
@@ -345,7 +344,8 @@ class differencing {
 struct search_plan {
     bool longest_first = true;
     bool differencing = true;
-    std::uint64_t budget = 0;  ///< bundles of items tried from each seed; 0: seeds are not refined
+    std::uint64_t budget = 0;  ///< bundles of items that are tried from each starting assignment; 0: these are not
+                               ///< improved
     /// Exchanges end when the largest load is within 1 ÷ fineness of the lower bound; 0: at the bound.
     std::uint64_t fineness = 0;
 };
@@ -358,7 +358,7 @@ class balance_search {
     balance_search(const balance_items<Load>& items, const search_plan& plan)
         : items_(items), plan_(plan), bound_(items.lower_bound()) {}
 
-    /// Returns the best assignment found. It is `start` where `start` fits the capacity and no other is better.
+    /// Returns the best assignment found. It is `start` if `start` fits the capacity and no other is better.
     [[nodiscard]] rank_list run(const rank_list& start) {
         if (start && items_.fits(*start)) {
             add(start);
@@ -401,8 +401,8 @@ class balance_search {
             sizes.costs.push_back(items_.sizes[item]);
             sizes.numbers.push_back(items_.numbers[item]);
         }
-        // The caller's seeds and budget are for balancing costs. Sizes are balanced with both seeds and a budget of
-        // their own.
+        // The caller's choice of starting assignments and budget is meant for balancing costs. For sizes, both starting
+        // assignments and a separate budget are used.
         const search_plan both{.budget = std::max<std::uint64_t>(plan_.budget, 65536)};
         const rank_list balanced = balance_search<uint128>(sizes, both).run(std::nullopt);
         std::vector<std::uint32_t> rank_of(order.size());
@@ -427,8 +427,8 @@ class balance_search {
         }
     }
 
-    /// Refines the seeds, the best first. Where a result comes near the lower bound, the other seeds are left out,
-    /// because they have little to add. Few items are searched to the optimum.
+    /// Improves the starting assignments, the best first. If a result is near the lower bound, the other starting
+    /// assignments are skipped, because they could improve it little. Few items are searched to the optimum.
     void refine() {
         std::stable_sort(seeds_.begin(), seeds_.end(),
                          [](const candidate& a, const candidate& b) { return a.peak < b.peak; });

@@ -14,11 +14,11 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The rank of each item; nothing where a search found no rank with room for an item.
+/// The rank of each item; nothing if a search found no rank with room for an item.
 using rank_list = std::optional<std::vector<std::uint32_t>>;
 
-/// Returns the rank for an item. Among the ranks with room it is the one whose largest load stays smallest with the
-/// item; of equal ranks the first. Returns `ranks` where no rank has room.
+/// Returns the rank for an item. Among the ranks with room it is the one whose largest load is smallest after the item
+/// is added; of equal ranks the first. Returns `ranks` where no rank has room.
 template <class Load>
 [[nodiscard]] std::uint32_t lightest_rank(const balance_items<Load>& items, std::size_t item,
                                           const std::vector<Load>& sums, const std::vector<std::uint64_t>& room) {
@@ -109,8 +109,8 @@ template <class Load>
     return rank_of;
 }
 
-/// Changes an assignment that ignores the capacity so that it fits. On each rank the costlier items stay; items without
-/// room after these move to ranks with room.
+/// Changes an assignment that ignores the capacity so that it fits. On each rank the costliest items that fit stay. The
+/// others move to ranks with room.
 template <class Load>
 [[nodiscard]] rank_list fit_to_capacity(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of) {
     std::vector<std::uint64_t> room(items.ranks, items.capacity);

@@ -24,15 +24,15 @@ struct item_bundle {
 };
 
 /// Improves an assignment by exchanges between the rank with the largest load and another rank, the lightest first. An
-/// exchange is a move or a swap of one item for one. Where neither helps, it swaps up to two items for up to two. Each
-/// exchange lowers the larger load of the two ranks, so that the largest load never grows. The search ends where
-/// nothing helps the heaviest rank, where the largest load is small enough, or where `budget` bundles were tried (pairs
-/// of bundles, where items have several loads or sizes).
+/// exchange is a move or a swap of one item for one. If neither helps, it swaps up to two items for up to two. Each
+/// exchange lowers the larger load of the two ranks, so that the largest load never grows. The search ends when no
+/// exchange helps the heaviest rank, when the largest load is small enough, or when `budget` bundles were tried. If
+/// items have several loads or sizes, the budget counts pairs of bundles.
 template <class Load>
 class balance_swaps {
   public:
-    /// The most items of a rank for which pairs of items are tried. In larger ranks single items are fine enough, and
-    /// there would be thousands of pairs.
+    /// The most items of a rank for which pairs of items are tried. A rank with more items has thousands of pairs, and
+    /// moving single items is precise enough.
     static constexpr std::size_t most_items_for_pairs = 64;
     /// The cost of making and sorting a pair of items, counted in bundles of the budget.
     static constexpr std::uint64_t sorting = 8;
@@ -171,9 +171,9 @@ class balance_swaps {
     }
 
     /// Returns the best exchange for one load: its difference of costs is the closest to half the `gap` between the two
-    /// ranks. Both lists come by descending cost. After a difference that is too large the search takes the next bundle
-    /// of the heavy rank, after one that is too small the next of the light rank. Each bundle that it passes over is
-    /// further off.
+    /// ranks. Both lists are sorted by descending cost. After a too large difference the search goes on to the next
+    /// bundle of the heavy rank, after a too small one to the next bundle of the light rank. The skipped bundles could
+    /// only be further from the goal.
     [[nodiscard]] static std::optional<exchange> closest(const std::vector<bundle>& from_heavy,
                                                          const std::vector<bundle>& from_light, Load gap) {
         const bundle* a = from_heavy.data();
@@ -182,7 +182,8 @@ class balance_swaps {
         const bundle* const end_of_b = b + from_light.size();
         const bundle* best_from_heavy = a;
         const bundle* best_from_light = b;
-        Load least = gap;  // smallest distance from half the gap so far, doubled; at first that of no exchange
+        Load least = gap;  // smallest distance to half the gap so far, doubled; `gap` is the distance without an
+                           // exchange
         while (a != end_of_a && b != end_of_b) {
             const Load give = 2 * a->cost;
             const Load want = 2 * b->cost + gap;
@@ -281,7 +282,8 @@ class balance_swaps {
         singles_;  ///< for each rank its single items, in their order; then an empty bundle, unless counts are equal
     std::vector<std::vector<bundle>> pairs_;  ///< for each rank its pairs of items; empty until needed
     std::vector<Load> sums_;
-    /// Free capacity of each rank; may wrap between the two halves of an exchange, and without a capacity.
+    /// Free capacity of each rank. The unsigned number may wrap around in the middle of an exchange, and if there is no
+    /// capacity.
     std::vector<std::uint64_t> room_;
     std::vector<std::uint32_t> order_;  ///< ranks by ascending load
 };

@@ -11,25 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/balance/cost_range.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
 
 namespace floptally::inline v0_3::detail {
-
-/// A type of costs: an integer number of FLOPs, tokens or patches, or seconds as a `double`.
-template <class T>
-concept balance_cost = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, uint128> ||
-                       std::same_as<T, flops> || std::same_as<T, float> || std::same_as<T, double>;
-
-template <class Range>
-using cost_of_range = std::remove_cv_t<typename decltype(std::span{std::declval<const Range&>()})::element_type>;
-
-template <class Range>
-concept cost_range = requires(const Range& range) {
-    std::span{range};
-}
-&&balance_cost<cost_of_range<Range>>;
 
 /// Costs as integers. One integer step is 2^exponent of the caller's unit.
 struct whole_costs {
@@ -37,7 +24,7 @@ struct whole_costs {
     int exponent = 0;
 };
 
-/// Returns the exponent e of the unit 2^e in which costs become integers. It is 0 where they are integers already.
+/// Returns the exponent e of the unit 2^e in which costs become integers. It is 0 if they are integers already.
 /// Otherwise the largest cost has the 53 bits of a `double`, and fractions of a unit are cut off.
 template <std::floating_point Float>
 [[nodiscard]] int unit_exponent(std::span<const Float> costs) {
@@ -82,7 +69,7 @@ template <balance_cost Cost>
     return whole;
 }
 
-/// Returns the number of samples where `costs` numbers are given, `loads` for each sample.
+/// Returns the number of samples for `costs` numbers with `loads` numbers for each sample.
 [[nodiscard]] inline std::size_t samples_of(std::size_t costs, std::size_t loads) {
     if (loads == 0 || costs % loads != 0) {
         refuse("costs", {"must have ", loads, " for each sample, got ", costs});

@@ -18,7 +18,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Counts, with padding, how often a batch runs an entry: its tokens, pairs, or other units of the entry's statistic.
+/// Counts the units that a batch gives an entry, with padding: tokens, pairs, or whatever the entry's statistic counts.
 /// With `ranks` it returns the share of one rank, rounded up.
 class batch_units {
   public:
@@ -26,7 +26,7 @@ class batch_units {
         require_positive(ranks, "token_ranks");
     }
 
-    [[nodiscard]] std::uint64_t of(const cost& part, const cost_entry& entry) const {
+    [[nodiscard]] std::uint64_t count(const cost& part, const cost_entry& entry) const {
         const statistic* const over = has_statistic(entry.what) ? &part.masks()[entry.mask] : nullptr;
         for (const known& unit : known_) {
             if (unit.what == entry.what && unit.in == entry.in && (over == nullptr || unit.over == *over)) {

@@ -15,8 +15,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Entries that count elements next to the products that read or write them. A plan runs an entry as often as its
-/// product.
+/// Entries whose "FLOPs" are numbers of elements, one next to each product that reads or writes them. A plan then runs
+/// such an entry as often as its product.
 
 namespace floptally::inline v0_3::detail {
 
@@ -24,14 +24,14 @@ namespace floptally::inline v0_3::detail {
 inline constexpr convention bytes_convention{
     .name = "bytes", .summary = "every entry of a model", .counted = terms_that([](term) { return true; })};
 
-/// Returns an entry without FLOPs. It still says which values it reads and writes and which weights train.
+/// Returns an entry without FLOPs. It keeps the values that it reads and writes, and which weights train.
 ///
-/// Entries of elements use `accumulator::count`. The returned entry uses another accumulator, so that what a plan adds
-/// for its adapter can be told apart and left out.
+/// Entries that count elements use `accumulator::count`. The returned entry uses another accumulator. So the entries
+/// that a plan adds for its adapters can be recognized and left out.
 [[nodiscard]] inline cost_entry blank_of(cost_entry entry) {
     entry.useful = entry.padded = 0;
     if (entry.what ==
-        accumulator::routed) {  // without its adapter, since elements of experts' adapters are not counted
+        accumulator::routed) {  // leaves out its adapter, because elements of experts' adapters are not counted
         entry.per_rank = {};
         return entry;
     }
@@ -39,7 +39,7 @@ inline constexpr convention bytes_convention{
     return entry;
 }
 
-/// Returns the plan with rank 1 for all adapters, for elements that do not grow with the rank.
+/// Returns the plan with rank 1 for all adapters, to count the elements that do not depend on the adapters' rank.
 [[nodiscard]] inline training_plan with_rank_one(training_plan plan) {
     for (weight_setting& setting : plan.weights) {
         setting.rank = setting.rank == 0 ? 0 : 1;
@@ -47,8 +47,8 @@ inline constexpr convention bytes_convention{
     return plan;
 }
 
-/// Lists of entries that count elements, one list for each kind. If a kind has `is_of_adapters`, the elements of
-/// adapters are given for rank 1 and grow with the rank; otherwise they do not depend on the rank.
+/// Lists of entries that count elements, one list for each kind. If a kind has `is_of_adapters`, its elements of
+/// adapters are counted for rank 1 and scale with the rank; otherwise they do not depend on the rank.
 template <class Kind>
 class element_entries {
   public:
@@ -59,8 +59,8 @@ class element_entries {
         }
     }
 
-    /// Adds `amount` elements of a part, and `of_adapter` elements of its adapter. A plan runs them as often as the
-    /// entry `like`.
+    /// Adds `amount` elements of a part, and `of_adapter` elements of its adapter. They move as often as the plan runs
+    /// the entry `like`.
     void put(std::size_t part, const cost& whole, const cost_entry& like, const Kind& kind, std::uint64_t amount,
              std::uint64_t of_adapter = 0) {
         cost_entry entry{.what = accumulator::count,
@@ -105,7 +105,8 @@ class element_entries {
         return lists_.back().parts;
     }
 
-    std::vector<model_part> blank_;  ///< parts without FLOPs; their data flow decides which gradients a plan computes
+    std::vector<model_part> blank_;  ///< the parts without FLOPs, needed because their data flow decides which
+                                     ///< gradients a plan computes
     std::vector<list> lists_;
 };
 

@@ -17,12 +17,12 @@
 #include <floptally/parallel/parallel_layout.hpp>
 
 /// @file
-/// Counts the elements that a rank sends, as entries of a cost next to the products that need them. A plan runs an
-/// exchange as often as its product.
+/// Counts the elements that a rank sends, as entries of a cost, one next to each product that needs the exchange. A
+/// plan then runs an exchange as often as its product.
 
 namespace floptally::inline v0_3::detail {
 
-/// The runs of a product with which its exchange takes place.
+/// When a product's exchange takes place.
 enum class exchange_moment : std::uint8_t {
     forward,           ///< each forward, recomputed forwards included
     first_forward,     ///< each forward except recomputed forwards: the value is kept until the backward
@@ -31,17 +31,18 @@ enum class exchange_moment : std::uint8_t {
     backward           ///< one exchange if the product has a gradient of its input, its weight or both
 };
 
-/// A fraction of the bytes that a rank sends in an exchange: those that go to other nodes. `of` is 0 if the places of
-/// ranks on nodes are unknown.
+/// A fraction: the part of a rank's sent bytes that goes to other nodes. `whole` is the denominator. It is 0 if it is
+/// unknown which ranks share a node.
 struct node_share {
     std::uint64_t amount = 0;
-    std::uint64_t of = 0;
+    std::uint64_t whole = 0;
 
     [[nodiscard]] friend bool operator==(const node_share&, const node_share&) = default;
 };
 
-/// Returns the part of a ring exchange that leaves a node: the edges of the ring between nodes over all its edges. It
-/// is the average of the ranks, since frameworks run several rings whose edges between nodes start at different ranks.
+/// Returns the part of a ring exchange that leaves a node: the number of the ring's edges between nodes, divided by the
+/// number of all edges. This is the average over the ranks. Frameworks run several rings, whose edges between nodes
+/// start at different ranks.
 [[nodiscard]] inline node_share ring_between_nodes(const rank_group& group, std::uint64_t gpus_per_node) {
     if (gpus_per_node == 0) {
         return {};
@@ -53,8 +54,8 @@ struct node_share {
     return {crossing, group.size()};
 }
 
-/// Returns the part of an all-to-all that leaves the node of `rank`. With `keeps_own`, one of the equal parts stays on
-/// the rank itself and counts in the whole.
+/// Returns the part of an all-to-all that leaves the node of `rank`. With `keeps_own` the rank keeps one of the equal
+/// parts, and the denominator includes that part.
 [[nodiscard]] inline node_share all_to_all_between_nodes(const rank_group& group, std::uint64_t rank,
                                                          std::uint64_t gpus_per_node, bool keeps_own) {
     if (gpus_per_node == 0) {
@@ -81,9 +82,10 @@ struct exchange {
     exchange_moment when = exchange_moment::forward;
     std::uint64_t bits = 16;
     std::uint64_t times = 1;  ///< repetitions, for example one for each microbatch
-    /// True: all elements may leave the rank, an upper bound; for uniform choices of experts (n - 1) / n leave.
+    /// True: the count is an upper bound, as if all elements left the rank. If tokens choose experts uniformly, (n - 1)
+    /// / n of them leave.
     bool is_bound = false;
-    /// True: elements of adapters are given for rank 1 and grow with it; false: they do not depend on the rank.
+    /// True: the elements of adapters are counted for rank 1 and scale with the rank. False: they do not depend on it.
     bool is_of_adapters = false;
     node_share between{};  ///< the part of the bytes that leaves the rank's node
 
@@ -167,10 +169,10 @@ class exchange_entries {
             leaving = sent * (kind.ranks - 1) / kind.ranks;
             entry->uniform = entry->uniform.value_or(0) + bytes_of(leaving);
         }
-        if (kind.between.of != 0) {
-            // Rounded up, but never above the bytes that leave the rank.
+        if (kind.between.whole != 0) {
+            // Rounded up, but not above the sent bytes.
             const uint128 across = sent * kind.between.amount;
-            const uint128 rounded = across / kind.between.of + (across % kind.between.of != 0 ? 1 : 0);
+            const uint128 rounded = across / kind.between.whole + (across % kind.between.whole != 0 ? 1 : 0);
             entry->between_nodes = entry->between_nodes.value_or(0) + bytes_of(rounded < leaving ? rounded : leaving);
         }
     }

@@ -22,7 +22,7 @@ namespace floptally::inline v0_3::detail {
 
 /// How many experts a token chooses, and from how many. It is read from an entry of expert weights.
 struct expert_choice {
-    /// Number of experts to choose from; 0: the entry is not one where tokens choose experts.
+    /// Number of experts to choose from; 0 if the entry is not a choice among experts.
     std::uint64_t experts = 0;
     std::uint64_t chosen = 0;  ///< number of experts that each token chooses
     std::uint64_t size = 0;    ///< number of elements of one expert's matrix
@@ -41,7 +41,7 @@ struct expert_layers {
     std::uint64_t layers = 0;
     expert_choice choice{};
     bool are_alike = true;  ///< true: all layers have equally many experts of the same size
-    bool are_all = true;    ///< true: `expert_choice` could be read from every entry of experts
+    bool are_all = true;    ///< true: `expert_choice` could be derived from every entry of experts
 
     explicit expert_layers(std::span<const model_part> parts) {
         std::uint64_t layer_size = 0;

@@ -16,8 +16,8 @@
 #include <floptally/statistics/statistic.hpp>
 
 /// @file
-/// Counts the elements that the products of one part read and write for a batch, from what its entries say: the widths
-/// of their matrices, and the values that they read and write.
+/// Counts the elements that the products of one part read and write for a batch. It derives them from the part's
+/// entries: the widths of their matrices, and the values that they read and write.
 
 namespace floptally::inline v0_3::detail {
 
@@ -70,7 +70,7 @@ class moved_elements {
         value::set writes = 0;
         std::uint64_t scores = 0;         ///< query heads times the width of keys
         std::uint64_t values = 0;         ///< query heads times the width of values
-        const statistic* over = nullptr;  ///< the mask of the core's pairs; null unless the pairs are of the text
+        const statistic* over = nullptr;  ///< the mask of the core's pairs; null unless the core attends over text
     };
     [[nodiscard]] core core_of(std::uint32_t component) const {
         core kernel;
@@ -90,7 +90,7 @@ class moved_elements {
                 kernel.values = entry.what == accumulator::pairs ? entry.padded / 2 : kernel.values;
             }
         }
-        // `fused_with` names the values (V), but may also contain queries. Queries are removed unless they are also
+        // `fused_with` names the values (V), but the same set may contain queries. It removes queries that are not also
         // keys.
         kernel.v = static_cast<value::set>(kernel.v & ~(kernel.q & ~kernel.k));
         return kernel;
@@ -100,7 +100,8 @@ class moved_elements {
     [[nodiscard]] elements core_operands(const core& kernel) const {
         const auto keys = static_cast<value::set>(kernel.k | kernel.v);
         const auto only_q = static_cast<value::set>(kernel.q & ~keys);
-        if (kernel.q == 0 || keys == 0) {  // unknown values: take as many key heads as query heads, an upper bound
+        if (kernel.q == 0 || keys == 0) {  // the heads of keys and values are unknown: assume as many as query heads,
+                                           // an upper bound
             is_bound_ = true;
             return sum_of(of_text(kernel.scores, kernel, false), core_keys(kernel));
         }
@@ -111,8 +112,8 @@ class moved_elements {
         return sum_of(query_elements, core_keys(kernel));
     }
 
-    /// Returns the number of elements of keys and values that a core reads. If a value also has the queries, all its
-    /// elements count.
+    /// Returns the number of elements of keys and values that a core reads. If one value holds keys and queries
+    /// together, all its elements count.
     [[nodiscard]] elements core_keys(const core& kernel) const {
         const auto keys = static_cast<value::set>(kernel.k | kernel.v);
         if (kernel.q == 0 || keys == 0) {
@@ -124,7 +125,7 @@ class moved_elements {
     }
 
     /// Returns the number of elements of a core's result: the width of its heads for each query. If that width is
-    /// unknown, it is the width that the result's reader has.
+    /// unknown, it is the input width of the matrix that reads the result.
     [[nodiscard]] elements core_result(const core& kernel) const {
         const cost_entry* const queries = kernel.values == 0 ? nullptr : maker(kernel.q);
         if (queries != nullptr) {
@@ -135,8 +136,8 @@ class moved_elements {
     }
 
     /// Returns the number of elements that the cache keeps for each past key. If keys and values are expanded from a
-    /// latent (MLA), it keeps only the latent. If the part does not say what makes its keys, this is an upper bound
-    /// with as many key heads as query heads.
+    /// latent (MLA), it keeps only the latent. If the part does not say which entry produces its keys, it assumes as
+    /// many key heads as query heads, an upper bound.
     [[nodiscard]] std::uint64_t cached_per_key(const cost_entry& scores) const {
         const bool is_indexer = scores.kind == term::index_scores;  // an indexer caches its own keys and no values
         const core kernel = is_indexer ? core{.q = scores.flow.reads} : core_of(scores.component);
@@ -169,11 +170,11 @@ class moved_elements {
         return sum != 0 ? sum : latent != 0 ? latent : all_heads;
     }
 
-    /// Returns true if a number that was returned since the last call is an upper bound.
+    /// Returns true if a number returned since the previous call of this function is an upper bound.
     [[nodiscard]] bool took_bound() const { return std::exchange(is_bound_, false); }
 
   private:
-    /// Returns `width` elements for each query of a core over the text. With `of_keys` it returns them for each key.
+    /// Returns `width` times the number of queries of a core over text, or times the number of keys with `of_keys`.
     [[nodiscard]] elements of_text(std::uint64_t width, const core& kernel, bool of_keys) const {
         if (kernel.over == nullptr || width == 0) {
             return {};
@@ -183,25 +184,26 @@ class moved_elements {
     }
 
     [[nodiscard]] elements times(std::uint64_t width, const cost_entry& entry) const {
-        return checked(width, "bytes") * units_.of(part_, entry);
+        return checked(width, "bytes") * units_.count(part_, entry);
     }
 
-    /// Returns `width` elements for each token, or other unit, to which a matrix is applied. Prefix tokens have an
-    /// entry of their own with the same weight. The width of that entry is multiplied by the number of prefix tokens.
+    /// Returns `width` times the number of tokens, or other units, to which a matrix is applied. Prefix tokens have an
+    /// entry of their own with the same weight. The width of that entry already includes the factor for the number of
+    /// prefix tokens.
     [[nodiscard]] elements of_each_unit(std::uint64_t width, const cost_entry& matrix) const {
         checked units(0, "bytes");
         for (const cost_entry& entry : part_.entries()) {
             if (entry.component == matrix.component && entry.weight == matrix.weight && entry.kind == matrix.kind &&
                 entry.flow == matrix.flow) {
                 const std::uint64_t times = matrix.per_rank.out == 0 ? 1 : entry.per_rank.out / matrix.per_rank.out;
-                units += checked(times, "bytes") * units_.of(part_, entry);
+                units += checked(times, "bytes") * units_.count(part_, entry);
             }
         }
         return width * units;
     }
 
-    /// Returns the number of elements of values. It comes from the entries that make them, or from a matrix that reads
-    /// them if they enter the part.
+    /// Returns the number of elements of values. It uses the entries that produce the values. For values that enter the
+    /// part, it uses a matrix that reads them.
     [[nodiscard]] elements value_elements(value::set values) const {
         elements sum = 0;
         value::set found = 0;
@@ -220,7 +222,8 @@ class moved_elements {
         return (values & ~found) == 0 ? sum : core_written(static_cast<value::set>(values & ~found), sum);
     }
 
-    /// Returns `before` plus the result of an attention core, for values that no matrix and no state makes.
+    /// Returns `before` plus the elements of an attention core's result, for values that an attention core produces,
+    /// not a matrix or a state.
     [[nodiscard]] elements core_written(value::set values, const elements& before) const {
         for (const cost_entry& entry : part_.entries()) {
             if (entry.kind == term::values && (entry.flow.writes & values) == values) {
@@ -232,9 +235,9 @@ class moved_elements {
         return {};
     }
 
-    /// Returns the number of elements that an entry without known widths writes: what the next entry reads, or the
-    /// width of the queries of an attention core. If neither is known, as for a convolution over channels, it returns
-    /// the number of elements that the entry reads. That is an upper bound.
+    /// Returns the number of elements that an entry writes if its widths are unknown. It is the number that the next
+    /// entry reads, or that of the queries of an attention core. If neither is known, as for a convolution over
+    /// channels, it returns the number of elements that the entry reads, as an upper bound.
     [[nodiscard]] elements written_without_width(const cost_entry& entry) const {
         if (const elements read = read_from(entry.flow.writes)) {
             return read;
@@ -262,7 +265,7 @@ class moved_elements {
             const bool reads = is_matrix(entry) && entry.per_rank.in != 0 && (entry.flow.reads & values) != 0;
             if (reads &&
                 (reader == nullptr || (entry.component == reader->component && entry.weight == reader->weight))) {
-                // A second entry of the same weight is the same matrix, applied to other tokens.
+                // A second entry of the same weight applies the same matrix to other tokens.
                 sum = checked(sum.value_or(0), "bytes") + *times(entry.per_rank.in / 2, entry);
                 reader = &entry;
             }
@@ -278,7 +281,8 @@ class moved_elements {
         }
         return nullptr;
     }
-    /// Returns true if one of these values is made from another of them, such as keys that are expanded from a latent.
+    /// Returns true if one of these values is computed from another of them. For example, keys are expanded from a
+    /// latent.
     [[nodiscard]] bool made_in_steps(value::set values) const { return maker_of_last_step(values) != nullptr; }
     [[nodiscard]] const cost_entry* maker_of_last_step(value::set values) const {
         for (const cost_entry& entry : part_.entries()) {

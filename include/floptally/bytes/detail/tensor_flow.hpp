@@ -16,7 +16,8 @@
 namespace floptally::inline v0_3::detail {
 
 /// The values of a part that are sharded over tensor parallel ranks, and the matrices that begin or end a shard. A
-/// matrix over a whole value makes shards (split by columns). A matrix over shards makes summands (split by rows).
+/// matrix that is split by columns reads a whole value and writes shards. A matrix that is split by rows reads shards,
+/// and each rank's result is a summand of the whole result.
 class tensor_flow {
   public:
     explicit tensor_flow(const cost& part) {
@@ -57,7 +58,7 @@ class tensor_flow {
     }
     /// Returns true if one of these values is sharded over the ranks.
     [[nodiscard]] bool is_sharded(value::set values) const { return (values & sharded_) != 0; }
-    /// Returns the unsharded values that a split entry reads. Every rank needs them whole and has a summand of their
+    /// Returns the unsharded values that a sharded entry reads. Every rank needs them whole, and has a summand of their
     /// gradient.
     [[nodiscard]] value::set needed_whole(const cost_entry& entry) const {
         const auto read = static_cast<value::set>(entry.flow.reads | entry.flow.also_reads);

@@ -22,15 +22,15 @@
 #include <floptally/statistics/mask_set.hpp>
 
 /// @file
-/// Counts the elements that one pass of a part moves for a batch, as entries of a cost. A plan runs an entry as often
-/// as the product that moves its elements.
+/// Counts the elements that one pass of a part moves for a batch, as entries of a cost, one next to each product. A
+/// plan then runs an entry as often as its product.
 
 namespace floptally::inline v0_3::detail {
 
-/// The cached keys that the new tokens of a batch see.
+/// The cached keys that the new tokens of a batch attend to.
 struct cached_past {
     const mask_set& masks;
-    std::span<const std::uint64_t> keys;  ///< number of past keys that new tokens see, for each mask
+    std::span<const std::uint64_t> keys;  ///< number of cached keys that new tokens attend to, for each mask
     std::uint64_t sequences;              ///< number of sequences with a past
 };
 
@@ -47,7 +47,8 @@ struct weight_traffic {
 /// Adds the elements that parts of a model move to entries of a cost.
 class traffic_entries {
   public:
-    /// A counter of one batch's tally. `alike`: each of the `batches` microbatches has the same number of tokens.
+    /// Counts for the tally of one batch. `alike` is true if each of the `batches` microbatches has the same number of
+    /// tokens.
     traffic_entries(const cost& whole, const tally& batch, std::uint64_t batches, bool alike, const cached_past& past)
         : whole_(whole), units_(batch), batches_(batches), single_visits_(alike ? batches : 1), past_(past) {}
 
@@ -62,7 +63,7 @@ class traffic_entries {
                      std::vector<std::string>& at_most) const {
         for (const cost_entry& entry : part.entries()) {
             const term_operands operands = meaning_of(entry.kind).operands;
-            const std::uint64_t visits = has_weight(entry.kind) ? units_.of(part, entry) : 0;
+            const std::uint64_t visits = has_weight(entry.kind) ? units_.count(part, entry) : 0;
             if (visits == 0) {
                 continue;
             }
@@ -91,8 +92,8 @@ class traffic_entries {
         }
     }
 
-    /// Adds operands and results of a part's adapters. Elements as wide as the adapter's rank go to `of_rank`, the
-    /// others to `of_any`.
+    /// Adds the operands and results of a part's adapters. Elements whose number depends on the adapter's rank go to
+    /// `of_rank`, the others to `of_any`.
     void put_adapters(const cost& part, cost& of_rank, cost& of_any) const {
         const moved_elements moved(part, units_);
         for (const cost_entry& entry : part.entries()) {
@@ -100,15 +101,15 @@ class traffic_entries {
                 continue;
             }
             const std::uint64_t applied = entry.per_rank.in / 2 * entry.per_rank.padded_out / entry.padded;
-            const std::uint64_t inner = checked(applied, "bytes") * units_.of(part, entry);
+            const std::uint64_t inner = checked(applied, "bytes") * units_.count(part, entry);
             put(part, entry, entry.kind, 0, of_rank, {.in = inner, .padded_out = inner});
             put(part, entry, entry.kind, 0, of_any,
                 {.in = moved.read(entry).value_or(0), .padded_out = moved.written(entry).value_or(0)});
         }
     }
 
-    /// Adds operands and results of a part. A component of unknown width is named in `unsaid`, one whose width is an
-    /// upper bound in `at_most`.
+    /// Adds operands and results of a part. It adds the names of components with unknown widths to `unsaid`, and of
+    /// those whose widths are upper bounds to `at_most`.
     void put_activations(const cost& part, cost& to, std::vector<std::string>& unsaid,
                          std::vector<std::string>& at_most) const {
         const moved_elements moved(part, units_);
@@ -148,7 +149,7 @@ class traffic_entries {
             } else if (meaning_of(entry.kind).operands == term_operands::table &&
                        entry.sharding.by == sharding_kind::vocabulary && entry.sharding.units != 0) {
                 put_or_say(entry.kind, entry,
-                           checked(entry.padded / 2 / entry.sharding.units, "bytes") * units_.of(part, entry));
+                           checked(entry.padded / 2 / entry.sharding.units, "bytes") * units_.count(part, entry));
             }
         }
     }
@@ -191,8 +192,8 @@ class traffic_entries {
         }
     }
 
-    /// Returns the number of elements of an adapter's two matrices that are read, for rank 1. Adapters of
-    /// experts are read as often as their experts.
+    /// Returns how many elements of an adapter's two matrices are read, for an adapter of rank 1. Adapters of experts
+    /// are read as often as their experts.
     [[nodiscard]] adapter adapters_touched(const cost_entry& entry, std::uint64_t visits) const {
         if (entry.per_rank.in == 0 || entry.padded == 0 || entry.parameters == 0) {
             return {};
@@ -225,8 +226,8 @@ class traffic_entries {
                      measured ? part.masks()[like.mask] : statistic{});
     }
 
-    /// Returns the number of stored weight elements of an entry. For a measured number it is the sum over all entries
-    /// that use this number. If another entry counts the weight, it returns the weight's size.
+    /// Returns the number of stored weight elements of an entry. For an entry with a measured statistic it is the sum
+    /// over all entries that use this statistic. If another entry counts the weight, it returns the weight's size.
     [[nodiscard]] std::uint64_t stored(const cost& part, const cost_entry& entry) const {
         if (entry.what == accumulator::routed) {
             for (const cost_entry& all : whole_.entries()) {
@@ -242,7 +243,7 @@ class traffic_entries {
             const bool same =
                 other.component == entry.component && other.weight == entry.weight && other.kind == entry.kind;
             if (same && other.parameters != 0) {
-                return 0;  // the entry applies the same matrix to other tokens
+                return 0;  // this entry applies the weight of another entry to other tokens
             }
         }
         return entry.padded / 2;
@@ -256,7 +257,7 @@ class traffic_entries {
     const cost& whole_;
     batch_units units_;
     std::uint64_t batches_;
-    std::uint64_t single_visits_;  ///< up to this number of visits, each batch has at most one visit
+    std::uint64_t single_visits_;  ///< with up to this number of visits to experts, no batch has more than one
     cached_past past_;
 };
 

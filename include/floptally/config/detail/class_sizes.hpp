@@ -17,8 +17,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Adds notes about sizes that a config omits. The default of the model class then counts, but it may be the size of
-/// another model of this class.
+/// Adds notes about sizes that a config omits. Then the default of the model class is used, but the model may have
+/// another size.
 
 namespace floptally::inline v0_3::detail::specs {
 
@@ -33,7 +33,8 @@ inline void keys_of(const spec& where, std::size_t index, vector<std::string_vie
     }
 }
 
-/// Collects sizes and layer lists that the config omits and that were counted by their defaults, for one note.
+/// Collects the sizes and layer lists for which the config has no key, so that defaults were used. They are listed in
+/// one note.
 class class_sizes {
   public:
     /// Adds the omitted sizes of one model. A key counts as present if the outer config has it and the outer spec reads
@@ -76,7 +77,7 @@ class class_sizes {
             append(text_, {text_.empty() ? "" : ", ", field, " ", size});
         }
     }
-    /// Returns true if a key is absent and its spec does not mark it as `unsaid` (often omitted).
+    /// Returns true if a key is absent and the spec does not mark it as often omitted (`unsaid`).
     [[nodiscard]] static bool is_silent_default(const scope& in, const scope* outer, std::string_view key) {
         bool unread = false;
         const spec_key* declared = in.find_key(key, &unread);

@@ -59,8 +59,8 @@ namespace floptally::inline v0_3::detail::specs {
 /// Returns the class prefix that a spec or its nearest base declares first.
 [[nodiscard]] inline std::string_view prefix_of(const spec& read) { return with_prefix(read).prefix; }
 
-/// Returns true if `suffix` is a class that trainers make of every model with an lm_head: a reward model, a tagger.
-/// Such a class has a block in `base.decoder` or `base.composite`, and a spec need not name it.
+/// Returns true for a class that trainers derive from any model with an lm_head, such as a reward model or a tagger.
+/// Such a class has a block in `base.decoder` or `base.composite`, so that a spec need not name it.
 [[nodiscard]] inline bool is_made_of(const spec& read, std::string_view suffix) {
     const vector<std::string_view>& classes = classes_of(read);
     for (const spec* p = &read; p != nullptr; p = p->base) {

@@ -78,8 +78,8 @@ class composite_reader {
         sum.model_type = scope_.model_spec().type();
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        // Parts are listed in the order of execution: the text's embedding, the towers, the rest of the text. Gradients
-        // may start at the embedding or at a tower.
+        // Parts are listed in the order of execution: the text's embedding, the towers, the rest of the text. If parts
+        // are frozen, the first gradients may be those of the embedding or of a tower.
         for (const bool embedded : {true, false}) {
             for (model_part& part : language.parts) {
                 if ((part.role == part_role::input) == embedded) {
@@ -97,12 +97,12 @@ class composite_reader {
     }
 
   private:
-    /// The statements of the spec about one class of the whole model.
+    /// Statements of the spec about one class of the whole model, such as the class of its text model.
     struct outer_class {
         std::string_view text{};       ///< class of the text model; empty: the class has no text model
-        std::string_view two_sided{};  ///< class of the text model if that is an encoder-decoder
+        std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder
         bool pooled = false;           ///< true if the class reads the pooled output of its inner models
-        /// For an image classifier: the block of the class. It runs after the block `after`, or instead of the first
+        /// For an image classifier: the block of its class. It runs after the block `after`, or in place of the first
         /// projector.
         scope::found_block after{};
     };
@@ -162,7 +162,7 @@ class composite_reader {
                    {"must be the type of a model of images or sound, got \"", found.type, "\""});
         }
         scope_.inner.push_back({inner.name, &opened.reader->names()});
-        // The labels of this model may stand in a class of the whole model.
+        // Blocks for this model may be part of a class of the whole model.
         opened.reader->names().inner.push_back({"whole", &scope_});
     }
 
@@ -234,8 +234,8 @@ class composite_reader {
         }
         return false;
     }
-    /// Returns the cost that each image adds to every layer of the text model. The spec has a block for it. The block
-    /// reads the mask of the current text layer as `text.sees`.
+    /// Returns the cost that each image adds to every layer of the text model. A block of the spec describes it, and
+    /// can use the mask of the current text layer as `text.sees`.
     [[nodiscard]] cost in_each_text_layer(const std::string& name) {
         cost sum;
         for (const owner<slot>& inner : slots_) {
@@ -252,7 +252,7 @@ class composite_reader {
         }
         return sum;
     }
-    /// Sets how many placeholder tokens in the text stand for a tower's output, if the spec says it.
+    /// Sets how many placeholder tokens of the text stand for one output of a tower, if the spec gives that number.
     void placeholders(const std::string& own, tower_input& input) {
         if (scope_.has(own + "_units")) {
             input.units = scope_.mask_named(own + "_units");
@@ -282,7 +282,7 @@ class composite_reader {
             parts.push_back(part);
         }
     }
-    /// Returns a part of the whole model as a part that belongs to a tower.
+    /// Returns a copy of a part that is marked as a part of a tower.
     [[nodiscard]] static model_part in_tower(model_part part, const cost& cost_of_part) {
         part.cost = cost_of_part;
         part.name = name_of(part.in());

@@ -31,7 +31,7 @@ struct entry_name {
 }
 
 /// Returns the sharding that `split heads N` declares: how tensor and expert parallelism shard the entry, and how many
-/// units (heads, experts) there are to shard. `otherwise` is returned if the line has no `split`.
+/// units (heads, experts) there are to shard. Returns `otherwise` if the line has no `split`.
 [[gnu::cold]] inline tensor_sharding split_of(const part_call& p, const tensor_sharding& otherwise = {}) {
     struct known_kind {
         std::string_view name;
@@ -122,7 +122,7 @@ inline constexpr part_argument linear_arguments[] = {{"in", "in_features number"
     return sum;
 }
 
-/// Up to three sets of values, from an argument such as `from q k v`. In `q+gate` one set holds two values.
+/// Up to three sets of values, from an argument such as `from q k v`. `q+gate` is one set of two values.
 struct value_sets {
     floptally::value::set first = 0;
     floptally::value::set second = 0;
@@ -167,8 +167,8 @@ inline constexpr part_argument core_arguments[] = {{"heads"},        {"dim"}, {"
 }
 
 inline constexpr part_argument scores_arguments[] = {{"per"}, {"values"}, {"as"}, {"from"}, {"to"}, {"split"}};
-/// Returns the cost of scores that select keys: QKᵀ without PV. With the argument `values` it is instead the cost of a
-/// product with values, without softmax.
+/// Returns the cost of scores that select keys: QKᵀ without PV. With the argument `values` it is the cost of a product
+/// with values only, without softmax.
 [[gnu::cold]] inline cost scores_of(const part_call& p) {
     const value_sets sets = read_by(p);
     const entry_name name = name_of(p, "attention.core");

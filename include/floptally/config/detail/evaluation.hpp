@@ -33,7 +33,7 @@ class evaluation {
         in_.spend(1 + e.count);
         ++in_.depth_;
         const value result = evaluate(e, index);
-        in_.spend(result.size());  // counts evaluation steps for each element, since a caller may read all of them
+        in_.spend(result.size());  // counts an evaluation step for each element, because a caller may read all of them
         --in_.depth_;
         return result;
     }

@@ -26,8 +26,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The base specs of the parts in floptally's own config format. `mask` is a name, an object with one key, or the text
-/// of a statistic. A part without `mask` is causal.
+/// The base specs of the parts in floptally's own config format. A part's `mask` is a name, an object with one key, or
+/// the text form of a statistic. Without `mask` the part is causal.
 inline constexpr char own_specs[] = R"spec(
 spec floptally
 with hidden_size number
@@ -52,9 +52,9 @@ require size(.component) > 0 and size(.component) < 40: .component must have 1 t
 static_assert(component_name::capacity == 39,
               "update the 40 and 39 of spec floptally.named: they are the capacity of component_name");
 
-/// Returns `own_specs` and a spec for each part of `part_kinds`. Such a spec declares the keys of the part and has one
-/// line that passes them as arguments. If the part's extra lines define an argument, the line passes that definition
-/// instead.
+/// Returns `own_specs` followed by a spec for each part of `part_kinds`. Such a spec declares the keys of the part, and
+/// has one line that passes them as arguments. A part can define an argument in its additional lines; then the line
+/// passes that definition.
 [[nodiscard]] inline std::string specs_of_parts() {
     std::string text = own_specs;
     for (const specs::part_kind& kind : specs::part_kinds) {

@@ -48,7 +48,7 @@ inline void fill(config_node& node, const nlohmann::json& from) {
             node.type = config_node::kind::object;
             break;
         default:
-            break;  // a null stays null; a binary value, which a JSON text cannot have, becomes null
+            break;  // a null; also a binary value, although a JSON text cannot contain one
     }
 }
 

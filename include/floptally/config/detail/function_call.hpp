@@ -71,7 +71,7 @@ struct function_call {
         }
         return in.items_of(arguments[at]);
     }
-    /// Returns the numbers of a list. A single number is returned `size` times.
+    /// Returns the numbers of a list argument. For a single number, returns it `size` times.
     [[nodiscard]] vector<std::int64_t> numbers(std::size_t at, std::size_t size = 1) const {
         if (arguments[at].is_whole()) {
             return vector<std::int64_t>(size, arguments[at].number);

@@ -26,7 +26,7 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-// Functions of specs on numbers.
+// Functions of specs whose arguments are numbers.
 
 inline value ceil_of(const function_call& c) {
     if (c.arguments.size() == 1) {
@@ -125,7 +125,7 @@ inline value halvings_of(const function_call& c) {
     return number_value(found);
 }
 
-// Functions of specs on lists: sums, sizes, searches, and values for a layer.
+// Functions of specs whose arguments are lists: sums, sizes, searches, and values for a layer.
 
 inline value given_of(const function_call& c) { return flag_value(!c.arguments[0].is_none()); }
 inline value size_of(const function_call& c) { return number_value(static_cast<std::int64_t>(c.arguments[0].size())); }
@@ -137,7 +137,7 @@ inline value is_list_of(const function_call& c) { return flag_value(c.arguments[
 inline value is_text_of(const function_call& c) { return flag_value(c.arguments[0].type == value::kind::text); }
 inline value is_number_of(const function_call& c) { return flag_value(c.arguments[0].type == value::kind::number); }
 /// Folds the numbers of a list: applies `step` to `from` and each number in turn. With a second argument n it takes
-/// only the first n numbers. `step` returns true if the result overflows 64 bits.
+/// only the first n numbers. `step` returns true on overflow of 64 bits.
 inline value fold(const function_call& c, std::int64_t from, bool (*step)(std::int64_t&, std::int64_t)) {
     std::int64_t left = c.number_or(1, max_number);
     for (const std::int64_t element : c.numbers(0)) {

@@ -20,14 +20,14 @@ namespace floptally::inline v0_3::detail::specs {
 
 class scope;
 
-/// How to read a model that another model contains.
+/// How to read a model that is part of another model.
 struct as_part {
     std::string_view suffix;  ///< suffix of the class whose head is read; empty: the first class of the spec
     bool tied = false;        ///< true if the outer config ties the lm_head to the embedding
-    std::uint64_t layers_used = ~std::uint64_t{0};  ///< the results of layers after these reach no loss
+    std::uint64_t layers_used = ~std::uint64_t{0};  ///< layers after these have results that reach no loss
     bool pooled = false;                            ///< true if the outer model reads the pooled output of this model
     bool is_side = false;                           ///< true if the model is one side of an encoder-decoder, read alone
-    std::size_t followed = 0;                       ///< number of `as` references followed so far
+    std::size_t followed = 0;                       ///< number of references (`as`) followed so far, to find cycles
     const scope* outer = nullptr;                   ///< the spec and config of the outer model
 };
 
@@ -44,7 +44,7 @@ struct as_part {
 /// The config of an inner model, within the config of the outer model.
 struct config_inside {
     const config_node* own = nullptr;  ///< the object with the inner config; null: the outer config has none
-    bool is_flat = false;              ///< true if the inner keys stand among the outer keys
+    bool is_flat = false;              ///< true if the keys of the inner model are mixed with the outer keys
     std::string_view type{};           ///< model type of the inner model's spec
 };
 
@@ -81,7 +81,8 @@ struct config_inside {
             found.is_flat ? outer.path() : outer.field(inner.key), inner.ignores};
 }
 
-/// The inner model whose class `architectures` names. The config is then read as that inner model alone.
+/// The inner model whose class stands in `architectures`. The config is then read as a config of that inner model
+/// alone.
 struct class_inside {
     const inner_model* model = nullptr;  ///< null: no inner model has the class
     const spec* read = nullptr;

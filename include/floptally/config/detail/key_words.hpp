@@ -11,13 +11,13 @@
 #include <floptally/spec_language/config_tree.hpp>
 
 /// @file
-/// Words in the names of config keys. Some words mean a size or a kind of layer. Others mean a setting that changes no
+/// Words in the names of config keys. Some words indicate a size or a kind of layer, others a setting that changes no
 /// matrix product.
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Words that mean a size, a number or a kind, without a final "s". An unread key with such a word gets a note, unless
-/// it ends in one of `last_words`.
+/// Words that indicate a size, a number or a kind, without a final "s". An unread key that contains such a word gets a
+/// note, unless it ends in one of `last_words`.
 inline constexpr std::string_view structure_words[] = {
     "activated",  "active",     "adapter",      "always",      "attention",  "attn",
     "between",    "bias",       "bin",          "block",       "bottleneck", "branch",
@@ -52,7 +52,7 @@ inline constexpr std::string_view structure_words[] = {
     "upsample",   "upscale",    "value",        "variant",     "vision",     "visual",
     "vocab",      "wide",       "width",        "window"};
 
-/// Words that mean a setting without effect on matrix products, without a final "s": positions, tokens, seeds,
+/// Words that indicate a setting without effect on matrix products, without a final "s": positions, tokens, seeds,
 /// training, generation, file format. An unread key with such a word gets no note, unless it also has one of
 /// `structure_words`.
 inline constexpr std::string_view silent_words[] = {
@@ -117,7 +117,8 @@ template <std::size_t N>
         is_act =
             key.word == "act" || key.word == "activation" || ((key.word == "fn" || key.word == "function") && is_act);
     }
-    const bool says_function = node.type == config_node::kind::text;  // a text such as "gelu" names a function
+    const bool says_function = node.type == config_node::kind::text;  // a text value such as "gelu" is the name of a
+                                                                      // function
     return ends_silent || (is_act && says_function) || (silent && !structure);
 }
 
@@ -137,7 +138,7 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
     }
     return usual;
 }
-/// Returns true if a text under this key would give the kinds of the layers.
+/// Returns true if a text value under this key lists the kinds of the layers.
 [[nodiscard]] inline bool names_layers(std::string_view name) {
     bool names = false;
     for (key_words key(name); key.next();) {
@@ -169,8 +170,8 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
     }
 }
 
-// A key with a word of training, of quantisation or of serving is no size of a model: "train_batch_size", "save_freq",
-// "q_group_size", "cache_size".
+// A key with a word of training, quantisation or serving is not a size of the model. Examples: "train_batch_size",
+// "save_freq", "q_group_size", "cache_size".
 
 /// Beginnings of such words: "training", "quantized".
 inline constexpr std::string_view outside_stems[] = {"calibrat", "checkpoint", "finetun", "optim",
@@ -186,7 +187,7 @@ inline constexpr std::string_view serving_words[] = {
     "assistant",  "awq",     "beam",      "bit",       "cache",  "convert", "core",    "device",  "dp",       "ep",
     "generation", "gptq",    "gpu",       "groupsize", "load",   "lookup",  "node",    "penalty", "pipeline", "pp",
     "prefill",    "process", "scheduler", "tensor",    "thread", "tp",      "virtual", "vllm",    "worker",   "world"};
-/// Names, or ends of names, of training and of quantisation whose single words also name sizes.
+/// Names, or ends of names, of training and quantisation. Their single words occur in names of sizes, too.
 inline constexpr std::string_view outside_ends[] = {"group_size",      "parallel_size",      "max_steps",
                                                     "total_steps",     "global_step",        "zero_stage",
                                                     "sparsity_config", "compression_config", "pos_embedding",
@@ -222,7 +223,7 @@ inline constexpr std::string_view ratio_words[] = {"depth", "dim",      "expand"
 /// Last words of a list of texts with the kinds of layers: "block_types".
 inline constexpr std::string_view kind_words[] = {"kind", "layout", "order", "pattern", "schedule", "type"};
 
-/// Kinds of layers that a class of one kind has anyway: "layer_types": ["full_attention", ...].
+/// Kinds of layers that change nothing in a class with only one kind of layer: "layer_types": ["full_attention", ...].
 inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention", "dense"};
 
 /// Returns true if the words of a key say that it belongs to training, quantisation or serving.
@@ -235,7 +236,7 @@ inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention"
     std::string_view first;
     std::string_view last;
     for (key_words key(name); key.next();) {
-        const auto begins = [&key](std::string_view stem) {  // but a quantizer is a layer of the model
+        const auto begins = [&key](std::string_view stem) {  // exception: a quantizer is a layer of the model
             return key.word.starts_with(stem) && !key.word.starts_with("quantizer");
         };
         outside = outside || has_word(training_words, key.word) || has_word(serving_words, key.word) ||
@@ -246,10 +247,10 @@ inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention"
     return outside || has_word(adapter_words, first) || has_word(adapter_words, last);
 }
 
-/// Returns true if the words and the value of a key name a size or a part of the model, which reading the key would
-/// change: "moe_latent_dim": 64, "use_output_gate": true, "block_pattern": "MMA". An object names a size if a key in it
-/// does. False for a value that leaves the model as it is: null, false, 0, -1 (off), a 1 that means "no effect", and
-/// what is empty.
+/// Returns true if a key and its value look like a size or a part of the model, so that reading the key would change
+/// the count: "moe_latent_dim": 64, "use_output_gate": true, "block_pattern": "MMA". An object counts as a size if one
+/// of its keys does. Returns false for values without effect: null, false, 0, -1 (off), a 1 that means "no effect", and
+/// empty values.
 [[nodiscard]] inline bool names_size(const config_tree& tree, const config_node& node,  // NOLINT(misc-no-recursion)
                                      std::string_view name, unsigned depth = 0, bool in_list = false) {
     constexpr unsigned deepest = 20;

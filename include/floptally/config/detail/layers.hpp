@@ -35,7 +35,7 @@ class block_reader {
     };
     [[nodiscard]] const cost& part(std::size_t index) const { return variants_[index].part; }
 
-    /// Returns the index of the part for layer `in.layer`, or `nothing` where the block has no line for the layer.
+    /// Returns the index of the part for layer `in.layer`, or `nothing` if the block has no line for this layer.
     [[nodiscard]] std::size_t read() {
         if (is_known_) {
             return last_;
@@ -146,7 +146,8 @@ class layer_reader {
         }
         run now;
         std::uint64_t norms = 0;
-        vector<first_use> forward;  // sets the order of the components in `sum`
+        vector<first_use> forward;  // first use of each component in the forward; it decides the order of the
+                                    // components in `sum`
         for (in_.layer = 0; layers > in_.layer; ++in_.layer) {
             run next{
                 .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
@@ -189,8 +190,8 @@ class layer_reader {
         return all;
     }
 
-    /// Returns the parts of an additional layer with index `layers`, one after the last. Its kind may differ from the
-    /// other layers.
+    /// Returns the parts of an additional layer after the last one, which has the index `layers`. Its kind may differ
+    /// from the other layers.
     [[nodiscard]] std::vector<cost> parts_after_all() {
         std::vector<cost> all;
         in_.layer = in_.number("layers");
@@ -264,8 +265,8 @@ class layer_reader {
     run last_;
 };
 
-/// Returns the parts of one layer of multi-token prediction. If the spec has a block `mtp` for the input: that block,
-/// one more layer, and the block `after`. Else: the parts of the model's last layer.
+/// Returns the parts of one layer of multi-token prediction. If the spec has a block `mtp`, these are that block, one
+/// more layer, and the block `after`. Otherwise they are the parts of the model's last layer.
 [[nodiscard]] inline std::vector<cost> mtp_parts(scope& in, layer_reader& layers, mla_core latent_core) {
     if (in.find_block("mtp").entry == nullptr) {
         return layers.last_parts();

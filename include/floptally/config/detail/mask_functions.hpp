@@ -41,7 +41,7 @@ struct mask_key {
     std::string_view name;
     const statistic_parameter* parameters = nullptr;
     std::size_t count = 0;
-    const statistic_table* table = nullptr;  ///< null for `sliding_window`, another name for a band mask
+    const statistic_table* table = nullptr;  ///< null for `sliding_window`, which is another name for a band mask
 };
 
 /// Returns the keys for all masks of the library over sequences whose text form contains numbers.
@@ -164,8 +164,8 @@ struct mask_key {
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// A function of specs that makes a statistic under another name than that of the statistic's struct. Its arguments are
-/// the numbers in the statistic's text form. Arguments with a default may be omitted.
+/// A function of specs for a statistic whose name in specs differs from the name of its struct. Its arguments are the
+/// numbers in the statistic's text form. Arguments with a default may be omitted.
 struct statistic_function {
     std::string_view name;
     const statistic_table* table;
@@ -189,8 +189,8 @@ inline constexpr statistic_function statistic_functions[] = {
     {"hstu", &detail::table_of<mask_statistics::hstu>},
 };
 
-/// Returns the statistic that a spec calls by this name, or null. A statistic that is not in the table above is called
-/// by the name of its struct.
+/// Returns the statistic that a spec calls by this name, or null. Statistics outside the table above have the name of
+/// their struct.
 [[nodiscard]] inline const statistic_table* statistic_called(std::string_view name) {
     for (const statistic_function& known : statistic_functions) {
         if (known.name == name) {
@@ -221,9 +221,9 @@ inline constexpr statistic_function statistic_functions[] = {
 }
 
 inline value window_of(const function_call& c) { return mask_value_of(mask::sliding_window(c.number(0))); }
-/// later_image_tokens(side, window): the tokens of an image that come after the query. Each token stands for `side` x
-/// `side` patches. With a window (a number, or the mask of a layer) also the earlier tokens of the image outside the
-/// window.
+/// later_image_tokens(side, window): for each query in an image, the image's tokens after the query. One token stands
+/// for `side` x `side` patches. A window may be passed as a number or as the mask of a layer. Then the earlier tokens
+/// of the image outside the window count too.
 inline value later_of(const function_call& c) {
     if (c.has(1) && c.arguments[1].type == value::kind::mask) {
         const statistic& own = c.arguments[1].attends;

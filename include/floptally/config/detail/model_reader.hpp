@@ -40,12 +40,12 @@ namespace floptally::inline v0_3::detail::specs {
 
 // Output heads of model classes: the matrices after the layers.
 
-/// Properties of the model that a head depends on.
+/// Properties of the model on which the cost of its head depends.
 struct head_of_model {
     std::uint64_t padded_vocab_size = 0;
     bool is_tower = false;
     bool tied = false;            ///< the head shares its matrix with the embedding
-    bool keeps_detached = false;  ///< the results of `detached` lines in the spec reach no loss
+    bool keeps_detached = false;  ///< lines that the spec marks as `detached` have results that reach no loss
 };
 
 struct head_cost {
@@ -93,8 +93,8 @@ struct head_cost {
     return {matrix, elementwise};
 }
 
-/// Returns the cost of a line, as if it were not `detached`: an outer model reads its result, so it reaches the loss.
-/// Returns `otherwise` if the line is not `detached`.
+/// Returns the cost of a line without regard to `detached`, because an outer model uses its result for the loss.
+/// Returns `otherwise` for a line without `detached`.
 [[nodiscard]] inline cost attached(const part_call& call, const cost& otherwise) {
     if (!call.on("detached")) {
         return otherwise;
@@ -226,8 +226,8 @@ class model_reader {
             finish_tower();
         }
     }
-    /// Finishes a tower: adds the class tokens, lets the layers run over `units` (patches, frames), and adds the stem
-    /// and the merger.
+    /// Turns the layers into a tower: adds class tokens, changes the unit of the layers from tokens to `units`
+    /// (patches, frames), and adds the stem and the merger.
     void finish_tower() {
         if (const std::uint64_t prefix = scope_.number_or("class_tokens", 0); prefix != 0) {
             sum_ = sum_.with_prefix_tokens(prefix);
@@ -322,11 +322,13 @@ class model_reader {
         put(branch, part_role::head, head.elementwise);
         over_vocabulary_ = over_vocabulary_ || call.on("words");
     }
-    /// Returns false if an outer model reads this model's pooled output. The `detached` lines then reach the loss.
+    /// Returns false if an outer model reads this model's pooled output. Then the results of `detached` lines reach the
+    /// loss.
     [[nodiscard]] bool keeps_detached() const { return part_ == nullptr || !part_->pooled; }
 
     void add_embedding() {
-        const vocabulary words{.size = scope_.number("v"),  // a size of 0: the input is numbers, without a vocabulary
+        const vocabulary words{.size = scope_.number("v"),  // a size of 0 means that the input is numbers, and that
+                                                            // there is no vocabulary
                                .tied = over_vocabulary_ && tied_,
                                .positions = scope_.number_or("positions", 0)};
         cost none;

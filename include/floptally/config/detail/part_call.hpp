@@ -26,9 +26,10 @@ using value_names = vector<std::string_view>;
 /// An argument that a line for a part may have.
 struct part_argument {
     const char* name;
-    const char* key = "";    ///< key in floptally's own config format, declared like `with` ("n_groups 1"); empty: none
-    bool is_needed = false;  ///< a line without this argument is an error
-    bool is_inverse = false;  ///< the member and the key have the opposite value of the argument
+    const char* key = "";     ///< key in floptally's own config format, in the syntax of `with` ("n_groups 1"); empty:
+                              ///< no key
+    bool is_needed = false;   ///< a line without this argument is an error
+    bool is_inverse = false;  ///< the argument is the negation of the member and of the key
 };
 
 /// One line of a block in a spec, with evaluated arguments.
@@ -52,7 +53,7 @@ struct part_call {
         }
         return nullptr;
     }
-    /// Returns the value of an argument, or null if it is absent. Throws if the argument stands without a value.
+    /// Returns the value of an argument, or null if it is absent. Throws if the argument is written without a value.
     [[nodiscard]] const value* worth(std::string_view name) const {
         for (std::size_t k = 0; k < arguments.size(); ++k) {
             if (line.arguments[k].name == name && line.arguments[k].value == no_expression) {
@@ -133,7 +134,7 @@ struct part_call {
         return {};
     }
 
-    /// Returns true if the line asks for absorbed MLA. If the line does not say it, the reader's options decide.
+    /// Returns true if the line asks for absorbed MLA. If the line does not specify it, the reader's options decide.
     [[nodiscard]] bool is_absorbed() const {
         const value* item = find("absorbed");
         return item == nullptr || item->is_none() ? latent_core == mla_core::absorbed : item->on();
@@ -163,7 +164,8 @@ struct part_call {
     }
 
   private:
-    /// Throws if an argument is a name whose value is not a mask. The error's FIELD is the line that defines the name.
+    /// Throws the error for an argument that names something other than a mask. The error's FIELD is the line that
+    /// defines the name.
     void blame_definition(std::string_view argument_name) const {
         for (const argument& word : line.arguments) {
             const bool is_name = word.name == argument_name && word.value != no_expression &&

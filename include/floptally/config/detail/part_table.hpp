@@ -32,24 +32,24 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-// Parts that are descriptors of the C++ interface (`gqa`, `mla`, `moe`, …). Each descriptor has one table. It maps the
-// arguments in specs and the keys in floptally's own config format to the descriptor's members.
+// Parts that are descriptors of the C++ interface (`gqa`, `mla`, `moe`, …). Each descriptor has one table, which maps
+// the arguments in specs and the keys in floptally's own config format to the descriptor's members.
 
-/// Tag: the member is 0 if the argument is absent.
+/// Tag for a member that is 0 if the argument is absent.
 struct zero_if_absent_tag {};
 inline constexpr zero_if_absent_tag zero_if_absent;
-/// Tag: the member is the opposite of the argument.
+/// Tag for a member that is the negation of the argument.
 struct inverse_tag {};
 inline constexpr inverse_tag inverse;
 
-/// An argument of a line that sets a member of a descriptor: a number or a flag.
+/// An argument of a line in a spec. It sets a member of a descriptor, a number or a flag.
 template <class Part>
 struct member_argument : part_argument {
     using number = std::uint64_t Part::*;
     using flag = bool Part::*;
 
     std::uint64_t Part::*number_member = nullptr;
-    std::uint64_t Part::*other_member = nullptr;  ///< member whose value is the default; null: no such default
+    std::uint64_t Part::*other_member = nullptr;  ///< member from which the default is taken; null: no such default
     bool Part::*flag_member = nullptr;
 
     constexpr member_argument(const char* argument_name)
@@ -216,7 +216,8 @@ template <class Part>
     }
     part.shared_expert_gate = part.shared_expert_gate && part.shared_intermediate_size != 0;
     part.routed_is_measured = part.routed_is_measured || p.on("visits");
-    const auto unit = visits.as<unit_statistics::measured>();  // keeps the characters of the name alive for `part.cost`
+    const auto unit = visits.as<unit_statistics::measured>();  // a variable, because `part.cost` needs the characters
+                                                               // of its name
     part.visits = unit.accumulator();
     return part.cost(p.place());
 }
@@ -290,8 +291,9 @@ inline constexpr part_argument convolutions_arguments[] = {
 /// A part that a line of a block may name.
 struct part_kind {
     std::string_view name;
-    std::string_view own;    ///< name and base spec in floptally's own config format; empty: not in that format
-    std::string_view lines;  ///< more lines of that spec: definitions, conditions, or the block `part`
+    std::string_view own;    ///< name and base spec of the part in floptally's own config format; empty: the format has
+                             ///< no such part
+    std::string_view lines;  ///< additional lines of the part's spec: definitions, conditions, or the block `part`
     cost (*make)(const part_call&);
     const part_argument& (*argument)(std::size_t);
     std::size_t count;
@@ -435,7 +437,7 @@ inline constexpr part_kind part_kinds[] = {
         }
     }
     cost sum = cost_with_field(p, kind);
-    if (kind.name != "mla") {  // not for `mla`, which counts its norms itself
+    if (kind.name != "mla") {  // except for `mla`, which counts its norms itself
         p.elementwise().add_to(sum);
     }
     if (p.number("prefix") != 0) {
@@ -445,7 +447,7 @@ inline constexpr part_kind part_kinds[] = {
         const statistic units = p.attends("over", {});
         sum = sum.over(units, p.attends("attends", mask::bidirectional()));
     }
-    // With `rows`, this many learned vectors of each sequence pass the same weights.
+    // With `rows n`, the weights are applied to n additional learned vectors for each sequence.
     if (p.find("rows") != nullptr) {
         if (p.number("rows") == 0) {
             p.fail({"rows must be at least 1, got 0: leave it out for none"});

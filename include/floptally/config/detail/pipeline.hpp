@@ -62,7 +62,7 @@ class pipeline {
         const std::vector<std::string> chosen = options.parts.empty() ? denoiser() : options.parts;
         model_config sum;
         sum.model_type = type_;
-        std::string grids;  // name of the model whose input is grids of patches
+        std::string grids;  // name of the model that reads grids of patches
         for (std::size_t k = chosen.size(); k-- > 0;) {
             require(chosen, k);
             model_config model = read_part(chosen[k], read);

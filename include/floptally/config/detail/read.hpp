@@ -125,8 +125,8 @@ class hstu_reader {
 
 [[nodiscard]] inline model_config read_object(const fields& config, const read_options& options, library& specs);
 
-/// Returns what can be done with a text config inside the config of an unknown type: it can be read alone, or it has
-/// sizes that its own type does not read. Empty if there is no such text config.
+/// Returns a hint for a config of unknown type that contains a text config: either the text config can be read alone,
+/// or it has sizes that its type does not read. Empty if it contains none.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_config_hint(library& specs, const fields& config,
                                                                             std::string_view text) {
     const config_node* const inside = config.find(text);

@@ -31,7 +31,7 @@ class scope {
     };
     vector<inner_scope> inner;  ///< inner models, for names such as `vision.h`
     std::uint64_t layer = 0;    ///< the layer index `i`
-    bool varies = false;        ///< true if a value read `i` since this was cleared
+    bool varies = false;        ///< true if an evaluation has read `i` since this flag was cleared
 
     [[nodiscard]] const spec& model_spec() const { return spec_; }
     [[nodiscard]] const fields& config() const { return config_; }
@@ -63,8 +63,8 @@ class scope {
         }
         return {};
     }
-    /// Finds the declaration of a key, or null. Sets `is_unread` if a base spec declares the key but a spec derived
-    /// from it removes it by `without`.
+    /// Finds the declaration of a key, or null. Sets `is_unread` if a base spec declares the key and a derived spec
+    /// removes it by `without`.
     [[nodiscard]] const spec_key* find_key(std::string_view key, bool* is_unread = nullptr) const {
         bool unread = false;
         for (const spec* p = &spec_; p != nullptr; p = p->base) {
@@ -113,7 +113,7 @@ class scope {
         return item.attends;
     }
 
-    /// Returns true if the count has used a name so far.
+    /// Returns true if the value of this key was needed for the count so far.
     [[nodiscard]] bool was_asked(std::string_view name) const {
         return std::any_of(memory_.begin(), memory_.end(),
                            [&](const owner<memory>& remembered) { return remembered->name == name; });
@@ -159,11 +159,11 @@ class scope {
         }
     }
 
-    /// Returns element `i` of a list in the config or in the spec.
+    /// Returns element `i` of a list, whether the list is in the config or in the spec.
     [[nodiscard]] value item_of(const value& whole, std::size_t i) const {
         return whole.items != nullptr ? (*whole.items)[i] : value_of(config_.tree().child(*whole.node, i));
     }
-    /// Returns the elements of a list in the config or in the spec.
+    /// Returns the elements of a list, whether the list is in the config or in the spec.
     [[nodiscard]] vector<value> items_of(const value& whole) const {
         if (whole.items != nullptr) {
             return *whole.items;
@@ -234,7 +234,7 @@ class scope {
         spec_error(where.name, line, problem);
     }
 
-    /// Adds steps of evaluation. Throws above a bound, so that evaluating a spec always ends soon. Models of 10000
+    /// Counts steps of evaluation and throws above a bound, so that evaluating any spec ends soon. Models of 10000
     /// layers need a hundredth of the bound.
     void spend(std::size_t steps) {
         steps_ += steps;
@@ -254,8 +254,8 @@ class scope {
         }
         return all.empty() ? "[]" : all + "]";
     }
-    /// Subtracts the number of elements of a list from `left`, with those of nested lists. Returns false if the number
-    /// exceeds `left`.
+    /// Subtracts the number of elements of a list, including those of nested lists, from `left`. Returns false if that
+    /// number exceeds `left`.
     [[nodiscard]] static bool counts_at_most(const vector<value>& items, std::size_t& left) {
         for (const value& item : items) {
             if (left == 0 || (item.items != nullptr && !counts_at_most(*item.items, --left))) {

@@ -20,7 +20,7 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Returns the modality of a tower's input: vision, or audio if the tower's spec says so.
+/// Returns the modality of a tower's input: vision, unless the tower's spec says audio.
 [[nodiscard]] inline modality stands_in(scope& in) {
     return in.has("stands") && in.named("stands").text == "audio" ? modality::audio : modality::vision;
 }

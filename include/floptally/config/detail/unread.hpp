@@ -25,13 +25,13 @@
 
 /// @file
 /// Finds each key of a config that no spec reads or declares as ignored. Such a key may be a size or a layer kind under
-/// an unknown name, and reading it would change the count. A key that names a size is an error, any other one a note;
+/// an unknown name. By default a key that looks like a size is an error, and any other key gets a note.
 /// `read_options::strict` changes that.
 
 namespace floptally::inline v0_3::detail::specs {
 
 inline constexpr std::string_view unread_note = "config has a key that is not read: ";
-/// The spec whose `ignores` apply to every config: keys that saved files of all types have.
+/// Name of the spec whose `ignores` apply to every config. They list keys that saved files of all types have.
 inline constexpr std::string_view spec_of_all = "base.saved";
 
 /// Throws at the first key that no spec declares. In floptally's own format a misspelt key would change the count
@@ -89,9 +89,9 @@ inline void refuse_undeclared(const scope& names) {
     }
 }
 
-/// Checks every key of a config and of its nested objects. A spec must read the key or declare it as ignored. Of the
-/// others, all get notes if `strict` is false. By default those that name a size are an error, and all are if `strict`
-/// is true.
+/// Checks every key of a config and of its nested objects. A spec must read the key or declare it as ignored. With
+/// `strict` false, any other key gets a note; with `strict` true it is an error. By default it is an error only if it
+/// looks like a size.
 class key_check {
   public:
     key_check(library& specs, std::optional<bool> strict, std::vector<std::string>& notes)
@@ -117,7 +117,7 @@ class key_check {
         std::string path{};
         std::string_view ignored{};
     };
-    /// The use that specs make of one key of an object that they read.
+    /// How specs use one key of an object that they read.
     struct known_key {
         bool is_read = false;
         bool is_object = false;  ///< the key's value is an object whose own keys are checked one by one
@@ -142,8 +142,8 @@ class key_check {
         }
     }
 
-    /// Adds the other specs that read the same object: that of the encoder side, that of a class that refers to another
-    /// spec (`as`), and that of an inner model whose keys stand among the outer ones (`flat`).
+    /// Adds the other specs that read the same object: the spec of the encoder side, the spec to which a class refers
+    /// (`as`), and the spec of an inner model whose keys are mixed with the outer ones (`flat`).
     void add_other_specs(vector<reader>& readers, const reader& known, const fields& config) {
         if (!known.path.empty()) {
             return;
@@ -182,7 +182,8 @@ class key_check {
             bool is_left = false;  // true if a `without` removes the key
             for (const spec* p = at.by; p != nullptr; p = p->base) {
                 add_ignored(*p, key, tree, child, known);
-                // The spec `base` declares the usual keys. A key counts as read only if this class reads it.
+                // The spec `base` declares the usual keys. Such a key counts as read only if the model class really
+                // reads it.
                 const bool is_theirs = p->type() == "base" && p != at.by && !at.by->was_asked(key);
                 const bool is_not_read = is_theirs || (is_left && child.type == config_node::kind::list);
                 for (const spec_key& key_spec : p->keys) {
@@ -247,7 +248,7 @@ class key_check {
         }
         return inside;
     }
-    /// Adds a note about a key that is not read, or remembers or throws an error.
+    /// Reports a key that is not read: adds a note, throws an error, or remembers the key for an error later.
     void report(const vector<reader>& readers, const fields& config, const config_node& child, bool is_size) {
         vector<std::string_view> declared;
         for (const reader& at : readers) {
@@ -273,7 +274,7 @@ class key_check {
         }
         const config_node* const known = near.empty() ? nullptr : config.find(near);
         const bool says_nearest = !near.empty() && !config.has_value(near);
-        // A misspelt key with the value of the known key is no error: "num_attention_head": 12 and
+        // A misspelt key is no error if the correct key is there too with the same value: "num_attention_head": 12 and
         // "num_attention_heads": 12.
         is_size = is_size && !(known != nullptr && known->type == config_node::kind::integer &&
                                child.type == config_node::kind::integer && known->number == child.number);
@@ -298,7 +299,7 @@ class key_check {
             append_item(others_, "...");
         }
     }
-    /// Adds the next name of a declared key: from the end of `path` up to the next dot.
+    /// Adds one component of a key's dotted path: from the end of `path` up to the next dot.
     static void add_name(std::string_view declared, std::string_view path, vector<std::string_view>& names) {
         if (declared.starts_with(path)) {
             declared.remove_prefix(path.size());

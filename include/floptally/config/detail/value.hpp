@@ -20,8 +20,9 @@ struct value {
     std::int64_t number = 0;  ///< an integer; for a flag 1 or 0
     double real = 0;
     std::string_view text{};
-    const config_node* node = nullptr;     ///< the list or object of the config that this value is; else null
-    const vector<value>* items = nullptr;  ///< the list written in a spec or returned by a function; else null
+    const config_node* node = nullptr;     ///< the node, if the value is a list or object of the config; else null
+    const vector<value>* items = nullptr;  ///< the elements, if the value is a list that a spec wrote or a function
+                                           ///< returned; else null
     floptally::mask attends{};
 
     [[nodiscard]] bool is_none() const { return type == kind::none; }

@@ -15,16 +15,16 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Which measured counts a tally must have for a cost: visits of experts, or named accumulators.
+/// The measured accumulators that a cost needs in a tally: visits of experts, or named accumulators.
 struct measured_needs {
     bool routed = false;
     bool accumulators = false;
-    /// Number of masks that count; later masks of the list are only kept (`cost::keep`).
+    /// Number of masks that the cost counts. Later masks are in the list only because of `cost::keep`.
     std::size_t counted = ~std::size_t{0};
 };
 
-/// The accumulators of a tally in the order of a cost's masks. They are read in place if the tally has the same masks,
-/// else copied. The copy allocates memory only for more masks than usual models have.
+/// The accumulators of a tally in the order of a cost's masks. If the tally has the same masks, it reads them in place,
+/// otherwise it copies them. The copy allocates memory only for more masks than usual models have.
 class accumulator_table {
   public:
     constexpr accumulator_table(const mask_set& masks, const measured_needs& needs, const tally& batch) {
@@ -56,7 +56,7 @@ class accumulator_table {
     const std::uint64_t* padded = nullptr;
 
   private:
-    /// Copies the accumulators into the order of the cost's masks. Not inlined, since most tallies need no copy.
+    /// Copies the accumulators into the order of the cost's masks. Not inlined, because most tallies need no copy.
     [[gnu::noinline]] constexpr void map(const mask_set& masks, const measured_needs& needs, const tally& batch) {
         const std::size_t first = tally_accumulators::before_masks(masks);
         const std::size_t stride = tally_accumulators::stride_of(masks);
@@ -75,7 +75,7 @@ class accumulator_table {
         padded = mapped + stride;
     }
 
-    /// Throws `error` for a tally with tokens but without expert visits, since the FLOPs would lack the experts.
+    /// Throws `error` if a tally has tokens but no visits of experts. Otherwise the experts' FLOPs would be missing.
     static constexpr void require_routed(const tally& batch) {
         for (const view seen : {view::useful, view::padded}) {
             if (batch.get(seen, accumulator::tokens) != 0 && batch.get(seen, accumulator::routed) == 0) {

@@ -26,12 +26,12 @@ struct passes {
     std::uint8_t forward = 0;
     std::uint8_t backward_data = 0;
     std::uint32_t backward_weights = 0;
-    /// Runs in addition to the three phases above, executed only (`component_flops::executed_more`).
+    /// Runs in addition to the three phases above. They count only as executed (`component_flops::executed_more`).
     std::uint32_t executed_more[3] = {};
     std::uint32_t recomputed_forward = 0;
 
-    /// Returns these passes if `ranks` ranks each run them: one rank's count in all views, the others' only as
-    /// executed.
+    /// Returns the passes if `ranks` ranks all run them. One rank's passes count in all views, those of the other ranks
+    /// only as executed.
     [[nodiscard]] constexpr passes on(std::uint32_t ranks) const {
         passes all = *this;
         const std::uint32_t once[] = {forward, backward_data, backward_weights};
@@ -60,7 +60,7 @@ struct passes {
     [[nodiscard]] friend constexpr bool operator==(const passes&, const passes&) = default;
 };
 
-/// Which gradients the backward of an entry computes.
+/// The gradients that the backward of an entry computes.
 struct gradients {
     bool first = true;   ///< the gradient of the input, or of the first operand of a product of activations
     bool second = true;  ///< the gradient of the second operand of a product of activations
@@ -70,8 +70,8 @@ struct gradients {
     [[nodiscard]] friend constexpr bool operator==(const gradients&, const gradients&) = default;
 };
 
-/// True if the plan recomputes all entries of this kind (`training_plan::recomputed`). Does not look at the components
-/// that the plan names.
+/// Returns true if the plan recomputes all entries of this kind (`training_plan::recomputed`). Ignores components that
+/// the plan lists by name.
 [[nodiscard]] constexpr bool is_recomputed(term kind, const training_plan& plan) {
     const term_place place = meaning_of(kind).place;
     const bool in_core = place == term_place::attention_core;
@@ -80,7 +80,7 @@ struct gradients {
                                                      : false;
 }
 
-/// Returns how often an entry runs in each phase if its backward computes the `needed` gradients.
+/// Returns how often an entry runs in each phase, given the gradients that its backward must compute (`needed`).
 [[nodiscard]] constexpr passes passes_of(const cost_entry& entry, const convention& counted_as,
                                          const training_plan& plan, bool recomputed, const gradients& needed = {}) {
     const term kind = entry.kind;
@@ -116,7 +116,7 @@ struct gradients {
         case term_backward::fused:
         case term_backward::fused_again:
             if (needed.output && !flash && plan.flash_attention) {
-                // A fused kernel computes the gradients of all three operands as soon as one is needed.
+                // A fused kernel computes the gradients of all three operands even if only one is needed.
                 run.executed_more[1] = static_cast<std::uint32_t>(2 - products + again);
             }
             run.backward_data = static_cast<std::uint8_t>(!flash ? products : needed.output ? 2 + again : 0);
@@ -134,8 +134,8 @@ struct gradients {
     return run;
 }
 
-/// Returns on how many ranks the work of a weight is repeated (`training_plan::repeated`), or the work of a component
-/// without weights. 1: not repeated.
+/// Returns how many ranks repeat the work of a weight, or of a component without weights (`training_plan::repeated`).
+/// 1: the work is not repeated.
 [[nodiscard]] constexpr std::uint32_t ranks_of(const training_plan& plan, std::string_view component,
                                                std::string_view weight) {
     std::uint64_t ranks = 1;
@@ -145,7 +145,7 @@ struct gradients {
     return static_cast<std::uint32_t>(ranks);
 }
 
-/// Throws `error` if `training_plan::repeated` has an invalid number of ranks, or a name that fits nothing in this
+/// Throws `error` if `training_plan::repeated` has an invalid number of ranks, or a name that matches nothing in this
 /// model.
 constexpr void check_repeated(const cost& model, const training_plan& plan) {
     constexpr std::uint64_t most_ranks = 1U << 24U;
@@ -166,8 +166,7 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
     }
 }
 
-/// Returns the number of parameters of an entry without those of a shared table. It is 0 for an lm_head that shares the
-/// embedding's table.
+/// Returns the number of parameters of an entry, but 0 for an lm_head that shares the embedding's table.
 [[nodiscard]] constexpr std::uint64_t untied_parameters(const cost& model, const cost_entry& entry) {
     const bool is_head = entry.kind == term::lm_head || entry.kind == term::detached_head;
     for (const cost_entry& table : model.entries()) {
@@ -217,7 +216,7 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
     return entry;
 }
 
-/// Finds what a convention may know about a model's attention.
+/// Collects what a convention may take into account about a model's attention.
 [[nodiscard]] constexpr attention_context context_of(const cost& model) {
     for (const statistic& m : model.masks()) {
         if (m.in() == modality::text && !m.reads_other_side() && !m.is_measured() && !is_sliding_window(m)) {

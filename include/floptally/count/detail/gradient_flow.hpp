@@ -13,7 +13,7 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Finds which gradients the entries of a part compute, given which inputs of the part require a gradient.
+/// Finds which gradients the entries of a part compute, from the inputs of the part that require a gradient.
 
 namespace floptally::inline v0_3::detail {
 
@@ -23,12 +23,12 @@ namespace floptally::inline v0_3::detail {
 /// gradient, and so on.
 class gradient_flow {
   public:
-    /// True for each value that enters or leaves a part and requires a gradient.
+    /// The values that enter or leave a part: each member is true if that value requires a gradient.
     struct carried {
-        bool stream = false;   ///< true if the hidden states require a gradient
-        bool context = false;  ///< true if an encoder's output or a second stream requires a gradient
-        bool time = false;     ///< true if values of a whole sample do, such as the timestep's embedding
-        bool unnamed = false;  ///< as `stream`, but without entries that name their output (`flow.writes`)
+        bool stream = false;   ///< the hidden states
+        bool context = false;  ///< an encoder's output or a second stream
+        bool time = false;     ///< values that exist once for each sample, such as the timestep's embedding
+        bool unnamed = false;  ///< like `stream`, but ignoring entries that name their output (`flow.writes`)
 
         [[nodiscard]] constexpr value::set values() const {
             return static_cast<value::set>((stream ? value::stream : 0) | (context ? value::context : 0) |
@@ -43,8 +43,8 @@ class gradient_flow {
           has_context_(reads_context(parts)) {}
 
     /// Calls `each(entry, needed, least)` with every entry of a part. `needed` are the gradients that the entry
-    /// computes. `least` are the gradients that it computes in any case. The two differ only for a part that does not
-    /// say what its entries read. Returns which of the values that leave the part require a gradient.
+    /// computes, as an upper bound, and `least` as a lower bound. The two differ only for a part that does not declare
+    /// what its entries read. Returns which of the values that leave the part require a gradient.
     template <class Each>
     constexpr carried visit(const model_part& part, std::uint64_t layer, const carried& entering, Each each) const {
         bool some_train = false;
@@ -54,13 +54,13 @@ class gradient_flow {
             some_train = some_train || trains;
             elementwise_trains = elementwise_trains || (trains && is_elementwise_weight(entry.kind));
         }
-        // Entries of a cost without parts have no order, so a trainable weight may run before or after all other
-        // entries.
+        // The entries of a cost without parts have no known order, so a trainable weight may come before or after all
+        // other entries.
         values most{anything_trains_, anything_trains_, static_cast<value::set>(anything_trains_ ? ~0U : 0U)};
         values least = everything_trains_ ? most : values{};
         if (part.role != part_role::anywhere) {
-            // The position of a norm or a bias in the part is unknown. At the start of the part it causes the most
-            // gradients, so `most` assumes the start.
+            // It is unknown where in the part a norm or a bias is. At the start it causes the most gradients, so `most`
+            // assumes the start.
             const bool started = entering.stream || elementwise_trains;
             // An entry without `flow.reads` reads the hidden states, or the encoder's output in a model with an
             // encoder.
@@ -91,14 +91,14 @@ class gradient_flow {
     }
 
   private:
-    /// The kinds of values that only later parts read. Entries of the part that computes them still read the values
-    /// that entered the part.
+    /// Values that only later parts read. If a part computes new ones, its own entries still read those that entered
+    /// the part.
     static constexpr value::set for_later_parts = value::context | value::time;
 
-    /// Which values inside a part require a gradient.
+    /// The values inside a part that require a gradient.
     struct values {
-        bool elementwise = false;  ///< the input of a norm or a bias; never an encoder's output
-        bool unsaid = false;       ///< the input of an entry without `flow.reads` that is neither norm nor bias
+        bool elementwise = false;  ///< the input of a norm or a bias; it is never an encoder's output
+        bool unsaid = false;       ///< the input of an entry without `flow.reads`, other than a norm or a bias
         value::set known = 0;
         value::set indexed = 0;  ///< values computed inside an indexer, whose inputs are detached
 
@@ -148,8 +148,8 @@ class gradient_flow {
         return needed;
     }
 
-    /// Returns `with_gradient` plus the values that the part computes and that require a gradient. Repeats until
-    /// nothing changes, since the list of entries need not be in the order of execution.
+    /// Returns `with_gradient` and in addition those computed values of the part that require a gradient. Repeats until
+    /// nothing changes, because the entries may be listed in any order.
     [[nodiscard]] constexpr values through(const model_part& part, std::uint64_t layer, values with_gradient) const {
         for (bool grew = true; grew;) {
             grew = false;

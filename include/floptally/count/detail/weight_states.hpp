@@ -23,7 +23,7 @@ class weight_states {
         weight_state state = weight_state::trainable;
         std::uint64_t rank = 0;
 
-        /// True where the entry's weight has a LoRA adapter.
+        /// Returns true if the entry's weight has a LoRA adapter.
         [[nodiscard]] constexpr bool adapts(const cost_entry& entry) const {
             return state == weight_state::lora && entry.per_rank.in != 0;
         }
@@ -57,7 +57,7 @@ class weight_states {
         return decided;
     }
 
-    /// True where the result of the entry depends on a trainable weight or adapter of the entry.
+    /// Returns true if the entry has a trainable weight or an adapter, so that its result requires a gradient.
     [[nodiscard]] constexpr bool trains(const model_part& part, std::uint64_t layer, const cost_entry& entry) const {
         if (!has_weight(entry.kind) || is_detached(entry.kind)) {
             return false;
@@ -73,8 +73,8 @@ class weight_states {
                state_of(part, layer, entry).state == weight_state::trainable;
     }
 
-    /// True if an input of the model requires a gradient. `input` is "embedding" for a model without embeddings, or
-    /// "context" for a model that gets an encoder's output but has no encoder.
+    /// Returns true if an input of the model requires a gradient. `input` is "embedding" for a model without
+    /// embeddings, or "context" for a model that gets an encoder's output but has no encoder.
     [[nodiscard]] constexpr bool input_trains(std::string_view input) const {
         bool result = true;
         for (const weight_setting& setting : plan_.weights) {
@@ -99,7 +99,7 @@ class weight_states {
         return result;
     }
 
-    /// Throws `error` if a weight setting of the plan fits nothing in this model, or has an invalid LoRA rank.
+    /// Throws `error` if a weight setting of the plan matches nothing in this model, or has an invalid LoRA rank.
     constexpr void check(array_view<model_part> parts) const {
         require_positive(plan_.recompute_every, "plan.recompute_every");
         const bool whole = parts.size() == 1 && parts.front().role == part_role::anywhere;

@@ -26,12 +26,12 @@
 namespace floptally::inline v0_3::detail {
 
 /// The limit for lengths that kernels add eight at a time. Below it, the squares of eight lengths stay far below 2^64,
-/// and the sum of eight lengths stays below 2^32. A window that is wider than the limit then cuts off no key.
+/// and the sum of eight lengths stays below 2^32. For such lengths, a window wider than the limit excludes no key.
 inline constexpr std::uint32_t plain_limit = std::uint32_t{1} << 24U;
 
-/// One side (left or right of the query) of a window (`mask_statistics::band`). It has its own accumulator in the
-/// kernels that add eight lengths at a time. Row i attends to min(i, keys) keys on this side. The left side also counts
-/// the query itself.
+/// One side (left or right of the query) of a window (`mask_statistics::band`). Kernels that add eight lengths at a
+/// time have one accumulator for each side. Query i attends to min(i, keys) keys on this side. The left side also
+/// counts the query itself.
 struct window_side {
     std::uint32_t accumulator;  ///< index of its accumulator within a view
     std::uint32_t keys;         ///< number of keys on this side; 2^32 − 1: no limit
@@ -42,8 +42,9 @@ struct window_side {
 
 /// The order of a tally's accumulators: which one counts which moment or mask. Kernels take it as a value.
 struct accumulator_schema {
-    /// The most masks of a tally. With this many, the sums of `add_samples` fill the shared memory of a block. Also, a
-    /// kernel takes the schema by value, and a refusal record has one bit for each accumulator.
+    /// The largest number of masks of a tally. With this many, the sums of `add_samples` fill the shared memory of a
+    /// block. It also keeps the schema small enough to be passed to kernels by value, and a refusal record has one bit
+    /// for each accumulator.
     static constexpr std::size_t max_masks = 17;
     static constexpr std::size_t max_sides = 4;
     static constexpr std::uint32_t fixed =
@@ -54,7 +55,7 @@ struct accumulator_schema {
     statistic masks[max_masks];      ///< the masks that have an accumulator of their own
     window_side sides[max_sides]{};  ///< sides of the windows; valid if `side_count` is at most `max_sides`
     std::uint32_t side_count = 0;
-    bool only_windows = true;  ///< true if all masks of text are windows or measured
+    bool only_windows = true;  ///< true if all text masks are windows or measured statistics
     std::uint32_t mask_count = 0;
     std::uint32_t before_masks = 0;
     bool has[modality_count]{};
@@ -100,7 +101,7 @@ struct accumulator_schema {
     }
     /// Returns the number of accumulators of one view.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t stride() const { return before_masks + mask_count; }
-    /// Returns the number of accumulators of both views.
+    /// Returns the number of accumulators of both views together.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return 2 * stride(); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool has_tower(modality in) const { return has[static_cast<std::size_t>(in)]; }
     /// Returns true if an accumulator counts samples of a modality.
@@ -163,9 +164,9 @@ template <class Statistic, class Unit>
     return counts_unit<Statistic, Unit>;
 }
 
-/// True if a tally can have an accumulator that this statistic adds samples of type `Unit` to. It has none if the sum
-/// follows from moments for all parameters, or if another statistic's accumulator always serves it. Kernels have no
-/// code for such statistics.
+/// True if a tally can have an accumulator for this statistic of samples of type `Unit`. It has none if the statistic
+/// is a sum of moments for all its parameters, or if another statistic always has the same value. Kernels have no code
+/// for such statistics.
 template <class Statistic, class Unit>
 inline constexpr bool adds_to_accumulators = [] {
     if constexpr (requires(const Statistic& value) { value.canonical(); }) {
@@ -181,8 +182,8 @@ inline constexpr bool adds_to_accumulators = [] {
     return counts_unit<Statistic, Unit>;
 }();
 
-/// If the list has the struct of a statistic, calls `apply` with the struct, else returns false. A device cannot call
-/// the statistic's function table, which holds host functions.
+/// Finds the struct of a statistic in the list and calls `apply` with it. Returns false if the list lacks it. (A kernel
+/// cannot use the statistic's function table, because it holds host functions.)
 template <class Apply, class... Statistics>
 FLOPTALLY_HOST_DEVICE constexpr bool with_struct_of(const statistic& which, statistic_list<Statistics...> /*list*/,
                                                     const Apply& apply) {
@@ -211,7 +212,7 @@ void require_known(const mask_set& masks, statistic_list<Statistics...> list,
     }
 }
 
-/// True if a statistic, or any statistic of a list, may be unable to count a sample of type `Unit`.
+/// True if a statistic, or one in a list, cannot count every sample of type `Unit`.
 template <class Statistic, class Unit>
 inline constexpr bool has_problems = requires(const Statistic& value, const Unit& unit) {
     value.problem_of(unit);
@@ -241,9 +242,9 @@ template <class List, class Unit>
 }
 
 /// Computes the amounts that a sample (view 0, useful) and its slot (view 1, padded) add to the accumulators of their
-/// modality. Calls `take(column, view_index, accumulator, sum)` for every `step`-th column from `first` on. If a
-/// statistic cannot count the sample, returns false and calls nothing. The loop runs twice: first it checks
-/// all statistics, then it adds. One loop for both keeps the kernel small, since the code of all statistics is in it.
+/// modality. Calls `take(column, view_index, accumulator, sum)` for the columns `first`, `first + step`, … If a
+/// statistic cannot count the sample, returns false and calls nothing. The same loop runs twice, first to check and
+/// then to add. This keeps the kernel small, because the loop contains the code of all statistics.
 template <class List, class Unit, class Take>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take_amounts(const accumulator_schema& schema, const Unit& real,
                                                       const Unit& slot, const Take& take, std::uint32_t first = 0,

@@ -61,7 +61,7 @@ struct add_lengths {
                 sums_of_thread[column * threads] = 0;
             }
             std::uint64_t in_registers[columns]{};  // sums in registers, if there is only one view
-            std::uint32_t taken = 0;                // number of groups added in this round
+            std::uint32_t taken = 0;                // number of groups that were added in this round
             FLOPTALLY_ROLLED
             for (; base < groups && taken < groups_per_round; ++taken, base += block.count() * threads) {
                 const std::uint32_t group = base + block.thread();
@@ -101,8 +101,8 @@ struct add_lengths {
     }
 
   private:
-    /// The type of a sum of plain groups. Two views have more sums than there are registers. `volatile` writes the sums
-    /// of one view to memory before the sums of the other view are read.
+    /// The type of a sum of plain groups. The sums of two views do not fit into registers. `volatile` makes the
+    /// compiler store the sums of one view before it loads those of the other.
     using plain_sum = std::conditional_t<views == 1, std::uint64_t, volatile std::uint64_t>;
 
     /// Loads a group of real sequences. Returns false if the group is not plain (a length is too large or invalid).
@@ -135,8 +135,7 @@ struct add_lengths {
             sums_of_thread[view_index * columns * threads] += number;
         }
     }
-    /// Moves a thread's sums from registers to its columns in shared memory, if it has any there. This frees registers
-    /// for rare code.
+    /// Moves a thread's sums from registers to shared memory, to free registers for rarely used code.
     static FLOPTALLY_HOST_DEVICE void move_to_columns(std::uint64_t (&sums)[columns], std::uint64_t* sums_of_thread) {
         if constexpr (views == 1) {
             FLOPTALLY_UNROLLED
@@ -146,8 +145,8 @@ struct add_lengths {
             }
         }
     }
-    /// Converts sums over last rows m = L − 1 to sums over lengths: L = m + 1 and L² = m² + 2m + 1. A window side of
-    /// `keys` keys has n(n + 1)/2 + keys·(m − n) pairs, with n = min(m, keys).
+    /// Converts sums over m = L − 1 (the index of a sequence's last token) to sums over lengths: L = m + 1 and L² = m²
+    /// + 2m + 1. A window side of `keys` keys has n(n + 1)/2 + keys·(m − n) pairs, with n = min(m, keys).
     static FLOPTALLY_HOST_DEVICE void finish(const arguments& args, std::uint64_t* sums_of_thread) {
         FLOPTALLY_ROLLED
         for (std::uint32_t view_index = 0; view_index < views; ++view_index, sums_of_thread += columns * threads) {
@@ -164,8 +163,8 @@ struct add_lengths {
         }
     }
 
-    /// Adds the sequences of a group that is not plain, one by one. Refuses invalid sequences. Adds long sequences
-    /// directly to the accumulators, because they do not fit the sums of a round.
+    /// Adds the sequences of a group that is not plain, one by one. Records invalid sequences as refused. Adds long
+    /// sequences directly to the accumulators, because they could overflow the sums of a round.
     static FLOPTALLY_HOST_DEVICE void add_one_by_one(const arguments& args, const length_list& list,
                                                      std::uint32_t reals, std::uint32_t group,
                                                      std::uint64_t* sums_of_thread) {

@@ -22,14 +22,14 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Reads number `index` of a list, which is one number of a sample (a grid has three). Refuses the sample if the number
-/// cannot be a length.
+/// Reads number `index` of a list, such as the height of a grid. If the number cannot be a length, records the sample
+/// as refused.
 [[nodiscard]] inline FLOPTALLY_HOST_DEVICE bool take_part(const number_list& numbers, std::size_t index,
                                                           std::uint32_t& part, refusal_record* record,
                                                           std::uint32_t call) {
     const std::uint64_t number = numbers[index];
     part = static_cast<std::uint32_t>(number);
-    if (number > max_sequence_length) {  // also true for a negative number, which is large when unsigned
+    if (number > max_sequence_length) {  // true also for a negative number, which is large as an unsigned integer
         refuse(record, {call, index}, {refused::length, numbers.field, numbers.is_signed ? refusal_head::is_signed : 0},
                number, 0);
     }
@@ -73,8 +73,8 @@ struct sample_list {
     }
 };
 
-/// Sequences by their lengths and slots. They may have further numbers, which a sequence shares with its slot: past,
-/// keys, context, targets.
+/// Sequences by their lengths and slots. A sequence and its slot may share further numbers: past, keys, context,
+/// targets.
 template <>
 struct sample_list<sequence> {
     static constexpr list_name name = list_name::lengths;
@@ -112,8 +112,8 @@ struct sample_list<sequence> {
         return true;
     }
 };
-/// Returns the sequences with one more number each, from the list `numbers`. An empty list means zeros if the list is
-/// optional.
+/// Returns the sequences with one more number for each, from the list `numbers`. If the list is optional, an empty one
+/// stands for zeros.
 [[nodiscard]] inline sample_list<sequence> with_part(sample_list<sequence> list, list_name part,
                                                      const any_list& numbers, bool may_be_left_out = false) {
     if (numbers.count != 0 || !may_be_left_out) {

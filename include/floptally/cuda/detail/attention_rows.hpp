@@ -41,8 +41,8 @@ struct flag_rows {
     [[nodiscard]] std::size_t size() const { return rows; }
 };
 
-/// The kernel that adds the rows of an attention mask. A block reads one row at a time, with 16-byte loads if the rows
-/// are aligned. The threads of the block divide the accumulators among them.
+/// The kernel that adds the rows of an attention mask. A block of threads reads one row at a time, with 16-byte loads
+/// if the rows are aligned. Then each thread updates some of the accumulators.
 template <class Statistics, class T>
 struct add_rows {
     static constexpr std::uint32_t threads = 256;
@@ -94,8 +94,8 @@ struct add_rows {
 
   private:
     /// Counts one thread's flags of a row. The low half of the result is the number of ones. The high half is the
-    /// number of runs of ones that begin there, plus 2 if a flag is neither 0 nor 1. The row is valid if the high
-    /// halves of all threads of the block add up to 0 or 1.
+    /// number of runs of ones that begin among these flags, plus 2 if a flag is neither 0 nor 1. A row is valid if the
+    /// high halves of all threads of the block add up to 0 or 1.
     template <class Block>
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE std::uint64_t part_of(const Block& block, const flag_rows& list,
                                                                      const T* flags) {
@@ -126,8 +126,8 @@ struct add_rows {
         return ones | (std::uint64_t{starts + (others ? 2U : 0U)} << 32U);
     }
 
-    /// Returns the index of the first invalid flag of a row: a flag that is neither 0 nor 1, or a 1 after the run of
-    /// ones has ended.
+    /// Returns the index of the first invalid flag of a row. A flag is invalid if it is neither 0 nor 1, or if it is a
+    /// 1 after the row's run of ones has ended.
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE std::size_t fault_of(const T* flags, std::size_t columns) {
         bool has_begun = false;
         std::size_t index = 0;

@@ -27,9 +27,9 @@ struct launch_shape {
     std::size_t shared_words = 0;
 };
 
-/// Returns the shape of a launch for `units` units of work. A block of `Body` takes `Body::units` of them at once. The
-/// launch has no more blocks than the work needs, and at most `max_blocks`. If `max_blocks` is 0, it has at most as
-/// many as the device runs at once.
+/// Returns the shape of a launch for `units` units of work. A block of `Body` handles `Body::units` of them at once.
+/// The launch has as many blocks as the work needs, but at most `max_blocks`. If `max_blocks` is 0, the limit is the
+/// number of blocks that the device runs at once.
 template <class Body>
 [[nodiscard]] launch_shape launch_of(std::size_t units, std::size_t shared_words, std::uint32_t multiprocessors,
                                      std::uint32_t max_blocks) {
@@ -102,8 +102,8 @@ inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_
 #endif
 }
 
-/// Makes this thread's earlier writes visible to every processor before its later writes. After a barrier this includes
-/// the earlier writes of its block.
+/// A memory fence: every processor sees this thread's earlier writes before its later ones. After a barrier this holds
+/// for the earlier writes of the whole block.
 inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
 #if defined(FLOPTALLY_ON_DEVICE)
     vendor_block::fence_for_all();

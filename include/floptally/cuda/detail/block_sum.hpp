@@ -11,8 +11,8 @@
 namespace floptally::inline v0_3::detail {
 
 /// The sums of each thread of a block, in shared memory. There is one column for each sum and one row for each thread.
-/// A thread writes only its own row, so it never waits. At the end one warp adds up each column. Every value enters
-/// only one sum, so that an overflow is noticed where it happens.
+/// A thread writes only its own row, so it needs no synchronisation. At the end one warp adds up each column. Each
+/// value is added only once, so an overflow is detected exactly where it happens.
 template <class Block>
 class block_columns {
   public:

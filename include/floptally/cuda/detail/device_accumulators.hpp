@@ -39,7 +39,8 @@ class device_accumulators {
         const std::size_t before = std::size_t{size} + 1;
         const std::size_t words = before + (constants.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
         const std::size_t pinned = std::max(in_slots + size, words);
-        // A local owner, so that the memory is released while the device is current if a later call fails.
+        // A local variable owns the memory. If a later call fails, the memory is released while the device is still
+        // current.
         memory<Api::release> on_device(static_cast<std::uint64_t*>(api_.allocate(words * sizeof(std::uint64_t))));
         memory<Api::release_pinned> on_host(
             static_cast<std::uint64_t*>(api_.allocate_pinned(pinned * sizeof(std::uint64_t))));
@@ -51,7 +52,7 @@ class device_accumulators {
         accumulators_ = std::move(on_device);
         pinned_ = std::move(on_host);
         staging_ = pinned_.get() + in_slots;
-        // In 64-bit programs all devices see pinned memory at the host's address.
+        // In 64-bit programs all devices can use pinned host memory at the host's address.
         slots_ = {pinned_.get(), accumulators_.get() + size, snapshots, size};
         reader_.emplace(slots_);
     }
@@ -65,7 +66,7 @@ class device_accumulators {
         });
     }
 
-    /// Launches the kernel of `Body` on a stream. Errors name the call `name`.
+    /// Launches the kernel of `Body` on a stream. Errors show `name` as the name of the call.
     template <class Body>
     void launch(const launch_shape& shape, stream queue, std::string_view name, const typename Body::arguments& args) {
         const typename Api::scope scope(api_, queue);
@@ -82,7 +83,7 @@ class device_accumulators {
     /// Returns the accumulators of the next snapshot, or an empty result if it has not arrived. They are valid until
     /// the next call. Never blocks and makes no device call.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_->next(); }
-    /// Returns the number of snapshots that `next` has returned or skipped as overwritten.
+    /// Returns how many snapshots `next` has returned, or skipped because they were overwritten.
     [[nodiscard]] std::uint64_t passed() const { return reader_->passed(); }
     /// Returns the accumulators after all work that is queued on the stream. Blocks until the stream has done that
     /// work.
@@ -127,7 +128,7 @@ class device_accumulators {
 
     Api api_;
     std::uint32_t size_;
-    memory<Api::release> accumulators_;   // also holds the number of snapshots and the constants
+    memory<Api::release> accumulators_;   // also holds the number of snapshots and the kernels' constants
     memory<Api::release_pinned> pinned_;  // holds the slots of snapshots, and the memory that `read` copies to
     std::uint64_t* staging_ = nullptr;
     snapshot_slots slots_{};

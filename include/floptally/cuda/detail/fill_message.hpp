@@ -11,8 +11,8 @@
 namespace floptally::inline v0_3::detail {
 
 /// The kernel that fills the message of a rank for a sum over ranks, in one block. If the rank's tally has an error, or
-/// a value that the rank must not hold, the message is a refusal, as on the host. The other ranks learn of the error
-/// without waiting.
+/// a value that the rank must not have, the kernel sends a refusal instead, as the host does. So the other ranks see
+/// the error and do not wait.
 struct fill_message {
     static constexpr std::uint32_t threads = 4 * warp_size;
     static constexpr std::uint32_t resident = 1;

@@ -15,8 +15,8 @@
 /// The kernels, and `cuda_api`, which launches them by the CUDA runtime. Each kernel runs the body from one of the
 /// other headers, on every block of the launch.
 
-/// Hides a symbol in its library. A process may contain several libraries that each link a CUDA runtime statically. A
-/// library must not launch a kernel that another library has registered.
+/// Hides a symbol in its library. A process may contain several libraries that each link a CUDA runtime statically.
+/// Hidden symbols keep a library from launching a kernel that another library has registered.
 #define FLOPTALLY_OF_LIBRARY [[gnu::visibility("hidden")]]
 
 namespace floptally::inline v0_3::detail {
@@ -33,8 +33,8 @@ FLOPTALLY_OF_LIBRARY inline std::vector<const void*>& kernels_of_library() {
     static std::vector<const void*> all;
     return all;
 }
-/// True once the kernel of `Body` is in the list. Naming this variable adds the kernel. It is not const, because nvcc
-/// 12 would then give each translation unit its own copy.
+/// True when the kernel of `Body` is in the list. Its initializer adds the kernel, so it is enough to mention this
+/// variable. It is not const, because nvcc 12 gives each translation unit its own copy of a const variable.
 template <class Body>
 FLOPTALLY_OF_LIBRARY inline bool is_listed = [] {
     kernels_of_library().push_back(reinterpret_cast<const void*>(&kernel_of<Body>));

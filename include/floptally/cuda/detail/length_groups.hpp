@@ -13,9 +13,9 @@
 #include <floptally/integer/host_device.hpp>
 
 /// @file
-/// Groups of eight lengths. Each length L is stored as the index of its last row, m = L − 1, so that the sign shows a
-/// length of 0 or below. Every accumulator is linear in Σm and Σm², and in the same sums of min(m, keys) for each
-/// window side.
+/// Groups of eight lengths. Each length L is stored as m = L − 1, the index of the last token, so that lengths of 0 or
+/// below are negative. Every accumulator is a linear function of Σm and Σm², and of these sums over min(m, keys) for
+/// each window side.
 
 namespace floptally::inline v0_3::detail {
 
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t group_size = 8;
 template <std::uint32_t Bytes>
 using unsigned_of = std::conditional_t<Bytes == 8, std::uint64_t, std::uint32_t>;
 
-/// Loads 16 bytes of integers by one load. The address must be aligned to 16 bytes.
+/// Loads 16 bytes of integers with one instruction. The address must be aligned to 16 bytes.
 template <std::integral T>
 FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
     constexpr std::size_t count = 16 / sizeof(T);
@@ -58,8 +58,8 @@ struct group_flaws {
     }
 };
 
-/// Loads the last rows (length − 1) of the eight lengths of a group. `from_groups` is the aligned start of the list.
-/// Collects in `flaws` whether the numbers are surely valid; valid boundaries are below 2^31.
+/// Loads the eight lengths of a group as m = length − 1. `from_groups` is the aligned start of the list. Records in
+/// `flaws` if a number may be invalid. Boundaries from 2^31 on count as doubtful.
 template <class T, bool Boundaries>
 FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t last_row, std::uint32_t group,
                                       std::uint32_t (&rows)[group_size], group_flaws& flaws) {
@@ -83,15 +83,16 @@ FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t las
         rows[k] = static_cast<std::uint32_t>(numbers[k + extra]) - begin + last_row;
         flaws.large |= rows[k];
     }
-    // Lengths this small wrap at most once in a group, so the sign of the last boundary shows a wrap.
+    // Lengths that pass the checks above wrap around at most once in a group, so the sign of the last boundary shows a
+    // wrap.
     if constexpr (Boundaries) {
         flaws.negative |= static_cast<std::uint32_t>(numbers[0] | numbers[group_size]);
         flaws.wrong |= group == 0 ? static_cast<std::uint32_t>(numbers[0]) : 0U;
     }
 }
 
-/// Adds `Size` lengths to a thread's sums of one view, by their last rows m. The sums are Σm, Σm², and for each window
-/// side the sum with m capped. `sum(i)` is sum number `i`. The caller itself adds to sum 0, the number of lengths.
+/// Adds `Size` lengths, given as m = L − 1, to a thread's sums of one view. `sum(1)` is Σm, `sum(2)` is Σm², and each
+/// window side has a sum over min(m, keys). The caller adds to `sum(0)`, the number of lengths.
 template <std::uint32_t Sides, std::uint32_t Size, class Sum>
 FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const accumulator_schema& schema,
                                        const std::uint32_t (&rows)[Size]) {

@@ -14,12 +14,12 @@
 #include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// Lists of integers in device memory, as types that do not depend on the width of the integers. Rare code is thus
-/// compiled only once.
+/// Lists of integers in device memory. Their types do not depend on the width of the integers, so that rarely used code
+/// is compiled only once.
 
 namespace floptally::inline v0_3::detail {
 
-/// A list of integers in device memory, and the name that errors give it.
+/// A list of integers in device memory, and the name of the list in errors.
 struct number_list {
     const void* numbers = nullptr;  ///< null: all numbers are 0
     std::uint32_t bytes = 4;
@@ -31,8 +31,8 @@ struct number_list {
     number_list(const T* from, list_name name)
         : numbers(from), bytes(sizeof(T)), is_signed(std::is_signed_v<T>), field(name) {}
 
-    /// Returns the first address of the aligned 16 bytes that contain the first number. Sets `lead` to the number of
-    /// integers before it in these 16 bytes.
+    /// Returns the 16-byte aligned address at or before the first number. Sets `lead` to the number of integers between
+    /// that address and the first number.
     [[nodiscard]] const void* aligned() const {
         return static_cast<const char*>(numbers) - reinterpret_cast<std::uintptr_t>(numbers) % 16;
     }
@@ -81,45 +81,47 @@ struct any_list {
 enum class slots_by : std::uint8_t { sequence, row, boundaries };
 
 /// A list of sequences and their slots, by lengths or by boundaries. Only the first `num_real` sequences have real
-/// tokens, and `real` need not list the others. `num_real` is stored here or in device memory.
+/// tokens, and `real` may omit the others. The number of real sequences is in `num_real` or in device memory.
 struct length_list {
     /// The most sequences in a list: their number, rounded up to a whole group, fits 32 bits.
     static constexpr std::uint32_t most = 0xFFFF'FF00U;
 
     number_list real{};
     number_list slots{};
-    number_list device_number{};              ///< `num_real` in device memory; null: it is in `num_real`
-    const void* real_from_groups = nullptr;   ///< the aligned 16 bytes that contain the first number of `real`
-    const void* slots_from_groups = nullptr;  ///< the aligned 16 bytes that contain the first number of `slots`
-    std::uint32_t listed_real = 0;            ///< number of sequences in `real`
+    number_list device_number{};              ///< the number of real sequences, if it is in device memory; null: it is
+                                              ///< in `num_real`
+    const void* real_from_groups = nullptr;   ///< the 16-byte aligned address at or before the first number of `real`
+    const void* slots_from_groups = nullptr;  ///< the 16-byte aligned address at or before the first number of `slots`
+    std::uint32_t listed_real = 0;            ///< number of sequences that `real` lists
     std::uint32_t count = 0;                  ///< number of all sequences, real or not
     std::uint32_t num_real = 0;
     std::uint32_t row_length = 0;           ///< length of each row in tokens, if the slots are rows
     std::uint32_t flags = 0;                ///< set in the record if a sequence of the list is refused
     std::uint32_t device_number_flags = 0;  ///< set in the record if `device_number` is refused
-    /// −1: added to a length L, it gives the index L − 1 of the sequence's last row. It is an argument and not a
-    /// constant, because the sum of three numbers is one instruction.
+    /// −1, which is added to a length L to get L − 1. It is an argument and not a constant, because GPUs add three
+    /// variables with one instruction.
     std::uint32_t last_row = ~std::uint32_t{0};
     std::uint32_t lead = 0;         ///< how many numbers precede the first number in its aligned 16 bytes
-    std::uint32_t first_group = 0;  ///< the first group whose numbers can be loaded in whole 16 bytes
+    std::uint32_t first_group = 0;  ///< the first group that can be loaded as whole 16 bytes
     bool by_boundaries = false;
     slots_by slot = slots_by::sequence;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return count; }
 
-    /// The result of `find_real` if the number of real sequences in device memory is invalid. Every sequence is then
+    /// The result of `find_real` for an invalid number of real sequences in device memory. Every sequence is then
     /// refused.
     static constexpr std::uint32_t wrong_number = ~std::uint32_t{0};
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t find_real() const {
         if (device_number.numbers == nullptr) {
             return num_real;
         }
-        const std::uint64_t real_count = device_number[0];  // a negative number becomes larger than any count
+        const std::uint64_t real_count = device_number[0];  // as an unsigned integer, a negative number is larger than
+                                                            // any count
         return real_count <= count ? static_cast<std::uint32_t>(real_count) : wrong_number;
     }
 
-    /// Sets `length` and `slot_length` to those of sequence `i`; the first `reals` sequences are real. Returns false if
-    /// a length is invalid.
+    /// Sets `length` and `slot_length` for sequence `i`. The first `reals` sequences are real. Returns false if a
+    /// length is invalid.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::uint32_t i, std::uint32_t reals, std::uint32_t& length,
                                                   std::uint32_t& slot_length) const {
         length = 0;
@@ -131,7 +133,7 @@ struct length_list {
         length = i < reals ? length : 0;
         return right && length <= slot_length && reals != wrong_number;
     }
-    /// Records the refusal of sequence `i`, with the numbers from which the host finds the reason.
+    /// Records the refusal of sequence `i`, with the numbers that the host needs to find the reason.
     FLOPTALLY_HOST_DEVICE void refuse_sequence(std::uint32_t i, std::uint32_t reals, refusal_record* record,
                                                std::uint32_t call) const {
         const bool wrong = reals == wrong_number;

@@ -10,9 +10,9 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The kind of a refused addition. It decides what the numbers in its record mean. For the first three kinds they are a
-/// sample and its slot; these kinds have the order of `modality`. For the others they are the 64-bit numbers that are
-/// named here.
+/// The reasons why an addition is refused. They decide what the numbers in the record mean. For the first three, which
+/// have the order of `modality`, these are the sample and its slot. For the others they are the 64-bit numbers that are
+/// described below.
 enum class refused : std::uint8_t {
     sequence,
     grid,
@@ -20,7 +20,7 @@ enum class refused : std::uint8_t {
     listed,         ///< a sequence of a list of lengths: length and slot, or two boundaries for each
     length,         ///< a number of a sample that cannot be a length: that number
     flag,           ///< a wrong flag of an attention mask: the flag, and the columns of the mask
-    num_real_seqs,  ///< a wrong number of real sequences: that number, and the number of all sequences
+    num_real_seqs,  ///< a wrong number of real sequences: this number, and the number of all sequences
     routed          ///< wrong visits of tokens to experts: the useful and the padded number
 };
 
@@ -51,7 +51,7 @@ struct refusal_head {
     std::uint32_t flags = 0;
 
     static constexpr std::uint32_t is_signed = 1;
-    // Flags of `refused::listed`:
+    // Flags of `refused::listed`, one bit each:
     static constexpr std::uint32_t by_boundaries = 2;
     static constexpr std::uint32_t in_row = 4;
     static constexpr std::uint32_t in_slot = 8;
@@ -87,15 +87,16 @@ struct refusal_place {
     }
 };
 
-/// A record of refused additions in device memory: the sticky error of a tally.
+/// A record of refused additions in device memory. It keeps the first error of a tally until a reset.
 ///
 /// The first refusal (by call, then by index in the call) is stored completely, so that the host can throw the same
 /// error as a host tally. It is stored in several words. Each word has the position in its high bits and keeps the
-/// smallest value written to it. All words thus belong to the same refusal, whichever thread writes first, and no
+/// smallest value that was written. So all words belong to the same refusal, whichever thread writes first, and no
 /// thread waits. Words are stored as their complement, because 0 means no refusal.
 struct refusal_record {
     static constexpr std::uint32_t words = 16;             ///< 32-bit words of a refusal; enough for two grids
-    static constexpr std::uint32_t parts = 2 + 2 * words;  ///< a head, a check sum, and two parts for each word
+    static constexpr std::uint32_t parts = 2 + 2 * words;  ///< number of parts: a head, a check sum, and two parts for
+                                                           ///< each word
 
     std::uint64_t left_out;       ///< number of refused sequences
     std::uint64_t overflowed[2];  ///< one bit for each accumulator that has overflowed: useful, padded
@@ -104,8 +105,8 @@ struct refusal_record {
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::uint64_t key_of(std::uint64_t word) {
         return ~word >> 16U;
     }
-    /// Returns the check sum extended by one more word. If several refusals have the same position, the host notices
-    /// mixed parts by the check sum.
+    /// Adds one more word to a check sum. If several refusals have the same position, their parts may be mixed in the
+    /// record. The check sum then does not match.
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::uint32_t check(std::uint32_t sum, std::uint32_t word) {
         return sum * 0x9E37'79B1U + word;
     }
@@ -157,12 +158,12 @@ FLOPTALLY_HOST_DEVICE void refuse_numbers(refusal_record* record, const refusal_
         }
     });
 }
-/// Refuses a number. Records it with the number that it was compared with.
+/// Records a refused number and the number with which it was compared.
 inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const refusal_head& head,
                                          std::uint64_t value, std::uint64_t other) {
     refuse_numbers(record, where, head, 2, [&](std::uint32_t i) { return i == 0 ? value : other; });
 }
-/// Refuses a sample. Records it with its slot.
+/// Records a refused sample and its slot.
 template <class Unit>
 FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const Unit& real,
                                   const Unit& slot) {

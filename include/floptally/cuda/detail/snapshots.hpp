@@ -32,11 +32,11 @@ struct snapshot_slots {
     }
 };
 
-/// The kernel that writes the next snapshot of the accumulators, in one block. If `reset` is true, it then sets the
-/// accumulators to 0.
+/// The kernel that writes the next snapshot of the accumulators. It runs in one block. If `reset` is true, it then sets
+/// the accumulators to 0.
 ///
 /// The device counts the snapshots. A graph replays a captured launch with the same arguments, so the host cannot pass
-/// a slot or an event of its own for each replay.
+/// a different slot or event for each replay.
 struct take_snapshot {
     static constexpr std::uint32_t threads = 4 * warp_size;
     static constexpr std::uint32_t resident = 1;
@@ -107,7 +107,7 @@ class snapshot_reader {
                             " overwritten before poll() read it, because only ", slots_.count,
                             " are kept: poll more often, or pass a larger number of snapshots"});
     }
-    /// Returns the number of snapshots that `next` has read or skipped as overwritten.
+    /// Returns how many snapshots `next` has read, or skipped because they were overwritten.
     [[nodiscard]] std::uint64_t passed() const { return next_ - 1; }
 
   private:

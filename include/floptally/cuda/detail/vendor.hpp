@@ -8,8 +8,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Names that differ between NVIDIA and AMD: the runtime, the context of a device, the threads of a block. No other
-/// header depends on the vendor. With HIP, the names of the CUDA runtime stand for those of the HIP runtime.
+/// Everything that differs between NVIDIA and AMD: the runtime, the context of a device, the threads of a block. No
+/// other header depends on the vendor. With HIP, the names of the CUDA runtime are aliases of those of the HIP runtime.
 
 #if defined(__HIP__)
 
@@ -39,9 +39,9 @@ inline constexpr auto cudaMemPoolAttrReservedMemHigh = hipMemPoolAttrReservedMem
 inline constexpr auto cudaStreamCaptureModeRelaxed = hipStreamCaptureModeRelaxed;
 inline constexpr auto cudaStreamCaptureStatusNone = hipStreamCaptureStatusNone;
 inline constexpr unsigned cudaHostAllocMapped =
-    hipHostMallocMapped | hipHostMallocCoherent;  // coherent, since the host polls such memory
+    hipHostMallocMapped | hipHostMallocCoherent;  // coherent memory, because the host polls it
 inline constexpr unsigned cudaHostAllocPortable = hipHostMallocPortable;
-inline const cudaStream_t cudaStreamLegacy = nullptr;  // HIP has only null for the legacy stream
+inline const cudaStream_t cudaStreamLegacy = nullptr;  // HIP has no separate name for the legacy stream; it is null
 inline const cudaStream_t cudaStreamPerThread = hipStreamPerThread;
 
 #define FLOPTALLY_NAMED(cuda, hip)                           \
@@ -101,8 +101,7 @@ class device_context {
     int number_;
 };
 
-/// The least number of blocks of a kernel on one multiprocessor, for `__launch_bounds__`. HIP limits registers by waves
-/// instead.
+/// The minimum number of blocks on one multiprocessor, for `__launch_bounds__`. HIP has a number of waves in its place.
 template <class Body>
 inline constexpr std::uint32_t resident_blocks = 1;
 
@@ -140,9 +139,9 @@ namespace floptally::inline v0_3::detail {
 
 inline constexpr bool has_compute_capability = true;
 
-/// The context of a device, made current by push and pop. Returning to the former device by cudaSetDevice would create
-/// a context there: some hundred MiB on GPU 0 for each rank that never uses GPU 0. Driver functions are looked up by
-/// name through the runtime, so that the driver library need not be linked.
+/// The context of a device, made current by push and pop. Calling cudaSetDevice to return to the former device would
+/// create a context there. Then each rank would take some hundred MiB on GPU 0, even if it never uses GPU 0. Driver
+/// functions are looked up by name through the runtime, so that the driver library need not be linked.
 class device_context {
   public:
     explicit device_context(int number) {
@@ -199,8 +198,8 @@ class device_context {
 };
 
 #if defined(FLOPTALLY_HAS_KERNELS)
-/// The number of blocks of a kernel whose registers must fit one multiprocessor at once, for `__launch_bounds__`. A
-/// multiprocessor of Turing runs at most 1024 threads.
+/// The number of blocks that must fit the registers of one multiprocessor at the same time, for `__launch_bounds__`. A
+/// Turing multiprocessor runs at most 1024 threads.
 template <class Body>
 inline constexpr std::uint32_t resident_blocks =
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800

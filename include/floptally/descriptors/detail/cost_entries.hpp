@@ -71,9 +71,9 @@ class cost_entries {
         masks.include(entry.in);
     }
 
-    /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. A measured
-    /// accumulator holds visits that are already summed over all layers. An entry over `accumulator::pairs` keeps that
-    /// accumulator even if `attends` is measured. Copies of a layer then multiply it, as for a mask.
+    /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. If `attends` is a
+    /// measured statistic, its amount is usually summed over all layers already, so that copies of a layer do not
+    /// multiply the entry. To have them multiply it, as for a mask, set `entry.what` to `accumulator::pairs`.
     constexpr void put_over(const component_name& component, std::string_view weight, cost_entry entry,
                             const statistic& attends) {
         entry.what =
@@ -144,7 +144,7 @@ class cost_entries {
             } else if (entry.what == accumulator::pairs) {
                 const statistic& attends = masks[entry.mask];
                 if (attends == mask::clip_squares(static_cast<std::int64_t>(n))) {
-                    continue;  // this entry already counts the prefix tokens
+                    continue;  // an entry that counts the prefix tokens already
                 }
                 if (!(attends == mask::bidirectional().in(attends.in()))) {
                     refuse("masks", {attends.name(), " cannot count prefix tokens: use a bidirectional mask"});
@@ -164,13 +164,13 @@ class cost_entries {
     mask_set masks{};
 
   private:
-    /// Adds an entry over measured visits. The count is one number for the whole model, so all work over it is one
+    /// Adds an entry over measured visits. The measured number is one for the whole model, so all its work becomes one
     /// entry.
     constexpr void put_routed(const component_name& component, std::string_view weight, const cost_entry& entry) {
         for (cost_entry& existing : entries) {
             if (existing.what != accumulator::routed || existing.mask != entry.mask || existing.in != entry.in ||
                 (existing.useful == 0 && existing.padded == 0)) {
-                continue;  // skip: the entry belongs to another accumulator, or is the empty rest of `0 * layer`
+                continue;  // skips entries of other accumulators, and the empty remainder of `0 * layer`
             }
             const bool differs = existing.useful != entry.useful || existing.padded != entry.padded;
             if (existing.component != entry.component || existing.kind != entry.kind || differs) {
@@ -192,7 +192,8 @@ class cost_entries {
         entry.component = static_cast<std::uint32_t>(components.find(component));
         entry.weight = weight.empty() ? 0U : index_of_weight(weight);
         if (entry.sharding.by == sharding_kind::unsaid && is_elementwise_weight(entry.kind)) {
-            entry.sharding = tensor_sharding::replicated();  // a vector or a small table: every rank has all of it
+            entry.sharding = tensor_sharding::replicated();  // a vector or a small table, which every rank has
+                                                             // completely
         }
         if (entry.what == accumulator::routed && summed) {
             if (entry.useful != 0 || entry.padded != 0) {

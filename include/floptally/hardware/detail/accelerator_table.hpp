@@ -11,13 +11,14 @@
 ///
 /// Columns of rates: fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4.
 ///
-/// Leave out a figure without a public source. The row says if its source is not a vendor document. The FLOPs per clock
-/// are the number of multiprocessors times the FLOPs of each, in bf16 (else fp16). Write driver names in full.
-/// Different rows must have different driver names, unless the driver itself reports several accelerators by one name.
-/// `accelerator_named` rejects such a name.
+/// Leave out figures without a public source. If the source is not a vendor document, mark that in the row. The FLOPs
+/// per clock are the number of multiprocessors times the FLOPs of each, in bf16 (or fp16, without bf16). Write driver
+/// names in full. Different rows must have different driver names, unless the driver itself reports several
+/// accelerators under one name. `accelerator_named` rejects such a name.
 ///
 /// A part whose vendor publishes no rate has a row of zeros. Its note is the reason, without a full stop: errors quote
-/// it. Only such a row may end a driver name with `*`, which stands for any text. An exact name of another row wins.
+/// it. Only such a row may end a driver name with `*`, which stands for any text. An exact name in another row takes
+/// precedence.
 
 namespace floptally::inline v0_3::detail {
 
@@ -27,17 +28,17 @@ struct publication_row {
     const char* url = nullptr;
 };
 
-/// One of the memories that an accelerator is sold with. A row with neither bandwidth nor size ends the list.
+/// One of the memories that an accelerator is sold with. An element with neither bandwidth nor size ends the list.
 struct memory_row {
     double tbps = 0;           ///< TB/s (10^12 bytes) of one device; 0: not published
     double gib = 0;            ///< GiB (2^30 bytes) of one device; 0: not published
-    publication_row source{};  ///< no title: the source and the quality are those of the accelerator's rates
-    /// The driver name of the variant with this memory; null: all names of the accelerator.
+    publication_row source{};  ///< without a title: source and quality are those of the accelerator's rates
+    /// The driver name of the variant with this memory; null: all variants have it.
     const char* driver_name = nullptr;
     source_quality quality = source_quality::vendor_document;
 };
 
-/// One row of the table, as C strings and numbers, because a table of `std::string_view`s compiles slowly.
+/// One row of the table, made of C strings and numbers, because a table of `std::string_view`s compiles slowly.
 /// `accelerators` converts the rows.
 struct accelerator_row {
     const char* name;
@@ -46,10 +47,11 @@ struct accelerator_row {
     const char* driver_names[max_driver_names];
     double dense_tflops[precision_count];
     publication_row source;
-    memory_row memory[max_driver_names];  ///< several if the memory depends on the driver name
+    memory_row memory[max_driver_names];  ///< several elements if the memory depends on the driver name
     const char* note;
     std::uint32_t flops_per_clock = 0;
-    double datasheet_mhz = 0;  ///< the clock of `dense_tflops`; 0: the vendor states none, or one of another rate
+    double datasheet_mhz = 0;  ///< the clock for which `dense_tflops` are stated; 0: the vendor states no clock, or one
+                               ///< for other rates
     source_quality quality = source_quality::vendor_document;
 };
 

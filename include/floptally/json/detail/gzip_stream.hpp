@@ -54,7 +54,7 @@ class gzip_buffer : public std::streambuf {
     }
 
   private:
-    static constexpr int gzip_only = 16;  ///< value that zlib adds to the window bits to select the gzip format
+    static constexpr int gzip_only = 16;  ///< number that is added to the window bits to make zlib read the gzip format
 
     /// Reads more packed bytes if the input buffer is empty. Returns false at the end of the last gzip member.
     bool fill() {

@@ -11,7 +11,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Throws `error` at the first key or string that is not UTF-8, with the keys before it: "run.spent".
+/// Throws `error` at the first key or string that is not UTF-8, and shows its path: "run.spent".
 template <class Json>
 void require_utf8_within(const Json& value, const std::string& path) {
     if (value.is_string()) {
@@ -28,8 +28,8 @@ void require_utf8_within(const Json& value, const std::string& path) {
     }
 }
 
-/// Returns the JSON. Throws `error` if it has a name that is not UTF-8, since `dump` would throw nlohmann_json's own
-/// type.
+/// Returns the JSON unchanged. Throws `error` if a name is not UTF-8; without this check `dump` would throw a type of
+/// nlohmann_json.
 template <class Json>
 [[nodiscard]] Json with_utf8(Json value) {
     require_utf8_within(value, "");

@@ -16,9 +16,9 @@
 namespace floptally::inline v0_3::detail {
 
 /// Gathers the integers of every rank of a group, in the order of its ranks. It uses one all-reduce SUM: each rank
-/// fills a slot of its own and leaves zeros elsewhere. The caller adds the integers up in the order of ranks. Sums of
-/// floating-point numbers then have the same bits on every rank and in every run, in whatever order the collective
-/// adds.
+/// fills a slot of its own and leaves zeros elsewhere. If the caller adds up floating-point numbers in the order of
+/// ranks, the sums have the same bits on every rank and in every run. The order in which the collective adds does not
+/// matter.
 class rank_gather {
   public:
     rank_gather(const parallel_layout& layout, axis_set axes) : layout_(layout), axes_(axes) {
@@ -27,12 +27,12 @@ class rank_gather {
         }
     }
 
-    /// Gathers the `size` integers that `values` returns on each rank. Where `values` throws on one rank, all ranks
-    /// throw and none waits. Ranks must have agreed on `size` before.
+    /// Gathers the `size` integers that `values` returns on each rank. If `values` throws on one rank, all ranks throw
+    /// and none waits. `size` must be equal on all ranks.
     template <class Reducer, class Values>
     void collect(std::size_t size, Reducer& reducer, Values values) {
         const std::size_t stride =
-            size + 2;  // a slot has the rank + 1, a 1 if `values` threw on the rank, then the integers
+            size + 2;  // a slot contains the rank + 1, a 1 if `values` threw on that rank, and the integers
         std::vector<std::uint64_t> message(ranks_.size() * stride, 0);
         std::uint64_t* own = message.data() + own_slot() * stride;
         own[0] = layout_.rank() + 1;

@@ -71,8 +71,8 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
 }
 
 /// Returns whether the accumulator at `index` of a tally is a sum over the tokens of the text (not of a tower). Under
-/// context parallelism each rank then holds a part of the sum. Accumulators that callers measure are not split: each
-/// rank holds what was measured there.
+/// context parallelism each rank then has a part of the sum. Measured accumulators are different: each rank has what it
+/// measured.
 [[nodiscard]] inline bool is_sum_over_text(const tally& like, std::size_t index) {
     const std::size_t stride = like.accumulators().size() / 2;
     const std::size_t masks = stride - like.masks().size();
@@ -82,7 +82,7 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
                : like.masks()[position - masks].in() == modality::text && !like.masks()[position - masks].is_measured();
 }
 
-/// Returns the mark that says that a tally was added up along `axes` of a layout.
+/// Returns the mark for a tally that was summed along `axes` of a layout.
 [[nodiscard]] inline added_up added_up_over(axis_set axes, const parallel_layout& layout) {
     std::uint32_t bits = 0;
     for (const parallel_axis axis : dense_axes) {
@@ -91,9 +91,9 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
     return {bits, layout.sizes().vpp > 1};
 }
 
-/// Returns `values` unchanged: the values of a tally or of another `record`, to be summed. Throws where they were added
-/// up over the same ranks before, because this sum would count these ranks again. Along an axis over which a value's
-/// scope is replicated a second sum is allowed: all ranks hold the same sum there, and it is divided out.
+/// Returns `values` unchanged: the values of a tally or of another `record`, to be summed. Throws if they were already
+/// summed over the same ranks, because this sum would count these ranks twice. A second sum is allowed along an axis
+/// with replicated values: all ranks have the same value there, and the sum is divided by their number.
 inline std::span<const std::uint64_t> not_added_up(const added_up& before, std::span<const std::uint64_t> values,
                                                    const verified_sum& sum, std::string_view record) {
     if (!before.is_marked()) {
@@ -118,8 +118,8 @@ inline std::span<const std::uint64_t> not_added_up(const added_up& before, std::
     return values;
 }
 
-/// Throws where a tally is marked as one rank's shard of context parallelism (`context_shard`) and the scope or the
-/// layout disagrees. A sum cannot find this error, because equal shards look like replicas.
+/// Throws if a tally is marked as one rank's shard of context parallelism (`context_shard`) and the scope or the layout
+/// contradicts the mark. The values themselves do not show this error, because equal shards look like replicas.
 inline void require_shard(const tally& mine, const verified_sum& sum) {
     const context_shard& shard = mine.shard_of_context();
     const parallel_layout& layout = sum.layout();

@@ -46,7 +46,7 @@ class line_reader {
     [[nodiscard]] static std::string_view without_comment(std::string_view word) {
         return word.substr(0, word.find('#'));
     }
-    /// Removes the comment of the last line. The lexer skips comments on the lines before.
+    /// Removes the comment of the last line. The lexer skips comments in the lines before it.
     [[nodiscard]] static std::string_view without_last_comment(std::string_view all) {
         const std::string_view body = trimmed(all);
         const std::size_t start = body.rfind('\n');

@@ -11,13 +11,12 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The arithmetic of HSTU's masks. Each function sums over the first n rows (queries) of a sequence. Callers
-/// subtract the sum over the cached rows. No argument is invalid, and results are exact up to `max_sequence_length`
-/// tokens.
+/// The arithmetic of HSTU's masks. Each function sums over the first n rows (queries) of a sequence. Callers subtract
+/// the sum over the cached rows. All arguments are valid, and results are exact up to `max_sequence_length` tokens.
 
 namespace floptally::inline v0_3::detail {
 
-/// The number of contextual tokens, history tokens and targets of an HSTU sequence, or of its first rows.
+/// The numbers of contextual tokens, history tokens and targets in an HSTU sequence, or in its first rows.
 struct hstu_layout {
     std::uint64_t context = 0;
     std::uint64_t history = 0;
@@ -26,7 +25,8 @@ struct hstu_layout {
 
     constexpr hstu_layout() = default;
 
-    /// Shortens targets and context to the length of the sequence. A tally refuses such sequences earlier.
+    /// Reduces the numbers of targets and contextual tokens if the sequence is shorter. (A tally throws earlier for
+    /// such sequences.)
     FLOPTALLY_HOST_DEVICE constexpr hstu_layout(const sequence& s, bool contextual) {
         const std::uint64_t end = std::uint64_t{s.past} + s.length;
         targets = smaller(s.targets, end);
@@ -48,7 +48,7 @@ struct hstu_layout {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t seen() const { return context + history; }
 };
 
-/// The `reach` (most earlier keys that a row sees) of a mask without a limit.
+/// The value of `reach` (how many earlier keys a row may attend to) of a mask without a limit.
 inline constexpr std::int64_t unlimited_reach = -1;
 
 /// The options of an `hstu_mask` as bits.
@@ -80,9 +80,9 @@ constexpr void check_hstu(const hstu_mask& m) {
     }
 }
 
-/// Returns the causal pairs of the first `rows` rows of the history. Row i sees i + 1 rows of the history and the
-/// context. With a reach w it sees itself, min(i, w) earlier rows and, if i < w, the context. The last `full` rows have
-/// no such limit.
+/// Returns the causal pairs of the first `rows` rows of the history. Row i attends to the context and to i + 1 rows of
+/// the history. With a reach w it attends to itself, to min(i, w) earlier rows and, if i < w, to the context. The last
+/// `full` rows have no such limit.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_pairs(const hstu_layout& whole,
                                                                                std::uint64_t rows, std::int64_t reach,
                                                                                std::int64_t full) {
@@ -98,8 +98,8 @@ constexpr void check_hstu(const hstu_mask& m) {
 }
 
 /// Returns the pairs of the first `rows` targets. Each target sees itself, min(j mod g, reach) earlier targets of its
-/// group, and every key that is not a target. With a reach w, target j sees w − j rows of the history (at least none,
-/// at most all). It sees the context if it reaches one position beyond the history.
+/// group, and every key that is not a target. With a reach w, target j attends to w − j rows of the history (not less
+/// than 0, not more than all). If it reaches one position beyond the history, it also attends to the context.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_target_pairs(const hstu_layout& whole,
                                                                               std::uint64_t rows, std::int64_t reach) {
     const std::uint64_t own =
@@ -158,8 +158,8 @@ constexpr void check_hstu(const hstu_mask& m) {
     return rows * rows - before * before;
 }
 
-/// Returns the pairs of a mask without limits, except those of history queries with history keys. Each target sees only
-/// itself in its group. If the mask is not causal, the pairs of history with history count too.
+/// Returns the pairs of a mask without limits, except those of history queries with history keys. Of its group, each
+/// target attends only to itself. If the mask is not causal, the pairs of history with history count too.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_other_pairs(const sequence& s, std::uint8_t flags) {
     const hstu_layout whole(s, (flags & hstu_without_context) == 0);
     const hstu_layout end = whole.first(std::uint64_t{s.past} + s.length);

@@ -9,8 +9,8 @@
 #include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// The arithmetic of masks: sums over the rows (queries) of a sequence, the windows of a grid, the frames of a clip. No
-/// argument is invalid, and results are exact up to `max_sequence_length` tokens.
+/// The arithmetic of masks: sums over the rows (queries) of a sequence, the windows of a grid, the frames of a clip.
+/// All arguments are valid, and results are exact up to `max_sequence_length` tokens.
 
 namespace floptally::inline v0_3::detail {
 
@@ -20,8 +20,8 @@ template <class Count = std::uint64_t>
     return n * (n + 1) / 2;
 }
 
-/// Returns Σ min(i, cap) over 0 ≤ i < rows: the keys before (or after) the query that the rows of a band see. A
-/// negative cap means no limit.
+/// Returns Σ min(i, cap) over 0 ≤ i < rows. This is the number of keys before (or after) the query to which the rows of
+/// a band attend. A negative cap means no limit.
 template <class Count = std::uint64_t>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr Count capped_ramp(std::type_identity_t<Count> rows, std::int64_t cap) {
     if (rows == 0) {
@@ -62,11 +62,11 @@ template <class Count = std::uint64_t>
                                                                        std::uint64_t prefix) {
     const std::uint64_t seen = smaller(end, prefix);
     const std::uint64_t rows = seen - smaller(seen, past);
-    return rows * (rows - 1) / 2;  // rows − 1 wraps for 0 rows, but the product is 0
+    return rows * (rows - 1) / 2;  // for 0 rows, rows − 1 wraps around, but the product is 0
 }
 
-/// Returns the sum of the squares of the pieces that windows cut an axis into: first a piece of `shift` cells, then
-/// whole windows, then the rest.
+/// Cuts an axis into windows and returns the sum of the squares of the pieces' lengths. The first piece has `shift`
+/// cells, whole windows follow, then the rest.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t window_pieces(std::uint64_t cells, std::uint64_t window,
                                                                           std::uint64_t shift) {
     const std::uint64_t first = smaller(cells, shift);
@@ -85,8 +85,8 @@ template <class Count = std::uint64_t>
 }
 
 /// Returns the output cells of a convolution over an axis: ⌊(cells − field)/stride⌋ + 1, or 0 if the kernel does not
-/// fit. `field` is the kernel size minus the padding on both sides. Several convolutions in a row act as one with the
-/// product of their strides.
+/// fit. `field` is the kernel size minus the padding on both sides. Several consecutive convolutions give the same
+/// number as one with the product of their strides.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided(std::uint64_t cells, std::int64_t field,
                                                                     std::int64_t stride) {
     const std::int64_t beyond = static_cast<std::int64_t>(cells) - field;
@@ -111,8 +111,8 @@ template <class Count = std::uint64_t>
     return window_pieces(height, side, shift) * window_pieces(width, side, shift);
 }
 
-/// Returns the patches of one frame that remain after `millionths` parts per million are left out, plus `prefix` class
-/// tokens. A frame without patches gives 0.
+/// Returns the patches of one frame that remain after `millionths` of a million patches are left out, plus `prefix`
+/// class tokens. A frame without patches gives 0.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t kept_frame(const grid& g, std::uint64_t millionths,
                                                                        std::uint64_t prefix) {
     if (g.frame_patches() == 0) {

@@ -11,8 +11,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// The cells of an axis after convolutions and upsamplers: up·(⌊(cells − field)/stride⌋ + 1) + add, and never below 0.
-/// A causal stride over time is {.field = 1, .stride = s}: ⌊(frames − 1)/s⌋ + 1.
+/// The number of cells along an axis after convolutions and upsamplers: up·(⌊(cells − field)/stride⌋ + 1) + add, but
+/// not below 0. For a causal convolution over time use {.field = 1, .stride = s}, which gives ⌊(frames − 1)/s⌋ + 1.
 struct resampling {
     std::int64_t field = 1;
     std::int64_t stride = 1;
@@ -20,20 +20,20 @@ struct resampling {
     std::int64_t add = 0;
 };
 
-/// The cells that see each other. `sample`: all cells of a sample. `frame`: those of a frame. `place`: those at the
-/// same position of all frames. `past`: those of a frame and of all earlier frames. `before`: those at the same
-/// position of a frame and of all earlier frames.
+/// The cells to which a cell attends. `sample`: all cells of the sample. `frame`: those of its frame. `place`: those at
+/// its position in all frames. `past`: those of its frame and of all earlier frames. `before`: those at its position in
+/// its frame and in all earlier frames.
 enum class level_reach : std::uint8_t { sample, frame, place, past, before };
 
 namespace detail {
 
 /// The parameters of the statistics of resampled cells, packed into four integers. The `field` of height and width
-/// comes first because errors show it.
+/// comes first, because error texts show the first one.
 struct resampled_cells {
     std::int32_t field;
-    std::int32_t factors;   ///< height and width, packed: stride + 2^16·up
+    std::int32_t factors;   ///< parameters of height and width in one integer: stride + 2^16·up
     std::int32_t summands;  ///< low half: `add` of height and width; high half: `add` of time; each at least −2^15
-    std::int32_t time;      ///< time, packed: (field + 2^11) + 2^12·stride + 2^20·up + 2^28·reach
+    std::int32_t time;  ///< parameters of time in one integer: (field + 2^11) + 2^12·stride + 2^20·up + 2^28·reach
 
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::int64_t low_half(std::int32_t number) {
         return static_cast<std::int16_t>(static_cast<std::uint32_t>(number) & 0xFFFFU);
@@ -64,7 +64,7 @@ struct resampled_cells {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frames(const grid& g) const {
         return of_axis(g.t, frames());
     }
-    /// Returns the cells of a grid after resampling, below 2^32 if `problem_of` finds no problem.
+    /// Returns the cells of a grid after resampling, which is below 2^32 if `problem_of` finds no problem.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t cells(const grid& g) const {
         return of_frames(g) * static_cast<std::uint64_t>(of_frame(g));
     }

@@ -11,8 +11,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the number as a 32-bit parameter of a statistic. Throws `error` at the parameter's name if the number is out
-/// of the parameter's range.
+/// Returns the number as a 32-bit parameter of a statistic. If the number is out of range, throws `error` with the
+/// parameter's name as field.
 [[nodiscard]] constexpr std::int32_t in_range(const statistic_parameter& parameter, whole_number auto number) {
     const auto value = static_cast<std::int64_t>(number);
     const bool has_wrapped = number > 0 && value < 0;
@@ -22,8 +22,8 @@ namespace floptally::inline v0_3::detail {
     return static_cast<std::int32_t>(value);
 }
 
-/// Returns the struct of a statistic from the numbers of its text form. Throws `error` at a parameter's name if its
-/// number is out of range.
+/// Returns the struct of a statistic from the numbers of its text form. If a number is out of range, throws `error`
+/// with the parameter's name as field.
 template <class Statistic, whole_number... Numbers>
 [[nodiscard]] constexpr Statistic from_numbers(Numbers... numbers) {
     static_assert(sizeof...(numbers) == sizeof(Statistic::parameters) / sizeof(statistic_parameter));
@@ -36,11 +36,11 @@ template <class Statistic, whole_number... Numbers>
     }
 }
 
-/// Reads a whole number. Throws `error` at `field` for any other text.
+/// Reads a whole number. For any other text throws `error` with field `field`.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::int64_t read_number(std::string_view text, std::string_view field) {
     const bool is_negative = !text.empty() && text.front() == '-';
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    std::int64_t value = 0;  // parsed by hand: <charconv> would add 5 % to the compile time of floptally.hpp
+    std::int64_t value = 0;  // parsed by hand, because <charconv> would add 5 % to the compile time of floptally.hpp
     bool is_whole = text.size() > (is_negative ? 1U : 0U);
     for (const char letter : text.substr(is_negative ? 1 : 0)) {
         const int digit = letter - '0';

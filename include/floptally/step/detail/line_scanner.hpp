@@ -22,7 +22,7 @@ class line_scanner {
   public:
     explicit line_scanner(std::string_view text) : rest_(text) {}
 
-    /// Skips `expected` if the line continues with it. Returns whether it did.
+    /// If the line continues with `expected`, skips it and returns true.
     bool take(std::string_view expected) {
         const bool found = good_ && rest_.substr(0, expected.size()) == expected;
         rest_.remove_prefix(found ? expected.size() : 0);

@@ -14,11 +14,11 @@
 #include <floptally/statistics/statistic.hpp>
 
 /// @file
-/// Shares of measured visits to experts: one number covers all layers of a model, and a group of layers has its part.
+/// Divides measured visits to experts among groups of a model's layers, because one measured number covers all layers.
 
 namespace floptally::inline v0_3::detail {
 
-/// Splits the measured visits to experts over groups of a model's layers. Each group has a share in proportion to its
+/// Splits the measured visits to experts over groups of a model's layers. The share of a group is proportional to its
 /// number of layers with experts. The shares of all groups add up to the visits.
 class visit_shares {
   public:
@@ -46,8 +46,8 @@ class visit_shares {
         }
     }
 
-    /// Returns the batch with the group's share of each number of visits.
-    [[nodiscard]] tally of(const tally& batch, std::size_t group) const {
+    /// Returns the batch with each number of visits reduced to the group's share.
+    [[nodiscard]] tally share_of(const tally& batch, std::size_t group) const {
         if (layers_.empty()) {
             return batch;
         }
@@ -78,7 +78,7 @@ class visit_shares {
     }
 
   private:
-    /// Returns the layers of each group that count these visits.
+    /// Returns, for each group, its number of layers that count these visits.
     [[nodiscard]] std::vector<std::uint64_t>& count(const statistic& visits, std::size_t groups) {
         for (auto& [known, layers] : layers_) {
             if (known == visits) {

@@ -17,14 +17,14 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The part of the work that runs at one time in a trace, by its number (0: no pattern matches). Says also whether it
-/// runs the part's backward pass.
+/// The part of the work that runs at some moment of a trace, as a number (0: no pattern matches), and whether it is the
+/// part's backward pass.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
 };
 
-/// An interval of a thread's time in which the same operator is the innermost one.
+/// An interval of a thread's time in which the innermost operator does not change.
 struct op_stretch {
     std::int64_t begin = 0;
     std::int64_t end = 0;
@@ -73,7 +73,7 @@ class trace_spans {
     /// Finds the launch of a kernel: the call that launched it, or else its operator. Returns null if the trace has
     /// neither.
     [[nodiscard]] const launch* launch_of(const trace_event& kernel) const {
-        // Without an operator, some profilers repeat the correlation id as the external id.
+        // Some profilers repeat the correlation id as the external id if there is no operator.
         const std::uint64_t external = kernel.external == kernel.correlation ? 0 : kernel.external;
         for (const auto& [launches, id] :
              {std::pair(&launches_, kernel.correlation), std::pair(&operators_, external)}) {
@@ -153,10 +153,11 @@ class trace_spans {
         const span outer = stack.open.empty() ? span{INT64_MAX} : stack.open.back();
         record_stretch(stack, event.begin);
         span inner = outer;
-        // An inner span ends at most with its outer span, since clocks may differ by less than a microsecond.
+        // An inner span cannot end after its outer span. The recorded times may, by less than a microsecond, so the end
+        // is corrected.
         inner.end = std::min(outer.end, event.end);
         if (trace_.names[event.name].starts_with(
-                profiler_step)) {  // steps are not part of a path, so that patterns are the same in every step
+                profiler_step)) {  // step marks are not part of a path, so that paths are equal in all steps
         } else if (event.kind == trace_kind::module_call || event.kind == trace_kind::annotation) {
             inner.path = path_in(outer.path, event.name);
             inner.label.part = paths_[inner.path].part != 0 ? paths_[inner.path].part : outer.label.part;
