@@ -107,7 +107,7 @@ class Comparison(Report):
         return (float(tokens["of_log"]), int(tokens["of_batch"])) if tokens else None
 
     def plot(self, *, theme: ThemeName = "light", path: PathLike | None = None, **options: Any) -> Figure:
-        """Draws the picture of `floptally.plots.comparison`."""
+        """Draws this comparison as a bar chart, as `floptally.plots.comparison` does."""
         from .plots import comparison
 
         return comparison(self, theme=theme, path=path, **options)

@@ -73,7 +73,7 @@ def keywords_of(plan: Plan) -> dict[str, Any]:
 
 
 def state_of(value: Any) -> tuple[Any, ...]:
-    """Returns the state that pickle saves for the value."""
+    """Returns the values that pickle saves for an object."""
     state: tuple[Any, ...] = value.__getstate__()
     return state
 

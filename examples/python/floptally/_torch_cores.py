@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class MoreLengths(Exception):
-    """Raised after a step at another length was added. The caller must then read all masks again."""
+    """Raised after a training step at one more length was added. The caller must then read all masks again."""
 
 
 DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pair
@@ -35,11 +35,11 @@ DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pai
 
 @dataclass
 class Attended:
-    """The pairs that an attention core attends. parts: (number of heads, number of all heads, mask) for each mask, if
+    """The pairs that an attention core attends. `parts` and `counts` are empty if the core attends all pairs.
 
-    every head has a mask over the whole sequence. counts: at
-    each size (attended pairs, all pairs) of all heads and samples; None if that was not computed. Both are empty if
-    the core attends all pairs.
+    parts: (number of heads, number of all heads, mask) for each mask. Empty if some head's pairs fit no mask.
+    counts: (attended pairs, all pairs) of all heads and samples at each input size. None at a size where they are
+        unknown.
     """
 
     parts: list[tuple[int, int, Mask]] = field(default_factory=list)
@@ -52,11 +52,11 @@ class Attended:
 
 
 class SeenMasks:
-    """Chooses the mask of each attention core: the mask that the caller passed, else the mask that was found while the
-    steps ran, else the mask that a transformers module states.
+    """Finds the mask of each attention core. The first of these decides: the mask that the caller passed, the pairs
+    that the core attended when it ran, the mask that its transformers module states.
 
-    near: how many of the sizes must show each mask. stated: a function from the name of a module to the mask that the
-    module and its config state, or None.
+    near: the first `near` input sizes must show each mask.
+    stated: a function from a module's name to the mask that the module and its config state, or None.
     """
 
     def __init__(
@@ -82,7 +82,11 @@ class SeenMasks:
         self.more: Callable[[], bool] | None = None
 
     def of(self, series: Series, is_square: bool) -> Attended:
-        """Returns the pairs that an attention core attends. is_square: True if the core has n² pairs at length n."""
+        """Returns the pairs that an attention core attends.
+
+        series: a matrix product of the core.
+        is_square: True if the core has n² pairs at length n.
+        """
         if id(series) not in self.known:
             self.known[id(series)] = series, self.found(series, is_square)
         return self.known[id(series)][1]
@@ -151,7 +155,8 @@ class SeenMasks:
     def by_head(
         self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
     ) -> list[tuple[int, int, Mask]]:
-        """Returns a mask for each head. Empty if the pattern of a head is not a mask over the whole sequence."""
+        """Returns (number of heads, number of all heads, mask) for each group of heads with equal attended pairs.
+        Empty if the pairs of some head fit no mask."""
         if any(len(several) != 1 for several in seen):
             return []
         heads = [heads_of(several[0], size[0]) for several, size in zip(seen, sizes)]
@@ -170,8 +175,8 @@ class SeenMasks:
         return parts
 
     def table(self, sizes: Sequence[Size], patterns: Sequence[Pattern]) -> Mask | None:
-        """Returns a mask that has the pairs of each length in a table, for patterns that no known mask has. None if a
-        pattern does not have one query and one key for each token."""
+        """Returns a mask that looks up its pairs by length in a table. It is for attended pairs that fit no known
+        mask. Returns None if there is not one query and one key for each token."""
         wide = []
         for pattern, size in zip(patterns, sizes):
             if isinstance(pattern, Rows) and pattern.queries * pattern.keys > MOST_ELEMENTS:
@@ -204,8 +209,8 @@ class SeenMasks:
         return mask
 
     def check(self) -> None:
-        """Raises an Error if the masks that modules use differ from those of the config. Does nothing if the config
-        cannot be read."""
+        """Raises an Error if the attention modules use other masks than the config states. Does nothing if the
+        config cannot be read."""
         config = getattr(self.model, "config", None)
         if not self.read or config is None or not hasattr(config, "to_dict"):
             return
@@ -230,7 +235,7 @@ def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def is_unseen(seen: Iterable[Seen]) -> bool:
-    """True if a step could not compute some pairs that it should have computed."""
+    """True if some of the attended pairs of a step could not be computed."""
     for pairs in seen:
         if isinstance(pairs, Unseen):
             return True
@@ -241,7 +246,7 @@ def is_unseen(seen: Iterable[Seen]) -> bool:
 
 
 def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
-    """Returns the reason why the pairs of an attention core cannot be counted: they depend on data, or differ between
+    """Returns why the attended pairs of an attention core cannot be counted: they depend on data, or differ between
     samples. Empty if they can be counted."""
     by_length: dict[tuple[int, int], tuple[int, Counter[bytes]]] = {}
     for size, several in zip(sizes, seen):
@@ -263,7 +268,7 @@ def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
 
 
 def content(pattern: Pattern) -> bytes:
-    """Returns a dict key that is the same for equal patterns."""
+    """Returns a dict key for a pattern of attended pairs. Equal patterns have equal keys."""
     if isinstance(pattern, str):
         return pattern.encode()
     if isinstance(pattern, Rows):
@@ -274,7 +279,8 @@ def content(pattern: Pattern) -> bytes:
 
 
 def heads_of(pairs: Pairs, samples: int) -> list[int] | None:
-    """Returns the index of each head's pattern. None if the samples of a batch differ."""
+    """Returns the index of each head's pattern in `pairs.patterns`. None if the samples of a batch have different
+    patterns."""
     if len(pairs.patterns) == 1:
         return [0] * max(len(pairs.of) // samples, 1)
     if len(pairs.of) % samples:
@@ -296,8 +302,9 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of an attention core in one step, by the mask that was passed or that the
-    config states. None if there is no mask, or if the numbers of keys and queries differ."""
+    """Counts the pairs of an attention core under the mask that was passed or that the config states. Returns
+    (attended pairs, all pairs) of one step. Returns None if there is no mask, or if the numbers of keys and queries
+    differ."""
     attended = every = 0
     for pairs in several:
         heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads
@@ -319,7 +326,11 @@ TABLES: dict[str, tuple[Mask, dict[tuple[int, int], int]]] = {}
 
 
 def by_length(what: str, numbers: Mapping[tuple[int, int], int], shape: PairShape = "units") -> Mask:
-    """Returns a mask that counts by a table of (length, keys). what: "pairs" or "units"; the name begins with it."""
+    """Returns a mask that looks up its pairs by (length, keys) in a table.
+
+    what: the beginning of the mask's name, "pairs" or "units".
+    numbers: the table.
+    """
     table = dict(numbers)
     text = repr((sorted(table.items()), shape))
     name = f"{what}_by_length_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -345,9 +356,10 @@ def counting(name: str, table: Mapping[tuple[int, int], int]) -> Callable[[int, 
 
 
 def by_formula(what: str, terms: Mapping[str, int], divisor: int, least: int, shape: PairShape = "units") -> Mask:
-    """Returns a mask that counts a polynomial of the length n and the keys k.
+    """Returns a mask whose pairs are a polynomial in the length n and the number of keys k.
 
-    terms: the coefficients by statistic, whose sum is divided by `divisor`. least: the smallest length from which the polynomial was fitted.
+    terms: {statistic: coefficient} of the polynomial. Its value is divided by `divisor`.
+    least: the smallest length that the polynomial was fitted to.
     """
     least = least if min(terms.values()) < 0 else 0  # a sum of positive terms holds from the first token on
     of = {"count": "1", "tokens": "n", "keys": "k", "squares": "n2", "crossed": "nk", "key squares": "k2"}

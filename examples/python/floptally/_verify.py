@@ -88,7 +88,7 @@ class Verification(Report):
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs by the convention exact. A meter counts these."""
+        """Useful FLOPs by the convention exact, as a meter counts them."""
         return int(self._found["exact"])
 
     @property

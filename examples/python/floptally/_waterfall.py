@@ -270,8 +270,8 @@ class Waterfall:
     def __init__(
         self, work: Breakdown, choices: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
     ) -> None:
-        """kernel_rate: the rate of kernels, taken from another step. measured: the step that was measured; None if it
-            is this step."""
+        """kernel_rate: the share of the peak that kernels reach. None computes it from this step. measured: the
+        Waterfall of the measured step, if this one is a prediction from it."""
         self._work, self._said, self._rate, self._measured = work, choices, kernel_rate, measured
         choices = with_layout(choices)
         request = request_of(choices)
@@ -492,7 +492,7 @@ class Waterfall:
 
 
 def kept(arguments: Said) -> Said:
-    """Returns a copy of the arguments, so that later changes of the caller's lists or dicts have no effect."""
+    """Returns a copy of the arguments. Changes to the caller's lists or dicts then have no effect on it."""
     choices: Said = {}
     for name, value in arguments.items():
         if isinstance(value, (_core.MaskedTiles, _core.ContextShards, dict)):
@@ -505,8 +505,9 @@ def kept(arguments: Said) -> Said:
 
 
 def changed(choices: Said, by: Said) -> Said:
-    """Returns the arguments of a waterfall with some of them replaced. A new accelerator drops the old peak and memory
-    bandwidth; a new peak drops the old clock, and a new layout the old sizes."""
+    """Returns the arguments of a waterfall with those in `by` replaced. Arguments that no longer apply are dropped.
+    A new accelerator drops the peak and the memory bandwidth, a new peak drops the clock, and a new layout drops the
+    sizes."""
     dropped: set[str] = set()
     if by.keys() & {"accelerator", "precision", "clock_mhz"}:
         dropped.add("peak_tflops")
@@ -621,8 +622,8 @@ def request_of(choices: Said) -> Said:
 
 
 def with_layout(choices: Said) -> Said:
-    """Returns the choices with the sizes of `layout` in their places. Raises an Error if a choice contradicts the
-    layout, or if the experts' ranks do not divide all ranks."""
+    """Replaces the argument `layout` of a waterfall by the sizes that it states, such as tp and pp. Raises an Error
+    if another argument contradicts it, or if the experts' ranks do not divide all ranks."""
     said = {name: value for name, value in choices.items() if value is not None}
     if not said.keys() & {"layout", "ep", "etp"} or "gpus" not in said:
         return choices

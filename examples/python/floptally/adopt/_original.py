@@ -26,14 +26,15 @@ _warned: set[tuple[str, str]] = set()
 
 
 def warn_once(trainer: str, about: str, text: str) -> None:
-    """Warns once for each thing that a trainer's drop-in cannot count."""
+    """Warns of something that a trainer's drop-in cannot count. Warns once for each `about`."""
     if (trainer, about) not in _warned:
         _warned.add((trainer, about))
         warnings.warn(f"floptally.adopt, {trainer}: {text}", RuntimeWarning, stacklevel=4)
 
 
 class Prepared(Generic[Answer]):
-    """The object that a drop-in builds from its first arguments (`Original.prepare`)."""
+    """An object that a drop-in builds from its first arguments, such as the cost of a config. `Original.prepare`
+    returns it."""
 
     def __init__(self, build: Callable[[], Answer], *, has_original: Callable[[], bool], own: bool) -> None:
         self._build = build
@@ -107,11 +108,14 @@ class Original:
         number: Callable[[Answer], float],
         find: Callable[..., Any] | None = None,
     ) -> Answer:
-        """Returns the result of `ours`. If `ours` cannot count, warns once why and returns the original's result.
+        """Returns the trainer's count or floptally's, as the caller wants. If floptally cannot count, warns once why
+        and returns the trainer's count.
 
-        own: True if the trainer's own convention is asked for, without other arguments. The original then counts.
-            `ours` counts if the original is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
-        compare: runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
+        ours: a function that counts by floptally.
+        own: True if the trainer's own convention is asked for, without other arguments. The trainer's function then
+            counts. `ours` counts instead if that function is missing, fails, or counts 0, as verl and VeOmni do for
+            unknown model types.
+        compare: True runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
             differ.
         """
         find = find or self.find

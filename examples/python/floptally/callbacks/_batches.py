@@ -31,8 +31,8 @@ class Sides:
 
     @staticmethod
     def of(cost: Cost | None, model: Any = None) -> Sides:
-        """Returns which inputs the model of a cost has. The size of its images is read from the model's
-        configuration."""
+        """Returns which inputs the model of a cost has: text, images, audio. The size of its images is read from the
+        model's configuration."""
         if cost is None:
             return Sides()
         entries = cost.entries
@@ -338,7 +338,8 @@ def _frames(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def named(batch: Any) -> Mapping[str, Any]:
-    """Returns a batch by the names of BATCH_KEYS. A possible mask in a list is called by its index, "batch[1]"."""
+    """Returns a batch as a dict by argument names, such as input_ids. A tensor in a list that may be a mask is named
+    by its index, "batch[1]"."""
     parts = batch if isinstance(batch, (list, tuple)) else [batch]
     if parts and isinstance(parts[0], Mapping):
         return parts[0]

@@ -138,9 +138,11 @@ def bar_label(ax: Axes, x: float, y: float, text: str, theme: Theme, bold: bool 
 
 
 def first_bar_labels(ax: Axes, theme: Theme, bars: Sequence[tuple[float, float, float, str]]) -> None:
-    """Writes the value of the first bar of each row, given as (y, its end, the end of all bars after it, text). The
-    value stands inside the bar if another bar follows and there is room. Otherwise it stands after all bars, in the
-    bar's colour."""
+    """Writes a label at the first bar of each row: inside the bar if another bar follows and there is room, else after
+    all bars in the bar's colour.
+
+    bars: (y, end of the first bar, end of all bars of the row, text) for each row.
+    """
     labels = [bar_label(ax, end, y, text, theme) for y, end, _, text in bars]
     _figure_of(ax).draw_without_rendering()
     for label, (y, end, last, _) in zip(labels, bars, strict=True):
