@@ -1643,8 +1643,8 @@ class Scope:
     def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Placement) -> None:
         """Makes a scope from a preset, and changes single axes by the keywords dp, cp, tp, pp and virtual_stages.
 
-        preset: "microbatch" (all ranks of a replica hold whole sequences), "context_slice" (each cp rank holds its slice
-            of them), "first_stage" or "last_stage" (only this pipeline stage holds them), or "own_routers" (each rank
+        preset: "microbatch" (all ranks of a replica hold whole sequences), "context_slice" (each cp rank holds its
+            slice), "first_stage" or "last_stage" (only this pipeline stage holds them), or "own_routers" (each rank
             holds the expert visits of its own layers).
         A keyword is "sharded" (each rank along the axis holds a part), "replicated" (all hold the same), "trusted" (the
             same, but not checked), "first" or "last" (only this rank holds something).
@@ -1834,9 +1834,9 @@ class ExchangePlan:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class CanonicalGroups:
-    """Splits a batch into groups for modules with different data-parallel sizes.
+    """Splits a batch into groups for modules that have different data-parallel sizes.
 
-    There are as many groups as the least common multiple of the sizes. Each replica of a module owns the same
+    There are as many groups as the least common multiple of these sizes. Each replica of a module then owns the same
     number of adjacent groups.
     """
 
@@ -1846,9 +1846,9 @@ class CanonicalGroups:
     def size(self) -> int:
         """The number of groups."""
     def groups_of(self, module: SupportsIndex, dp_rank: SupportsIndex) -> range:
-        """Returns the groups that a replica of a module owns."""
+        """Returns the groups that one replica (data-parallel rank) of a module owns."""
     def ranks_of(self, module: SupportsIndex, groups: Integers) -> npt.NDArray[np.int64]:
-        """Returns the owner of each group: the replica (data-parallel rank) of a module."""
+        """Returns, for each group, the replica (data-parallel rank) of a module that owns the group."""
 
 class MemoryProbe:
     """Samples a GPU's memory before and after each step in `profile_steps`. At other steps it does nothing.

@@ -260,8 +260,7 @@ def add_all(
 
     step: the number of the step, for the error.
     add: a function that takes the tally of each microbatch.
-    tells: True calls failed(error) of the batch that caused an error, if the batch has this method. Later batches are
-        then not counted, and the result is (the first earlier error or None, True).
+    tells: True stops at the first batch with an error that has a method failed(error), and calls it.
     """
     first: BaseException | None = None
     for place, batch in enumerate(batches, 1):

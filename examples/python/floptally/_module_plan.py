@@ -369,7 +369,7 @@ def _side_of(component: str) -> str:
 
 
 def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Returns the first and the last of each run of consecutive numbers."""
+    """Returns (first, last) of each run of consecutive numbers."""
     run: list[int] = []
     for number in sorted(numbers):
         if run and number != run[-1] + 1:

@@ -147,8 +147,8 @@ class LayoutSearch:
 
     layouts: a PipelineLayout for each.
     too_large: how many layouts do not fit the memory.
-    impossible: how many layouts do not divide the layers or microbatches.
-    kept: the options that all layouts share.
+    impossible: how many layouts cannot be used, since they do not divide the layers or the microbatches.
+    kept: the options of the waterfall that all layouts share.
     """
 
     layouts: list[PipelineLayout]
