@@ -730,7 +730,7 @@ def test_the_number_of_gpus_of_a_trainer_need_not_be_passed(tmp_path: Path, atta
     assert meter.gpus == 1 and meter.run.useful == 3 * STEP
 
 
-def test_a_number_of_gpus_that_would_be_divided_twice_is_an_error() -> None:
+def test_a_number_of_gpus_that_the_mfu_would_be_divided_by_twice_is_an_error() -> None:
     meter = floptally.Meter(COST, peak_tflops=1.0, gpus=8, counted="all_gpus")
     with pytest.raises(floptally.Error, match=r"^gpus: must be 1, .*\(DDP over 8 of 8 processes\), got 8"):
         callbacks.MeterAdapter(meter).know_gpus(8, 1, "DDP over 8 of 8 processes")
