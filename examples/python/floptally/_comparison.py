@@ -63,7 +63,7 @@ class Comparison(Report):
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs by the convention exact."""
+        """Useful FLOPs of the step by the convention exact."""
         return int(self._found["exact"])
 
     @property

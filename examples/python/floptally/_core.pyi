@@ -549,7 +549,8 @@ class Cost:
         """Writes the cost as a file that load() reads in a millisecond. Useful after a slow from_torch()."""
     @staticmethod
     def load(path: str | PathLike[str]) -> Cost:
-        """Reads a cost that save() wrote. Error if the file is of another version or was changed."""
+        """Reads a cost that save() wrote. Raises an Error if the file was changed, or if a version of
+        floptally with other numbers wrote it."""
     def keep(self, accumulator: Mask) -> Cost:
         """Returns this cost with one more accumulator in its tallies and meters, such as Mask.measured("loss_tokens").
         The accumulator adds no FLOPs."""
@@ -1043,7 +1044,8 @@ class Breakdown:
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
     def to_dict(self) -> dict[str, Any]:
-        """Returns the JSON that the program prints as a dict. Counts are decimal strings."""
+        """Returns the breakdown as a dict, with the content of the JSON that the program prints. Counts are decimal
+        strings."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:
@@ -1089,7 +1091,7 @@ class ContextShards:
     def __copy__(self) -> ContextShards: ...
     @property
     def cp(self) -> int:
-        """Context-parallel ranks."""
+        """The number of context-parallel ranks that share the batch."""
     @property
     def split(self) -> ContextSplit:
         """How sequences are split over the ranks: "zigzag" within each slot, "zigzag_pack" over the whole pack, or
@@ -1451,7 +1453,7 @@ class Meter(_Adds):
         """True if the meter itself sums over ranks (`reduce=` was passed)."""
     @property
     def cost(self) -> Cost:
-        """The model that is counted."""
+        """The cost of the model that the meter counts."""
     @property
     def plan(self) -> Plan:
         """The plan that is counted: what runs and which weights train."""
@@ -1612,7 +1614,7 @@ class ParallelLayout:
         """The number of this rank in the whole job, from 0."""
     @property
     def world_size(self) -> int:
-        """Ranks of the whole job."""
+        """The number of ranks of the whole job."""
     @property
     def coordinates(self) -> dict[Axis, int]:
         """The rank's place along each axis: {"tp": …, "cp": …, "dp": …, "pp": …}."""
@@ -1767,9 +1769,9 @@ class ContextParallelPack:
         """Takes cu_seqlens (with cu_seqlens_padded and num_real_seqs) or attention_mask, as a `Tally` does. `split`
         says which rank gets which slots, padding included."""
     def tokens(self, view: CountedView = "useful") -> list[int]:
-        """Returns the number of tokens of each rank."""
+        """Returns the number of tokens that each rank holds."""
     def pairs(self, mask: Mask, view: CountedView = "useful") -> list[int]:
-        """Returns the number of attended pairs of each rank's queries."""
+        """Returns, for each rank, the number of attended pairs of its queries."""
     def tally(
         self,
         rank: SupportsIndex,
@@ -1805,10 +1807,10 @@ class ExchangePlan:
             microbatch * ranks + rank."""
     @property
     def ranks(self) -> int:
-        """Ranks that take part."""
+        """The number of ranks that take part in the exchange."""
     @property
     def window(self) -> int:
-        """Microbatches that are planned together. Each has one exchange."""
+        """The number of microbatches that are planned together. Each has an exchange of its own."""
     @property
     def owners(self) -> npt.NDArray[np.int64]:
         """The rank that has each sample before the exchange."""
@@ -1841,10 +1843,10 @@ class CanonicalGroups:
     """
 
     def __init__(self, dp_sizes: Integers) -> None:
-        """dp_sizes: data-parallel size of each module."""
+        """dp_sizes: the data-parallel size of each module."""
     @property
     def size(self) -> int:
-        """The number of groups."""
+        """The number of groups that a batch is split into."""
     def groups_of(self, module: SupportsIndex, dp_rank: SupportsIndex) -> range:
         """Returns the groups that one replica (data-parallel rank) of a module owns."""
     def ranks_of(self, module: SupportsIndex, groups: Integers) -> npt.NDArray[np.int64]:

@@ -70,7 +70,7 @@ class Copy:
 
     @property
     def from_gpu(self) -> bool:
-        """True if any value has to come from a GPU."""
+        """True if some value of the batch has to be copied from a GPU."""
         return bool(self._events)
 
     def done(self) -> bool:
@@ -79,7 +79,7 @@ class Copy:
         return not self._events or (not _captures() and all(event.query() for event in self._events.values()))
 
     def wait(self) -> None:
-        """Waits until all values have arrived."""
+        """Waits until all values of the batch have arrived."""
         if self._events and _captures():
             raise Error(
                 "meter",

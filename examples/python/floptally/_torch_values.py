@@ -464,7 +464,7 @@ def name_of(func: Any) -> str:
 
 
 def double(value: Any) -> Any:
-    """Returns a floating tensor in float64, anything else as it is."""
+    """Converts a floating-point tensor to float64. Returns anything else unchanged."""
     if isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype is not torch.float64:
         return value.double()
     return value

@@ -157,7 +157,7 @@ class LayoutSearch:
     kept: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the JSON that the program prints, as a dict."""
+        """Returns the layouts as a dict, with the content of the JSON that the program prints."""
         return asdict(self)
 
 
@@ -230,24 +230,24 @@ class ComponentWaterfall:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what the trace does not show."""
+        """Notes on what the profiler trace does not show."""
         return list(self._notes)
 
     @property
     def gpu_nanoseconds(self) -> int:
-        """GPU nanoseconds of all lines together, an exact int."""
+        """GPU time of all lines together in nanoseconds, an exact int."""
         return sum(int(line["gpu_nanoseconds"]) for line in self._found)
 
     def to_table(self) -> str:
-        """Returns the table that the program prints."""
+        """Returns the waterfall by component as the table that the program prints."""
         return str(self._texts["table"])
 
     def to_markdown(self) -> str:
-        """Returns the table in Markdown, for a report."""
+        """Returns the waterfall by component as a Markdown table, for a report."""
         return str(self._texts["markdown"])
 
     def to_json(self) -> str:
-        """Returns the JSON that the program prints. Nanoseconds are decimal strings."""
+        """Returns the waterfall by component as the JSON that the program prints. Nanoseconds are decimal strings."""
         return str(self._texts["json"])
 
     def __str__(self) -> str:
@@ -312,12 +312,12 @@ class Waterfall:
 
     @property
     def seconds(self) -> float:
-        """Seconds of the step."""
+        """Duration of the step in seconds."""
         return float(self._found["seconds"])
 
     @property
     def gpus(self) -> int:
-        """GPUs of the job."""
+        """The number of GPUs of the job."""
         return int(self._found["gpus"])
 
     @property
@@ -327,12 +327,12 @@ class Waterfall:
 
     @property
     def work(self) -> Breakdown:
-        """The Breakdown of the step."""
+        """The Breakdown of the step: its FLOPs by component."""
         return self._work
 
     @property
     def components(self) -> ComponentWaterfall | None:
-        """The same step by component. None without measured times of components."""
+        """The step's time by component, as a ComponentWaterfall. None without measured times of components."""
         texts = self._texts["components"]
         return None if texts is None else ComponentWaterfall(texts, self.gpus, self._said.get("notes", []))
 
@@ -466,11 +466,11 @@ class Waterfall:
         return str(self._texts["by_cost" if by_cost else "table"])
 
     def to_markdown(self) -> str:
-        """Returns the table in Markdown, for a report."""
+        """Returns the waterfall as a Markdown table, for a report."""
         return str(self._texts["markdown"])
 
     def to_json(self) -> str:
-        """Returns the JSON that the program prints. Nanoseconds are decimal strings."""
+        """Returns the waterfall as the JSON that the program prints. Nanoseconds are decimal strings."""
         return str(self._texts["json"])
 
     def to_dict(self) -> dict[str, Any]:

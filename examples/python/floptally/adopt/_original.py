@@ -48,7 +48,7 @@ class Prepared(Generic[Answer]):
             raise self._problem
 
     def get(self) -> Answer:
-        """Returns the object. If building it failed, raises that error."""
+        """Returns the object that was built. If building it failed, raises that error."""
         if not self._is_done:
             self._run()
         if self._problem is not None:
@@ -167,7 +167,7 @@ class Original:
         return cast(Answer, value)
 
     def log(self, original: float, ours: float) -> None:
-        """Logs floptally's and the original's number if one of them has changed."""
+        """Logs floptally's number and the trainer's own if one of them has changed."""
         if self._logged == (original, ours):
             return
         self._logged = original, ours

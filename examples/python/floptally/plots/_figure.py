@@ -158,7 +158,7 @@ def first_bar_labels(ax: Axes, theme: Theme, bars: Sequence[tuple[float, float, 
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Names rows of bars from top to bottom."""
+    """Writes the names of rows of bars next to the rows, from top to bottom."""
     ax.set_yticks(range(len(names)), list(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -193,7 +193,7 @@ def unit_of(largest: int | float) -> tuple[float, str]:
 
 
 def short(value: int | float, unit: str = "") -> str:
-    """Formats three digits and a prefix: 66561389887488 is "66.6 T"."""
+    """Returns a number as text with three digits and a prefix: 66561389887488 is "66.6 T"."""
     scale, prefix = unit_of(abs(value))
     return f"{three_digits(value / scale)} {prefix}{unit}".rstrip()
 
