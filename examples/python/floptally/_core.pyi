@@ -128,8 +128,8 @@ class Mask:
         """Every patch of a video clip attends all patches of all its frames. Each frame has `prefix` extra tokens."""
     @staticmethod
     def merged_patches(side: int, line_ends: int = 0) -> Mask:
-        """Counts patches instead of attended pairs: those left after each square of `side` x `side` is merged into one,
-        plus `line_ends` tokens at the end of each line."""
+        """A statistic for `Entry.unit` that counts patches instead of attended pairs. Each square of `side` x `side`
+        patches is merged into one. Each line of merged patches gets `line_ends` more tokens."""
     @staticmethod
     def measured(name: str) -> Mask:
         """A statistic for `Entry.unit` that you measure yourself. It counts your number instead of attended pairs.
@@ -1385,8 +1385,7 @@ class Meter(_Adds):
     def new_tally(self) -> Tally:
         """Returns an empty tally for add(tally=…)."""
     def breakdown(self, span: Span = "interval") -> Breakdown:
-        """A statistic for `Entry.unit` that counts patches instead of attended pairs. Each square of `side` x `side`
-        patches is merged into one. Each line of merged patches gets `line_ends` more tokens."""
+        """Returns the FLOPs by component of the "step", the "interval" or the "run"."""
     @property
     def in_step(self) -> bool:
         """True while a step is open."""
