@@ -288,7 +288,7 @@ TEST_CASE("an invalid dp size, rank or group of a split batch is an error that n
           "groups[0]: must be at least 0, got -1");
 }
 
-TEST_CASE("every exchange of a few samples delivers each to its rank and returns it") {
+TEST_CASE("every exchange of a few samples delivers each sample to its rank and back") {
     for (const numbers& owners : all_lists(4, 2)) {
         for (const numbers& destinations : all_lists(4, 2)) {
             check_exchange(owners, destinations, {5, 0, 16, 9}, 2);

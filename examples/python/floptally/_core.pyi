@@ -1081,7 +1081,8 @@ class ContextShards:
     """
 
     def __init__(self, cost: Cost, cp: int, split: ContextSplit = "zigzag") -> None:
-        """split: "zigzag" within each slot, "zigzag_pack" over the whole pack, or "contiguous"."""
+        """split: how the sequences are split over the ranks: "zigzag" within each slot, "zigzag_pack" over the whole
+        pack, or "contiguous"."""
     def add(self, **batch: Unpack[_Packs]) -> None:
         """Adds a batch.
 
@@ -1619,7 +1620,8 @@ class ParallelLayout:
         """The rank's place along each axis: {"tp": …, "cp": …, "dp": …, "pp": …}."""
     @property
     def sizes(self) -> dict[str, int]:
-        """Ranks along each axis: {"dp": …, "cp": …, "tp": …, "pp": …, "vpp": …, "ep": …, "etp": …, "dp_replicate": …}."""
+        """The number of ranks along each axis: {"dp": …, "cp": …, "tp": …, "pp": …, "vpp": …, "ep": …, "etp": …,
+        "dp_replicate": …}."""
     @property
     def order(self) -> str:
         """The axes of dense layers, the fastest-varying first: "tp-cp-dp-pp"."""
@@ -1630,7 +1632,8 @@ class ParallelLayout:
         """Returns the layout as settings of a trainer: "areal", "megatron", "torchtitan" or "fsdp2".
         `ParallelLayout(layout=…)` reads them back as an equal layout."""
     def group(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the ranks that have this rank's coordinates on all other axes, this rank included."""
+        """Returns the ranks of this rank's group along these axes, itself included. They have this rank's
+        coordinates on all other axes."""
     def with_redundant_work(self, repeated: dict[str, list[Axis]], *, plan: Plan | None = None) -> Plan:
         """Returns a plan for a job whose ranks repeat work: {"vision.*": ["cp"]} says that all ranks along cp run all
         of vision.*. Each rank executes this work; it is useful once."""

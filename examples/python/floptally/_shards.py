@@ -60,7 +60,8 @@ class Pack(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """Samples packed into rows. For each sample: its pack, and the position in the pack where its slot begins."""
+    """Samples packed into rows. For each sample it has the pack, and the position in the pack where the sample's
+    slot begins."""
 
     packs: list[Pack]
     pack_of: Indices

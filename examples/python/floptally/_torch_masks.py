@@ -430,7 +430,7 @@ def cut_rows(rows: Rows, cut: slice) -> Rows:
 
 def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
     """Returns each pattern of attended pairs as a Square. First removes keys at its beginning or end that all
-    queries attend. Returns None if a pattern then has not as many queries as keys."""
+    queries attend. Returns None if a pattern then does not have as many queries as keys."""
     result = []
     for pattern in patterns:
         if isinstance(pattern, Rows):

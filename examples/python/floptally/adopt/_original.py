@@ -108,13 +108,13 @@ class Original:
         number: Callable[[Answer], float],
         find: Callable[..., Any] | None = None,
     ) -> Answer:
-        """Returns the trainer's count or floptally's, as the caller wants. If floptally cannot count, warns once why
-        and returns the trainer's count.
+        """Returns floptally's count, or with `own` the trainer's. If floptally cannot count, warns once why and returns
+        the trainer's count.
 
         ours: a function that counts by floptally.
-        own: True if the trainer's own convention is asked for, without other arguments. The trainer's function then
-            counts. `ours` counts instead if that function is missing, fails, or counts 0, as verl and VeOmni do for
-            unknown model types.
+        theirs: a function that counts by the trainer's own function, which it gets.
+        own: True if the trainer's own convention is asked for, without other arguments. `ours` counts nevertheless if
+            the trainer's function is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
         compare: True runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
             differ.
         """

@@ -9,8 +9,8 @@ from typing import Any
 
 
 class UpdateTime:
-    """The time between start() and stop(), added up. With a GPU, events in its stream measure it, and the time is known
-    once the GPU has passed them; the host never waits for the device."""
+    """The sum of all times between start() and stop(). On a GPU, events in the stream measure them. The sum is known
+    once the GPU has passed these events; the host never waits for the device."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
