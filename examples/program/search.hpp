@@ -249,15 +249,15 @@ inline floptally::training_layout parse_explained(const std::string& text, const
             sizes += (sizes.empty() ? "" : ", ") + item;
         }
     }
-    const floptally::trainer_layout read = floptally::read_layout(!is_by_name     ? text
-                                                                  : sizes.empty() ? "dp=1"
-                                                                                  : sizes,
-                                                                  is_by_name ? std::nullopt : std::optional(gpus));
-    layout.sizes = read.sizes;
-    const std::uint64_t others = layout.sizes.tp * layout.sizes.cp * layout.sizes.pp;
-    if (is_by_name && !says_dp && gpus % others == 0) {
-        layout.sizes.dp = gpus / others;
+    if (is_by_name && !says_dp) {  // dp is what the other sizes leave
+        const floptally::parallel_sizes others =
+            floptally::read_layout(sizes.empty() ? "dp=1" : "dp=1, " + sizes).sizes;
+        const std::uint64_t ranks = others.world_size();
+        sizes = fmt::format("dp={}{}{}", gpus % ranks == 0 ? gpus / ranks : 1, sizes.empty() ? "" : ", ", sizes);
     }
+    const floptally::trainer_layout read =
+        floptally::read_layout(is_by_name ? sizes : text, is_by_name ? std::nullopt : std::optional(gpus));
+    layout.sizes = read.sizes;
     layout.sequence_parallel = read.sequence_parallel.value_or(options.sequence_parallel.value_or(layout.sizes.tp > 1));
     layout.sharded = read.sharded.value_or(layout.sharded);
     layout.schedule = options.schedule.value_or(layout.sizes.vpp > 1 ? floptally::pipeline_schedule::interleaved

@@ -348,7 +348,7 @@ std::size_t compare(const question& asked, std::uint64_t experts, std::uint64_t 
     CHECK(search.impossible == impossible);
     std::sort(seconds.begin(), seconds.end());
     for (std::size_t i = 0; i < search.found.size() && i < seconds.size(); ++i) {
-        CHECK(std::abs(search.found[i].seconds / seconds[i] - 1) < 1e-6);
+        CHECK(std::abs(search.found[i].seconds / seconds[i] - 1) < 2e-5);
     }
     return fitting;
 }

@@ -52,8 +52,14 @@ struct known_efficiency {
 /// Efficiencies fitted with `layout_predictor` to the published steps of Megatron-Bridge whose layouts are known: the
 /// median over the steps. tests/benchmark/rank_layouts.cpp prints this table.
 inline constexpr known_efficiency known_efficiencies[] = {
-    {"H100 SXM", precision::bf16, false, 0.6, 0},
-};
+    {"B200", precision::fp8, false, 0.451, 2},     {"GB200", precision::fp8, false, 0.421, 10},
+    {"GB300", precision::fp8, false, 0.540, 9},    {"H100 SXM", precision::fp8, false, 0.526, 6},
+    {"GB200", precision::fp4, false, 0.414, 2},    {"GB300", precision::fp4, false, 0.410, 2},
+    {"B200", precision::bf16, true, 0.173, 2},     {"B300", precision::bf16, true, 0.198, 2},
+    {"GB200", precision::bf16, true, 0.237, 3},    {"GB300", precision::bf16, true, 0.277, 3},
+    {"H100 SXM", precision::bf16, true, 0.285, 1}, {"B200", precision::fp8, true, 0.241, 4},
+    {"B300", precision::fp8, true, 0.250, 6},      {"GB200", precision::fp8, true, 0.276, 7},
+    {"GB300", precision::fp8, true, 0.336, 9},     {"H100 SXM", precision::fp8, true, 0.364, 6}};
 
 /// The efficiency that a search assumes, and where it is from.
 struct assumed_efficiency {

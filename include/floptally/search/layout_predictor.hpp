@@ -218,6 +218,11 @@ class layout_predictor {
     }
 
     [[nodiscard]] const training_cluster& cluster() const { return cluster_; }
+    /// Sets the part of the peak that products reach; nothing is counted again.
+    void set_efficiency(double efficiency) {
+        cluster_.efficiency = efficiency;
+        require();
+    }
     [[nodiscard]] const trainer_habits& trainer() const { return trainer_; }
     [[nodiscard]] const training_plan& plan() const { return plan_; }
     [[nodiscard]] std::span<const std::uint64_t> lengths() const { return lengths_; }
@@ -825,7 +830,7 @@ class layout_predictor {
         predicted.mfu =
             useful_ / (predicted.seconds * static_cast<double>(cluster_.gpus) * cluster_.peak_tflops * 1e12);
         predicted.bound = std::max(seconds_of_work(layout, peak, microbatches), slowest_exchange_);
-        predicted.bubble = 1 - busiest_stage(layout, peak, exposed, microbatches) / passes;
+        predicted.bubble = std::max(0.0, 1 - busiest_stage(layout, peak, exposed, microbatches) / passes);
     }
 
     /// Returns the time after the passes: the optimizer, and exchanges of gradients and weights that no pass hides.
