@@ -54,6 +54,8 @@ inline void add_search_options(cxxopts::Options& options) {
     search("trainer", "whose splits, schedules and overlap: megatron, torchtitan or fsdp",
            cxxopts::value<std::string>(), "megatron");
     search("largest-microbatch", "most sequences of a microbatch", cxxopts::value<std::string>(), "8");
+    search("least-context", "least tokens of a sequence on each context parallel rank", cxxopts::value<std::string>(),
+           "2048");
     search("top", "layouts to show", cxxopts::value<std::string>(), "20");
     search("explain", "why a layout is missing, or its place: tp=2,pp=4,mb=1 or a trainer's settings",
            cxxopts::value<std::string>(), "LAYOUT");
@@ -100,17 +102,6 @@ inline std::vector<std::uint64_t> read_global_batch(const arguments& args) {
     return lengths;
 }
 
-inline bool has_experts(const floptally::model_config& model) {
-    for (const floptally::model_part& part : model.parts) {
-        for (const floptally::cost_entry& entry : part.cost.entries()) {
-            if (entry.sharding.by == floptally::sharding_kind::experts) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /// The cluster of the options, and the sentence that says where its efficiency is from.
 inline std::pair<floptally::training_cluster, std::string> read_cluster(const arguments& args,
                                                                         const floptally::model_config& model) {
@@ -153,7 +144,7 @@ inline std::pair<floptally::training_cluster, std::string> read_cluster(const ar
     } else {
         const floptally::assumed_efficiency known =
             floptally::efficiency_of(accelerator ? floptally::accelerator_named(*accelerator).name : std::string_view{},
-                                     floptally::precision_named(precision), has_experts(model));
+                                     floptally::precision_named(precision), floptally::holds_experts(model.parts));
         cluster.efficiency = known.value;
         source = known.source;
     }
@@ -197,6 +188,7 @@ inline floptally::search_options read_search_options(const arguments& args) {
     options.dp_replicate = fixed("dp-replicate");
     options.microbatch = fixed("micro-batch-size");
     options.largest_microbatch = fixed("largest-microbatch").value_or(options.largest_microbatch);
+    options.least_context = fixed("least-context").value_or(options.least_context);
     if (args.text("zero")) {
         options.sharded = static_cast<floptally::zero_stage>(args.choice("zero", floptally::zero_stage_names));
     }
@@ -211,60 +203,6 @@ inline floptally::search_options read_search_options(const arguments& args) {
         options.sequence_parallel = args.choice("sequence-parallel", {"true", "false"}) == 0;
     }
     return options;
-}
-
-/// The layout of --explain: sizes by name with mb (microbatch), zero and recompute, or a trainer's settings.
-inline floptally::training_layout parse_explained(const std::string& text, const floptally::layout_predictor& predictor,
-                                                  const floptally::search_options& options) {
-    floptally::training_layout layout{.microbatch = options.microbatch.value_or(1),
-                                      .sharded = options.sharded.value_or(floptally::zero_stage::optimizer),
-                                      .recomputed = options.recomputed.value_or(floptally::recompute::none)};
-    const auto index_in = [](const auto& names, std::string_view name, const char* field) {
-        for (std::size_t i = 0; i < std::size(names); ++i) {
-            if (names[i] == name) {
-                return i;
-            }
-        }
-        throw error("explain", fmt::format("{} must be one of {}, got \"{}\"", field, fmt::join(names, ", "), name));
-    };
-    const std::uint64_t gpus = predictor.cluster().gpus;
-    std::string sizes;
-    bool says_dp = false;
-    const bool is_by_name = text.find("--") == std::string::npos && text.find(':') == std::string::npos &&
-                            text.find('\n') == std::string::npos && text.find('(') == std::string::npos;
-    for (std::string item : is_by_name ? comma_separated({text}) : std::vector<std::string>{}) {
-        item.erase(0, std::min(item.find_first_not_of(' '), item.size()));
-        const std::size_t equals = std::min(item.find('='), item.size());
-        const std::string name = item.substr(0, equals);
-        const std::string value = item.substr(std::min(equals + 1, item.size()));
-        if (name == "mb" || name == "microbatch") {
-            layout.microbatch = parse_count(value, "explain", 1, 1U << 20U);
-        } else if (name == "zero") {
-            layout.sharded = static_cast<floptally::zero_stage>(index_in(floptally::zero_stage_names, value, "zero"));
-        } else if (name == "recompute") {
-            layout.recomputed =
-                static_cast<floptally::recompute>(index_in(floptally::recompute_names, value, "recompute"));
-        } else {
-            says_dp = says_dp || name == "dp";
-            sizes += (sizes.empty() ? "" : ", ") + item;
-        }
-    }
-    if (is_by_name && !says_dp) {  // dp is what the other sizes leave
-        const floptally::parallel_sizes others =
-            floptally::read_layout(sizes.empty() ? "dp=1" : "dp=1, " + sizes).sizes;
-        const std::uint64_t ranks = others.world_size();
-        sizes = fmt::format("dp={}{}{}", gpus % ranks == 0 ? gpus / ranks : 1, sizes.empty() ? "" : ", ", sizes);
-    }
-    const floptally::trainer_layout read =
-        floptally::read_layout(is_by_name ? sizes : text, is_by_name ? std::nullopt : std::optional(gpus));
-    layout.sizes = read.sizes;
-    layout.sequence_parallel = read.sequence_parallel.value_or(options.sequence_parallel.value_or(layout.sizes.tp > 1));
-    layout.sharded = read.sharded.value_or(layout.sharded);
-    layout.schedule = options.schedule.value_or(layout.sizes.vpp > 1 ? floptally::pipeline_schedule::interleaved
-                                                                     : floptally::pipeline_schedule::one_f_one_b);
-    const std::uint64_t samples = layout.sizes.dp * layout.microbatch;
-    layout.microbatches = std::max<std::uint64_t>(predictor.lengths().size() / samples, 1);
-    return layout;
 }
 
 /// Writes how far a long search is to standard error, if that is a terminal's or a log's to read.
@@ -286,7 +224,7 @@ inline std::string run_search(const arguments& args) {
     floptally::layout_search search = floptally::search_layouts(predictor, options);
     search.assumed.front() += "; " + source;
     if (const auto text = args.text("explain")) {
-        const floptally::training_layout layout = parse_explained(*text, predictor, options);
+        const floptally::training_layout layout = floptally::training_layout_named(*text, predictor, options);
         const std::string answer = floptally::explain(predictor, search, layout);
         return args.as_json()
                    ? nlohmann::ordered_json{{"layout", floptally::to_json(predictor, layout)}, {"explanation", answer}}

@@ -8,6 +8,7 @@
 
 #include <floptally/search/known_clusters.hpp>
 #include <floptally/search/largest_fit.hpp>
+#include <floptally/search/layout_named.hpp>
 #include <floptally/search/layout_predictor.hpp>
 #include <floptally/search/layout_search.hpp>
 #include <floptally/search/search_report.hpp>

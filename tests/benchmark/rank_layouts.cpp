@@ -54,17 +54,6 @@ struct measured_step {
     }
 };
 
-bool holds_experts(const model_config& model) {
-    for (const model_part& part : model.parts) {
-        for (const cost_entry& entry : part.cost.entries()) {
-            if (entry.sharding.by == sharding_kind::experts) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 std::optional<measured_step> step_of(const json& row, const json& published, const json& models) {
     const model_config model = published_layouts::model_of(row, published, models);
     const std::string name = row.at("accelerator");
@@ -93,7 +82,7 @@ std::optional<measured_step> step_of(const json& row, const json& published, con
         .row = &row,
         .accelerator = accelerator,
         .of = precision_named(precision_name),
-        .has_experts = holds_experts(model),
+        .has_experts = holds_experts(model.parts),
         .seconds = static_cast<double>(batch * length) / tokens / row.at("gpus").get<double>(),
         .layout = layout,
         .predictor = layout_predictor(model.parts, model.cost.masks(), std::vector<std::uint64_t>(batch, length),

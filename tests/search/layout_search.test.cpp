@@ -316,7 +316,7 @@ std::vector<training_layout> every_layout(const question& asked, std::uint64_t e
 /// Compares a search with brute force, layout by layout. Returns how many layouts fit.
 std::size_t compare(const question& asked, std::uint64_t experts, std::uint64_t layers, std::uint64_t most_microbatch) {
     layout_predictor predictor = asked.predictor();
-    const layout_search search = search_layouts(predictor, {.largest_microbatch = most_microbatch});
+    const layout_search search = search_layouts(predictor, {.largest_microbatch = most_microbatch, .least_context = 1});
     std::size_t fitting = 0;
     std::size_t too_large = 0;
     std::size_t impossible = 0;
@@ -389,7 +389,8 @@ TEST_CASE("a prediction with sharded weights and replicas equals the counts of i
                    .cluster = cluster_of(16, 4, 80),
                    .trainer = trainers::torchtitan};
     layout_predictor predictor = asked.predictor();
-    const layout_search search = search_layouts(predictor, {.recomputed = recompute::none, .largest_microbatch = 1});
+    const layout_search search =
+        search_layouts(predictor, {.recomputed = recompute::none, .largest_microbatch = 1, .least_context = 1});
     CHECK(search.found.size() > 20);
     std::size_t with_replicas = 0;
     for (std::size_t i = 0; i < search.found.size(); i += 3) {

@@ -54,6 +54,9 @@ struct search_options {
     std::uint64_t largest_microbatch = 8;     ///< most sequences of a microbatch
     std::uint64_t largest_tp = 0;             ///< most tensor-parallel ranks; 0: as many as a node has
     std::uint64_t largest_vpp = 24;           ///< most chunks of a pipeline rank
+    /// Least tokens of a sequence on each context-parallel rank, since kernels of fewer tokens are slow. A fixed `cp`
+    /// may have fewer.
+    std::uint64_t least_context = 2048;
     /// Called from time to time with the layouts that were tried, and with all of them.
     std::function<void(std::uint64_t, std::uint64_t)> progress{};
 };
@@ -130,7 +133,8 @@ class layout_candidates {
                 options_.tp ? *options_.tp == tp : tp == 1 || (trainer_.has_tensor_parallel && tp <= most_tp);
             for (const std::uint64_t cp : tries_tp ? divisors_of(gpus_ / tp) : std::vector<std::uint64_t>{}) {
                 // A sequence in 2 cp chunks of at least one token for each rank of tp.
-                if (!allows(options_.cp, cp) || (cp > 1 && shortest_ / (2 * cp) < tp)) {
+                const bool is_long = options_.cp || cp == 1 || shortest_ / cp >= options_.least_context;
+                if (!allows(options_.cp, cp) || (cp > 1 && shortest_ / (2 * cp) < tp) || !is_long) {
                     continue;
                 }
                 for (const std::uint64_t pp : divisors_of(gpus_ / tp / cp)) {
