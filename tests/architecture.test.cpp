@@ -324,7 +324,12 @@ TEST_CASE("headers say stage only for pipeline stages, ZeRO stages and stages of
                                           "bytes/communication_counter",
                                           "bytes/rank_memory",
                                           "bytes/fit_report",
+                                          "bytes/layout_predictor",
+                                          "bytes/training_layout",
+                                          "search/largest_fit",
+                                          "search/layout_search",
                                           "json/fit_json",
+                                          "json/search_json",
                                           "step/layout_text",          // keys of frameworks
                                           "config/detail/key_words"};  // a config's names
     std::set<std::string> seen;

@@ -6,12 +6,12 @@
 
 #include <floptally/text/macros_begin.hpp>
 
+#include <floptally/bytes/layout_predictor.hpp>
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/search/known_clusters.hpp>
 #include <floptally/search/largest_fit.hpp>
 #include <floptally/search/layout_named.hpp>
-#include <floptally/search/layout_predictor.hpp>
 #include <floptally/search/layout_search.hpp>
 #include <floptally/search/search_report.hpp>
-#include <floptally/search/training_layout.hpp>
 
 #include <floptally/text/macros_end.hpp>

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <floptally/bytes/fit_report.hpp>
+#include <floptally/bytes/layout_predictor.hpp>
 #include <floptally/json.hpp>
 #include <floptally/search/known_clusters.hpp>
-#include <floptally/search/layout_predictor.hpp>
 #include <floptally/search/layout_search.hpp>
 #include <floptally/step/layout_text.hpp>
 

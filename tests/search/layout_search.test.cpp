@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/bytes/layout_predictor.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
-#include <floptally/search/layout_predictor.hpp>
 #include <floptally/search/layout_search.hpp>
 
 #include "catch2.hpp"

@@ -10,6 +10,7 @@
 #include <floptally/json/fit_json.hpp>
 
 #include "classes.hpp"
+#include "fit_options.hpp"
 #include "ranks.hpp"
 
 /// @file

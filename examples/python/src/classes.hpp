@@ -294,6 +294,5 @@ void bind_logs(py::module_& module);
 void bind_reader(py::module_& module);
 void bind_program(py::module_& module);
 void bind_expect(py::module_& module);
-void bind_search(py::module_& module);
 
 }  // namespace floptally::python

@@ -5,6 +5,7 @@
 #include <floptally/text/version.hpp>
 
 #include "classes.hpp"
+#include "fit_options.hpp"
 
 extern const char* const floptally_full_version;  // written by CMake, with the commit
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <floptally/bytes/communication.hpp>
-#include <floptally/bytes/rank_memory.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/step/layout_text.hpp>
@@ -48,9 +47,6 @@ class python_reducer {
 
 /// The split of a pipeline's layers that a call's arguments say.
 [[nodiscard]] pipeline_options split_options_of(const arguments& args);
-
-/// What all ranks hold alike: optimizer, bits, kernels, recomputed and offloaded modules, the split of layers.
-[[nodiscard]] memory_options memory_options_of(const arguments& args);
 
 /// Sets the bandwidth of a group, or of the links "within" or "between" nodes.
 void put_bandwidth(group_bandwidths& bandwidths, const std::string& group, double gbps);

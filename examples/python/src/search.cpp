@@ -3,15 +3,16 @@
 #include <nlohmann/json.hpp>
 
 #include <floptally/batch/source.hpp>
+#include <floptally/bytes/layout_predictor.hpp>
 #include <floptally/json/search_json.hpp>
 #include <floptally/search/known_clusters.hpp>
 #include <floptally/search/layout_named.hpp>
-#include <floptally/search/layout_predictor.hpp>
 #include <floptally/search/layout_search.hpp>
 #include <floptally/search/search_report.hpp>
 
 #include "arrays.hpp"
 #include "classes.hpp"
+#include "fit_options.hpp"
 #include "ranks.hpp"
 
 /// @file

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <floptally/bytes/layout_predictor.hpp>
 #include <floptally/json/detail/utf8_json.hpp>
-#include <floptally/search/layout_predictor.hpp>
 #include <floptally/search/layout_search.hpp>
 #include <floptally/text/version.hpp>
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/hardware/accelerator.hpp>
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
 #include <floptally/hardware/precision_names.hpp>
-#include <floptally/search/training_layout.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
@@ -67,15 +68,23 @@ struct assumed_efficiency {
     std::string source{};
 };
 
-/// Returns the efficiency of published steps that is nearest: that of this accelerator, precision and kind of model,
-/// else the median of what has most in common.
+/// Returns the efficiency of the published steps that have most in common: the kind of model, then the precision, then
+/// the accelerator. Of others alike, the accelerator with the nearest peak counts, then the one with more steps.
 [[nodiscard]] inline assumed_efficiency efficiency_of(std::string_view accelerator, precision which, bool has_experts) {
+    const double own_peak = accelerator.empty() ? 0 : accelerator_named(accelerator).published_tflops(which);
+    const auto distance = [&](const known_efficiency& known) {
+        const double peak = accelerator_named(known.accelerator).published_tflops(which);
+        return own_peak > 0 && peak > 0 ? std::fabs(std::log(peak / own_peak)) : 0.0;
+    };
     const known_efficiency* best = nullptr;
     int most = -1;
     for (const known_efficiency& known : known_efficiencies) {
         const int common = (known.has_experts == has_experts ? 4 : 0) + (known.of == which ? 2 : 0) +
                            (known.accelerator == accelerator ? 1 : 0);
-        if (common > most || (common == most && known.runs > best->runs)) {
+        const bool is_alike = common == most;
+        const bool is_nearer = is_alike && distance(known) < distance(*best) - 1e-9;
+        const bool has_more = is_alike && distance(known) < distance(*best) + 1e-9 && known.runs > best->runs;
+        if (common > most || is_nearer || has_more) {
             most = common;
             best = &known;
         }

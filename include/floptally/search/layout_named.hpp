@@ -10,14 +10,14 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/bytes/layout_predictor.hpp>
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/descriptors/sharding.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
-#include <floptally/search/layout_predictor.hpp>
 #include <floptally/search/layout_search.hpp>
-#include <floptally/search/training_layout.hpp>
 #include <floptally/step/layout_text.hpp>
 #include <floptally/step/memory.hpp>
 #include <floptally/text/error.hpp>

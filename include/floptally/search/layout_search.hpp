@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/bytes/layout_predictor.hpp>
 #include <floptally/bytes/rank_memory.hpp>
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/cost_entry.hpp>
 #include <floptally/descriptors/model_part.hpp>
@@ -23,8 +25,6 @@
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/rank_work.hpp>
-#include <floptally/search/layout_predictor.hpp>
-#include <floptally/search/training_layout.hpp>
 #include <floptally/step/layout_text.hpp>
 #include <floptally/step/memory.hpp>
 #include <floptally/text/error.hpp>
@@ -36,7 +36,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// What a search tries. A value that is set is held fixed.
+/// The layouts that a search tries. A value that is set is held fixed.
 struct search_options {
     std::optional<std::uint64_t> dp{};
     std::optional<std::uint64_t> cp{};

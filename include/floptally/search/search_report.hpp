@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/search/layout_predictor.hpp>
+#include <floptally/bytes/layout_predictor.hpp>
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/search/layout_search.hpp>
-#include <floptally/search/training_layout.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>

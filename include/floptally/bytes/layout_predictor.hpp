@@ -18,7 +18,9 @@
 #include <floptally/bytes/communication_counter.hpp>
 #include <floptally/bytes/detail/batch_units.hpp>
 #include <floptally/bytes/detail/exchange_entries.hpp>
+#include <floptally/bytes/detail/model_units.hpp>
 #include <floptally/bytes/rank_memory.hpp>
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/count/logits.hpp>
@@ -30,8 +32,6 @@
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/rank_work.hpp>
-#include <floptally/search/detail/model_units.hpp>
-#include <floptally/search/training_layout.hpp>
 #include <floptally/statistics/accumulator.hpp>
 #include <floptally/statistics/mask_set.hpp>
 #include <floptally/step/memory.hpp>

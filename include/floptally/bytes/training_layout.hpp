@@ -84,7 +84,7 @@ struct training_cluster {
     std::optional<double> memory_tbps{};  ///< bandwidth of one GPU's memory, for the optimizer; empty: it takes no time
 };
 
-/// What a trainer does by default: how it splits layers, what it shards, and which communication it hides.
+/// The defaults of a trainer: how it splits layers, what it shards, and which communication it hides.
 struct trainer_habits {
     std::string_view name = "megatron";
     layer_split layers = layer_split::automatic;
