@@ -539,3 +539,23 @@ def test_gaps_of_published_runs_are_labelled_with_the_convention_or_reason_and_w
 def test_drawing_published_runs_of_another_type_is_an_error(draw: Any) -> None:
     with pytest.raises(floptally.Error, match="made: must be what floptally.expect"):
         draw({"runs": []})
+
+
+def test_layouts_are_drawn_at_their_time_and_memory_with_the_names_of_the_front() -> None:
+    cost = floptally.cost(
+        {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 2048,
+         "intermediate_size": 5632, "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 8}
+    )  # fmt: skip
+    found = cost.search(lengths=[4096], global_batch=64, gpus=16, accelerator="H100 SXM", top=10_000)
+    axes = plots.layouts(found).axes[0]
+    drawn = [(float(seconds), float(gib)) for gib, seconds in axes.collections[0].get_offsets()]
+    assert drawn == pytest.approx(found.points)
+    front = list(zip(axes.lines[0].get_ydata(), axes.lines[0].get_xdata()))
+    assert front == pytest.approx([(one.seconds, one.memory_gib) for one in found.layouts if one.is_on_front])
+    assert len(front) == len(axes.texts) > 2
+    assert axes.texts[0].get_text().startswith("dp 16 mb ")
+
+
+def test_drawing_layouts_of_another_type_or_of_none_is_an_error() -> None:
+    with pytest.raises(floptally.Error, match="made: must be what Cost.search returns"):
+        plots.layouts(3)  # type: ignore[arg-type]

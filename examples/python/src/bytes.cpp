@@ -6,6 +6,7 @@
 #include <floptally/bytes/fit_report.hpp>
 #include <floptally/bytes/request_bytes.hpp>
 #include <floptally/bytes/step_bytes.hpp>
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/json/byte_json.hpp>
 #include <floptally/json/fit_json.hpp>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -76,8 +77,17 @@ struct holding_accelerator {
             put(part.name, part);
             continue;
         }
+        // Its memories differ: one name of each size.
+        const std::size_t first = list.size();
         for (const std::string_view name : names_with_memory(part)) {
             put(name, part);
+            const bool is_known =
+                list.size() > first + 1 &&
+                std::any_of(list.begin() + static_cast<std::ptrdiff_t>(first), list.end() - 1,
+                            [&](const holding_accelerator& one) { return one.memory_gib == list.back().memory_gib; });
+            if (is_known) {
+                list.pop_back();
+            }
         }
     }
     std::stable_sort(list.begin(), list.end(), [](const holding_accelerator& a, const holding_accelerator& b) {
