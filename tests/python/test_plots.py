@@ -549,11 +549,13 @@ def test_layouts_are_drawn_at_their_time_and_memory_with_the_names_of_the_front(
     found = cost.search(lengths=[4096], global_batch=64, gpus=16, accelerator="H100 SXM", top=10_000)
     axes = plots.layouts(found).axes[0]
     drawn = [(float(seconds), float(gib)) for gib, seconds in axes.collections[0].get_offsets()]
-    assert drawn == pytest.approx(found.points)
-    front = list(zip(axes.lines[0].get_ydata(), axes.lines[0].get_xdata()))
-    assert front == pytest.approx([(one.seconds, one.memory_gib) for one in found.layouts if one.is_on_front])
-    assert len(front) == len(axes.texts) > 2
-    assert axes.texts[0].get_text().startswith("dp 16 mb ")
+    assert drawn == [pytest.approx(point) for point in found.points]
+    front = [one for one in found.layouts if one.is_on_front]
+    assert list(axes.lines[0].get_ydata()) == pytest.approx([one.seconds for one in front])
+    assert list(axes.lines[0].get_xdata()) == pytest.approx([one.memory_gib for one in front])
+    numbers, names = axes.texts[:-1], axes.texts[-1].get_text().splitlines()
+    assert [text.get_text() for text in numbers] == [str(number) for number in range(1, len(names) + 1)]
+    assert names[0].startswith("1  dp 16 mb ")
 
 
 def test_drawing_layouts_of_another_type_or_of_none_is_an_error() -> None:
