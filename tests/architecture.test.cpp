@@ -327,7 +327,9 @@ TEST_CASE("headers say stage only for pipeline stages, ZeRO stages and stages of
                                           "bytes/layout_predictor",
                                           "bytes/training_layout",
                                           "search/largest_fit",
+                                          "search/layout_named",
                                           "search/layout_search",
+                                          "search/search_report",
                                           "json/fit_json",
                                           "json/search_json",
                                           "step/layout_text",          // keys of frameworks
