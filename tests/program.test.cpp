@@ -1734,7 +1734,8 @@ TEST_CASE("search lists layouts that fit, soonest first, with the memory that fi
                    layout["recompute"].get<std::string>() + " --sequence-parallel " +
                    (layout["sequence_parallel"] ? "true" : "false");
         std::uint64_t most = 0;
-        for (const json& stage : run_json(command)["stages"]) {
+        const json made = run_json(command);
+        for (const json& stage : made["stages"]) {
             most = std::max(most, number(stage["held"]["total"]));
         }
         CHECK(static_cast<double>(most) / 1073741824 == found["layouts"][i]["memory_gib"].get<double>());
