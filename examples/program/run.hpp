@@ -28,6 +28,7 @@
 #include "fit.hpp"
 #include "measure.hpp"
 #include "plan.hpp"
+#include "search.hpp"
 #include "waterfall.hpp"
 
 /// @file
@@ -162,6 +163,7 @@ inline constexpr command commands[] = {
      run_compare},
     {"bytes", "bytes that a batch moves through memory, and FLOPs per byte", add_bytes_options, run_bytes},
     {"fit", "what a rank of each pipeline stage holds and sends", add_fit_options, run_fit},
+    {"search", "the layouts that fit a cluster, soonest first", add_search_options, run_search},
     {"expect", "what MFU is normal: published runs nearest to yours", add_expect_options, run_expect},
     {"waterfall", "where the step's time went, from the peak down to the MFU", add_waterfall_options, run_waterfall},
     {"whatif", "predicts the step with other choices, at today's kernel rates", add_whatif_options, run_whatif},

@@ -58,6 +58,7 @@ from ._fit import Fit, Sent, StageFit
 from ._from_torch import from_torch
 from ._goodput import Goodput
 from ._passes import PassRate, StepPasses, StepWork, TimedPass
+from ._search import FoundLayout, Search
 from ._shards import (
     ExchangeBuffer,
     LogitsBytes,
@@ -108,6 +109,7 @@ __all__ = [
     "ExchangePlan",
     "Expectation",
     "Fit",
+    "FoundLayout",
     "Goodput",
     "LayoutSearch",
     "LeftOut",
@@ -132,6 +134,7 @@ __all__ = [
     "RankExchange",
     "RankLine",
     "Scope",
+    "Search",
     "Sent",
     "StageFit",
     "StateBytes",

@@ -84,6 +84,8 @@ Axis: TypeAlias = Literal["tp", "cp", "dp", "pp", "ep", "expert_dp", "etp", "dp_
 BlockFormat: TypeAlias = Literal["none", "fp8", "fp8_blocks", "mxfp8", "nvfp4", "nf4", "nf4_double"]
 LayerModule: TypeAlias = Literal["core_attn", "attn_proj", "mla_up_proj", "layernorm", "mlp", "shared_experts", "moe_act", "expert_fc1", "moe"]
 LayerSplit: TypeAlias = Literal["automatic", "even", "torchtitan"]
+#: Trainers whose splits, schedules and overlap a search knows.
+Trainer: TypeAlias = Literal["megatron", "torchtitan", "fsdp"]
 LayoutFormat: TypeAlias = Literal["areal", "megatron", "torchtitan", "fsdp2"]
 #: Number formats by their own names.
 PrecisionName: TypeAlias = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"]
