@@ -164,7 +164,7 @@ def test_breakdowns_of_rl_passes_add_up() -> None:
     assert list(step) == ["rollout", "update"] and step["update"].total == a.total + b.total
     with pytest.raises(TypeError):
         a + 3
-    with pytest.raises(floptally.Error, match="update: have different models"):
+    with pytest.raises(floptally.Error, match="update: of different models"):
         step + rollout.named("update")
 
 
