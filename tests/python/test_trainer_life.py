@@ -232,12 +232,12 @@ def test_a_plan_adds_to_the_plan_of_the_model_and_contradictions_are_errors() ->
     assert meter.plan == Plan(weights=lora.weights, recompute="full")
     assert floptally.Tally(cost, plan=Plan(recompute="full")).masks == floptally.Tally(cost).masks
     for other, words in (
-        (Plan(weights=[floptally.WeightSetting("mlp", "trainable")]), 'says that "mlp/gate_proj" is trainable, and the model\'s own plan that it is frozen'),
-        (Plan(weights=[floptally.WeightSetting("*/q_proj", "lora", rank=4)]), 'q_proj" is lora of rank 4, and the model\'s own plan that it is lora of rank 2'),
+        (Plan(weights=[floptally.WeightSetting("mlp", "trainable")]), 'says that "mlp/gate_proj" is trainable, but the model\'s own plan says that it is frozen'),
+        (Plan(weights=[floptally.WeightSetting("*/q_proj", "lora", rank=4)]), 'q_proj" is lora of rank 4, but the model\'s own plan says that it is lora of rank 2'),
     ):
         with pytest.raises(floptally.Error, match=f"^plan: .*{words}"):
             cost.flops(lengths=[9], plan=other)
-    with pytest.raises(floptally.Error, match='^plan: says recompute="attention", and the model\'s own plan recompute="full"'):
+    with pytest.raises(floptally.Error, match='^plan: says recompute="attention", but the model\'s own plan says recompute="full"'):
         COST.planned(Plan(recompute="full")).flops(lengths=[9], plan=Plan(recompute="attention"))
     assert cost.planned(Plan()).flops(lengths=[9]).total == work_of(9)  # planned() replaces
 
