@@ -693,6 +693,12 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/grounding-dino.spec>
 ,
+#include <floptally/models/groupvit.spec>
+,
+#include <floptally/models/groupvit_text_model.spec>
+,
+#include <floptally/models/groupvit_vision_model.spec>
+,
 #include <floptally/models/gte.spec>
 ,
 #include <floptally/models/helium.spec>
@@ -867,6 +873,8 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/longt5.spec>
 ,
+#include <floptally/models/luke.spec>
+,
 #include <floptally/models/lw_detr.spec>
 ,
 #include <floptally/models/lw_detr_vit.spec>
@@ -1032,6 +1040,8 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/nemotron-nas.spec>
 ,
 #include <floptally/models/nemotron_h.spec>
+,
+#include <floptally/models/nemotron_h_omni.spec>
 ,
 #include <floptally/models/neomme.spec>
 ,
@@ -1389,6 +1399,8 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/t5gemma.spec>
 ,
+#include <floptally/models/t5gemma2.spec>
+,
 #include <floptally/models/table-transformer.spec>
 ,
 #include <floptally/models/tapas.spec>
@@ -1490,6 +1502,12 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/wavlm.spec>
 ,
 #include <floptally/models/whisper.spec>
+,
+#include <floptally/models/xclip.spec>
+,
+#include <floptally/models/xclip_text_model.spec>
+,
+#include <floptally/models/xclip_vision_model.spec>
 ,
 #include <floptally/models/xglm.spec>
 ,
