@@ -165,6 +165,10 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/MotifVideoTransformer3DModel.spec>
 ,
+#include <floptally/models/NemotronH_Nano_Omni_Reasoning_V3.spec>
+,
+#include <floptally/models/NemotronH_Nano_VL_V2.spec>
+,
 #include <floptally/models/NucleusMoEImageTransformer2DModel.spec>
 ,
 #include <floptally/models/OmniGenTransformer2DModel.spec>
@@ -470,6 +474,8 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/dots1.spec>
 ,
 #include <floptally/models/dots3_note_text.spec>
+,
+#include <floptally/models/dots_ocr.spec>
 ,
 #include <floptally/models/dpr.spec>
 ,
