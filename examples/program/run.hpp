@@ -47,9 +47,20 @@ inline std::string show(const arguments& args, const floptally::report& counted)
                           : floptally::to_table(counted);
 }
 
-inline std::string run_flops(const arguments& args) { return show(args, count(args)); }
+inline std::string run_flops(const arguments& args) {
+    const floptally::work_unit unit = unit_of(args);
+    floptally::report counted = count(args);
+    counted.unit = unit;
+    return show(args, counted);
+}
 
 inline std::string run_mfu(const arguments& args) {
+    const floptally::work_unit unit = unit_of(args);
+    if (unit == floptally::work_unit::macs && args.given("peak-tflops")) {
+        throw error("unit",
+                    "macs: --peak-tflops is in FLOP/s, and an output has one unit: pass --accelerator NAME, or "
+                    "leave --unit out, since an MFU has no unit");
+    }
     const floptally::model_config model = read_model(args);
     floptally::report counted = count(args, model);
     counted.mfu = measure(args, counted);
@@ -57,6 +68,7 @@ inline std::string run_mfu(const arguments& args) {
         const floptally::measurement& step = counted.mfu->step;
         counted.mfu->mixed = precisions->rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
     }
+    counted.unit = unit;
     return show(args, counted);
 }
 
@@ -157,7 +169,7 @@ struct command {
 };
 
 inline constexpr command commands[] = {
-    {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
+    {"flops", "FLOPs of a batch, by component, phase and view", add_flops_and_unit_options, run_flops},
     {"mfu", "FLOPs of a step with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
     {"compare", "one step by every convention; finds the convention of a dashboard's number", add_compare_options,
      run_compare},

@@ -29,7 +29,7 @@ from ._literals import (
     IndexerTraining,
     LatentAttention, LayerModule, LayerSplit, LayoutFormat, LogitTokens, OptimizerName, OptimizerStates, PeakKind, Phase, Precision, PrecisionName,
     Quality, Recompute, EntryKind,
-    PairShape, Schedule, ScopeName, Placement, Span, Split, Statistic, Tower, Trainer, ViewName, WeightState, ZeroStates,
+    PairShape, Schedule, ScopeName, Placement, Span, Split, Statistic, Tower, Trainer, ViewName, WeightState, WorkUnit, ZeroStates,
 )  # fmt: skip
 
 ArrayT = TypeVar("ArrayT")
@@ -1137,8 +1137,13 @@ class Breakdown:
         b.named("update")."""
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the JSON that the program prints as a dict. Counts are decimal strings."""
+    def to_dict(self, *, unit: WorkUnit = "flops") -> dict[str, Any]:
+        """Returns the JSON that the program prints as a dict. Counts are decimal strings.
+
+        unit: "macs" counts multiply-accumulates, of two FLOPs each, under the key "macs".
+        """
+    def to_table(self, *, unit: WorkUnit = "flops") -> str:
+        """Returns the table that the program prints, as `str()` does, also in MACs with unit="macs"."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:
@@ -1635,8 +1640,8 @@ def flops(
     """
 def models() -> list[str]:
     """Returns the model types that cost() knows."""
-def readable(flops: int) -> str:
-    """Returns FLOPs with a unit: "421.65 TFLOP"."""
+def readable(flops: int, unit: WorkUnit = "flops") -> str:
+    """Returns FLOPs with a unit: "421.65 TFLOP", or "210.83 TMAC" with unit="macs"."""
 def run_program(arguments: Sequence[str | bytes]) -> int:
     """Runs the command-line program floptally and returns its exit status. The first argument is the program's name."""
 

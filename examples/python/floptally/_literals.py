@@ -27,6 +27,8 @@ LogitTokens: TypeAlias = Literal["all", "last", "measured"]
 WeightState: TypeAlias = Literal["trainable", "frozen", "lora"]
 #: How the indexers of sparse attention train.
 IndexerTraining: TypeAlias = Literal["frozen", "sparse_loss", "dense_loss", "warm_up"]
+#: Units of a report. One MAC, a multiplication and an addition, is two FLOPs.
+WorkUnit: TypeAlias = Literal["flops", "macs"]
 #: The three views of FLOPs.
 ViewName: TypeAlias = Literal["useful", "padded", "executed"]
 #: The views that a tally has.
