@@ -154,14 +154,13 @@ def new_meter(settings: Settings) -> floptally.Meter:
 Numbers = tuple[int, int, int]
 
 
-def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numbers, Numbers, Numbers]]]:
-    """Runs a life in this process. Returns (what the meter counted, what was trained, what of it was trained before the
-    last resume) after each train() call."""
+def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numbers, Numbers]]]:
+    """Runs a life in this process. Returns (what the meter counted, what was trained) after each train() call."""
     settings = Settings(name, world)
     meter, truth = new_meter(settings), Truth()
     fails = [settings.fails_at] if settings.fails_at else []
     trainer = trainer_of(folder, settings, meter, truth, fails)
-    found, before = [], (0, 0, 0)
+    found = []
     for place, event in enumerate(["begin", *settings.events]):
         checkpoint = None
         if event == "resume" and truth.saved:
@@ -169,7 +168,7 @@ def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numb
             settings.steps = step + 2
             meter, saved = new_meter(settings), truth.saved
             truth = Truth()
-            truth.done = before = saved[step]
+            truth.done = saved[step]
             truth.saved = saved
             checkpoint = str(folder / f"checkpoint-{step}")
             settings.too_large = False  # the batch size that was found is not in a checkpoint
@@ -180,7 +179,7 @@ def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numb
         except ZeroDivisionError:
             truth.open = (0, 0)  # the next train() forgets the step
         done = meter.run
-        found.append(((done.steps, done.useful, done.executed), truth.done, before))
+        found.append(((done.steps, done.useful, done.executed), truth.done))
     return settings, found
 
 
@@ -210,14 +209,12 @@ def in_processes(name: str, folder: Path, world: int) -> int:
     of_ranks = [eval((folder / f"{rank}.txt").read_text()) for rank in range(world)]
     reduces, calls = of_ranks[0][0], len(of_ranks[0][1])
     for call in range(calls):
-        counted, trained, before = (tuple(found[call][what] for _, found in of_ranks) for what in range(3))
+        counted, trained = (tuple(found[call][what] for _, found in of_ranks) for what in range(2))
         if reduces:
             whole = (trained[0][0], sum(one[1] for one in trained), sum(one[2] for one in trained))
             assert counted == (whole,) * world, f"{name}: call {call}"
             continue
-        for rank in range(world):  # the Trainer's checkpoint has the totals of rank 0
-            own = tuple(done - earlier + of_first for done, earlier, of_first in zip(trained[rank], before[rank], before[0]))
-            assert counted[rank] == own, f"{name}: call {call}, rank {rank}"
+        assert counted == trained, f"{name}: call {call}"  # each rank has totals of its own
     return calls
 
 
@@ -235,7 +232,7 @@ def test_random_train_calls_count_what_a_plain_sum_counts(tmp_path: Path) -> Non
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 _, found = live(name, folder, 1)
-            for call, (counted, trained, _) in enumerate(found):
+            for call, (counted, trained) in enumerate(found):
                 assert counted == trained and counted[0] > 0, f"{name}: call {call}"
             calls += len(found)
         else:
