@@ -14,6 +14,7 @@ import floptally
 import numpy as np
 import pytest
 from floptally import Plan, callbacks
+from test_trainer_runs import forget_optimizer
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -923,6 +924,7 @@ def goes_on_on_rank(rank: int, port: int, folder: str, checkpoint: str) -> None:
         callbacks.TrainerMeter(other, prefix="other/").attach(trainer)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            forget_optimizer(checkpoint if call else None)
             trainer.train(resume_from_checkpoint=checkpoint if call else None)
         said.append(sum("totals begin at the resume" in str(one.message) for one in caught))
         meters.append([(one.run.steps, one.run.useful) for one in (meter, other)])

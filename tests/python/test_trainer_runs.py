@@ -154,6 +154,19 @@ def new_meter(settings: Settings) -> floptally.Meter:
 Numbers = tuple[int, int, int]
 
 
+def forget_optimizer(checkpoint: str | None) -> None:
+    """Removes the optimizer's state from a checkpoint of several processes if this transformers cannot load it: before
+    release 5 it asks PyTorch for a device "cpu:0", which newer releases of PyTorch do not know."""
+    import transformers
+
+    if checkpoint is None or not torch.distributed.is_initialized() or int(transformers.__version__.partition(".")[0]) >= 5:
+        return
+    torch.distributed.barrier()
+    for file in ("optimizer.pt", "scheduler.pt"):
+        Path(checkpoint, file).unlink(missing_ok=True)
+    torch.distributed.barrier()
+
+
 def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numbers, Numbers]]]:
     """Runs a life in this process. Returns (what the meter counted, what was trained) after each train() call."""
     settings = Settings(name, world)
@@ -174,6 +187,7 @@ def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numb
             settings.too_large = False  # the batch size that was found is not in a checkpoint
             trainer = trainer_of(folder, settings, meter, truth, fails)
         try:
+            forget_optimizer(checkpoint)
             trainer.train(resume_from_checkpoint=checkpoint)
             assert not meter.in_step, f"{name}: call {place}"
         except ZeroDivisionError:
