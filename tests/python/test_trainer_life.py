@@ -967,7 +967,7 @@ def run_two(target: Any, *given: Any) -> None:
     for process in ranks:
         process.start()
     for process in ranks:
-        process.join(240)
+        process.join(500)
         assert process.exitcode == 0
 
 
