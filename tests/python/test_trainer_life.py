@@ -14,7 +14,7 @@ import floptally
 import numpy as np
 import pytest
 from floptally import Plan, callbacks
-from test_trainer_runs import forget_optimizer
+from test_trainer_runs import forget_optimizer, server_of_ranks
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -956,13 +956,12 @@ def test_each_rank_goes_on_with_its_own_totals_after_a_resume(tmp_path: Path, wh
 
 
 def run_two(target: Any, *given: Any) -> None:
-    import multiprocessing
     import socket
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
+    context = server_of_ranks()
     ranks = [context.Process(target=target, args=(rank, port, *given)) for rank in range(2)]
     for process in ranks:
         process.start()

@@ -208,12 +208,19 @@ def on_rank(rank: int, world: int, port: int, folder: str, name: str) -> None:
     torch.distributed.destroy_process_group()
 
 
+def server_of_ranks() -> Any:
+    """Where ranks start: a process that has imported the trainers once, which takes longer than a rank's training."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "transformers", "accelerate", "test_trainer_runs"])
+    return context
+
+
 def in_processes(name: str, folder: Path, world: int) -> int:
     """Runs a life in several processes. Returns the number of its train() calls."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
+    context = server_of_ranks()
     ranks = [context.Process(target=on_rank, args=(rank, world, port, str(folder), name)) for rank in range(world)]
     for process in ranks:
         process.start()
