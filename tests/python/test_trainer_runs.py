@@ -297,7 +297,7 @@ def test_run_that_is_terminated_inside_a_step_goes_on_from_its_checkpoint(tmp_pa
 
     def run(dies: bool) -> Any:
         program = TERMINATED.format(tests=tests, folder=str(tmp_path), dies=dies)
-        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=900, check=False)
 
     first = run(True)
     assert first.returncode == -signal.SIGTERM, first.stderr
@@ -332,6 +332,8 @@ def test_lightning_run_that_is_terminated_inside_a_step_goes_on_from_its_checkpo
         def configure_optimizers(self) -> Any:
             return torch.optim.SGD(self.parameters(), lr=1e-3)
 
+    ended: list[int] = []  # Lightning's own number of steps
+
     def run(dies_at: int, checkpoint: Any) -> tuple[floptally.Meter, list[int]]:
         meter, module = floptally.Meter(COST, gpus=1, peak_tflops=1e-3), Module(dies_at)
         saves = lightning.pytorch.callbacks.ModelCheckpoint(dirpath=tmp_path, every_n_train_steps=1, save_top_k=-1, filename="{step}")
@@ -345,6 +347,7 @@ def test_lightning_run_that_is_terminated_inside_a_step_goes_on_from_its_checkpo
         except BaseException as problem:  # Lightning turns the signal into an exception of its own
             assert "SIGTERM" in type(problem).__name__ or isinstance(problem, (SystemExit, KeyboardInterrupt)), problem
             assert not meter.in_step
+        ended.append(trainer.global_step)
         return meter, module.trained
 
     before = signal.getsignal(signal.SIGTERM)
@@ -356,4 +359,6 @@ def test_lightning_run_that_is_terminated_inside_a_step_goes_on_from_its_checkpo
     steps = int(newest.stem.rpartition("=")[2].split("-")[0])
     assert 0 < steps == died.run.steps < 3 and died.run.useful == sum(before_the_end[: 2 * steps])
     again, after_it = run(0, str(newest))
-    assert again.run.steps == 3 and again.run.useful == died.run.useful + sum(after_it)
+    # An older Lightning trains a batch of the last step again.
+    assert 3 <= again.run.steps == ended[-1] <= 4
+    assert again.run.useful == died.run.useful + sum(after_it)
