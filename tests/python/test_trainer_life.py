@@ -829,6 +829,25 @@ def test_two_lightning_meters_have_states_of_their_own(tmp_path: Path) -> None:
 # ---- a loop of your own ----
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_lightning_totals_of_other_ranks_begin_at_a_resume_with_a_warning(monkeypatch: Any, rank: int) -> None:
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    from floptally.callbacks import lightning as module
+
+    saved = new_meter()
+    with saved.step(1.0):
+        saved.add(lengths=[5])
+    monkeypatch.setattr(module, "_rank", lambda: rank)
+    resumed = callbacks.LightningMeter(new_meter())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        resumed.load_state_dict({"meter": saved.state_dict()})
+    assert resumed.meter.run.steps == (1 if rank == 0 else 0)
+    texts = [str(one.message) for one in said]
+    assert texts == resumed.notes[len(COST.assumptions) :] and len(texts) == rank
+    assert all("those of rank 1 begin at the resume" in text and "reduce=" in text for text in texts)
+
+
 def test_waiting_between_steps_is_step_time_unless_the_meter_is_paused() -> None:
     clock = Clock()
     meter = new_meter(clock=clock)
