@@ -311,3 +311,111 @@ def test_a_model_of_many_operators_runs_at_all_lengths_if_it_is_counted_by_a_tab
     fewer = floptally.from_torch(Holes(), inputs)
     assert fewer.entries == whole.entries
     assert all(f"2 x {length}" in fewer.notes[0] for length in (32, 48, 57, 80, 131))
+
+
+class Indexed(nn.Module):
+    """Attention to the keys that an indexer chooses: those with the best scores, or with scores above 0."""
+
+    def __init__(self, chooses, causal, fused):
+        super().__init__()
+        self.qkv, self.index = nn.Linear(8, 24, bias=False), nn.Linear(8, 8, bias=False)
+        self.chooses, self.causal, self.fused = chooses, causal, fused
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        i, j = torch.arange(x.shape[1])[:, None], torch.arange(x.shape[1])[None]
+        seen = j <= i if self.causal else (i >= 0) & (j >= 0)
+        a, b = self.index(x).chunk(2, -1)
+        scores = (a @ b.mT).masked_fill(~seen, -torch.inf)
+        best = torch.zeros(scores.shape, dtype=torch.bool)
+        chosen = best.scatter(-1, scores.topk(4).indices, True) if self.chooses == "the best" else scores > 0
+        keep = chosen & seen
+        if self.fused:
+            return F.scaled_dot_product_attention(q[:, None], k[:, None], v[:, None], attn_mask=keep[:, None])
+        return (q @ k.mT).masked_fill(~keep, -torch.inf).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("chooses", ["the best", "scores above 0"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("fused", [False, True])
+def test_masks_passed_for_a_core_do_not_cover_the_product_that_makes_the_mask(chooses, causal, fused):
+    cost = floptally.from_torch(Indexed(chooses, causal, fused), inputs, masks=Mask.top_k(4) if causal else "sliding_window(5)")
+    for length in (32, 57):
+        core = sum(min(i + 1, 4 if causal else 5) for i in range(length))
+        # An indexer that chooses the best of what a mask left scores these pairs. One with a threshold scores all.
+        indexer = length * (length + 1) // 2 if causal and chooses == "the best" else length * length
+        assert forward(cost, length) == length * 2 * 8 * 32 + 2 * 4 * indexer + PAIR * core
+        every = cost.flops(lengths=[length], convention="torch_flop_counter" if fused else "torch_flop_counter_eager").useful.forward
+        assert every == length * 2 * 8 * 32 + (2 * 4 + PAIR) * length * length
+
+
+@pytest.mark.parametrize("fill", [-100.0, -1000.0])
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("how", ["filled", "added", "fused"])
+def test_a_fill_of_minus_100_masks_a_pair(fill, kind, how):
+    class Filled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = nn.Linear(8, 24, bias=False, dtype=kind)
+
+        def forward(self, x):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            i, j = torch.arange(x.shape[1])[:, None], torch.arange(x.shape[1])[None]
+            removed = (j > i) | (i - j >= 7)
+            if how == "filled":
+                return (q @ k.mT).masked_fill(removed, fill).softmax(-1) @ v
+            bias = torch.zeros(removed.shape, dtype=kind).masked_fill(removed, fill)
+            if how == "added":
+                return (q @ k.mT + bias).softmax(-1) @ v
+            return F.scaled_dot_product_attention(q[:, None], k[:, None], v[:, None], attn_mask=bias)
+
+    cost = floptally.from_torch(Filled(), lambda batch, length: torch.zeros(batch, length, 8, dtype=kind))
+    assert cost.masks == [Mask.sliding_window(7)]
+
+
+def test_a_fill_that_leaves_a_weight_above_1e_30_masks_nothing():
+    class Filled(Core):
+        def attend(self, q, k, v):
+            seen = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool).tril()
+            return (q @ k.mT).masked_fill(~seen, -50.0).softmax(-1) @ v
+
+    cost = floptally.from_torch(Filled(), inputs)
+    assert cost.masks == [Mask.bidirectional()]
+    assert any("leaves small weights" in note for note in cost.notes)
+
+
+def test_shifted_windows_that_swin_masks_by_minus_100_count_their_pairs():
+    """Windows of 4 tokens, shifted by 2: the last one holds tokens of both ends, which do not attend each other."""
+
+    class Shifted(Core):
+        def attend(self, q, k, v):
+            n = q.shape[1]
+            q, k, v = (torch.roll(one, -2, 1).view(-1, n // 4, 4, 8) for one in (q, k, v))
+            side = (torch.arange(n) < n - 2).view(1, n // 4, 4)
+            bias = torch.zeros(1, n // 4, 4, 4).masked_fill(side[..., :, None] != side[..., None, :], -100.0)
+            return torch.roll(((q @ k.mT + bias).softmax(-1) @ v).flatten(1, 2), 2, 1)
+
+    cost = floptally.from_torch(Shifted(), inputs, lengths=[16, 32, 48, 20, 64])
+    for length in (16, 40, 64):
+        assert forward(cost, length) == length * PROJECTION + PAIR * (length // 4 * 16 - 8)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_learned_tokens_in_front_of_a_causal_sequence_count_their_pairs(fused):
+    class Prompted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.prompt, self.qkv = nn.Parameter(torch.zeros(3, 8)), nn.Linear(8, 24, bias=False)
+
+        def forward(self, x):
+            q, k, v = self.qkv(torch.cat((self.prompt.expand(len(x), 3, 8), x), 1)).chunk(3, -1)
+            if fused:
+                return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return (q @ k.mT).masked_fill(~torch.ones(q.shape[1], q.shape[1]).tril().bool(), -torch.inf).softmax(-1) @ v
+
+    cost = floptally.from_torch(Prompted(), inputs)
+    for length in (1, 57, 3000):
+        whole = length + 3
+        assert forward(cost, length) == whole * PROJECTION + PAIR * whole * (whole + 1) // 2
+        every = cost.flops(lengths=[length], convention="torch_flop_counter" if fused else "torch_flop_counter_eager").useful.forward
+        assert every == whole * PROJECTION + PAIR * whole * whole

@@ -78,6 +78,7 @@ class SeenMasks:
         self.is_partial = False  #: True if some mask could not be seen at all sizes
         self.notes: list[str] = []
         self.known: dict[int, tuple[Series, Attended]] = {}
+        self.looked: dict[tuple[str, tuple[int, ...]], tuple[str, list[tuple[int, int, Mask]], list[tuple[int, int] | None]]] = {}
         #: Adds a step at a length up to which tables reach. False if there is none.
         self.more: Callable[[], bool] | None = None
 
@@ -89,6 +90,8 @@ class SeenMasks:
 
     def found(self, one: Series, is_square: bool) -> Attended:
         chosen = next((mask for pattern, mask in self.given.items() if fnmatchcase(one.module, pattern)), None)
+        if one.first.decides:
+            return self.of_decisions(one)
         if chosen is not None and is_square:
             return Attended([(1, 1, chosen)], is_given=True)
         stated = self.stated(one.module)
@@ -111,13 +114,17 @@ class SeenMasks:
                     f"{self.names.component(one.module)}: its mask leaves small weights, as log(mask + 1e-10) does: "
                     "pairs above 1e-30 of the largest weight count as attended"
                 )
-            reason = odd(sizes, every)
+            reason, parts, known = self.looked_at(sizes, every, stated)
         if not reason:
-            parts = self.by_head(sizes, every, stated)
-            found = iter([count_of(several) for several in every])
+            found = iter(known)
             counts = [None if place in lost else next(found) for place in range(len(one.seen))]
             if parts and all(mask == Mask.bidirectional() for _, _, mask in parts):
                 return Attended()
+            if parts:  # single rows have shown that the mask holds at the longest length too
+                counts = [
+                    count if count is not None or place in lost else count_of_parts(parts, one.seen[place])
+                    for place, count in enumerate(counts)
+                ]
             if parts or any(count is not None for count in counts):
                 return Attended(parts, counts)
             reason = "are of no known mask"
@@ -137,6 +144,29 @@ class SeenMasks:
             f"attends under a mask whose values {reason} ({one.first.op}): give "
             f"masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
         )
+
+    def looked_at(
+        self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
+    ) -> tuple[str, list[tuple[int, int, Mask]], list[tuple[int, int] | None]]:
+        """Returns why the pairs of a core cannot be counted, or an empty text with the masks of its heads and its (attended
+        pairs, all pairs) at each size. The layers of a model often share what a step has seen."""
+        key = stated.name if stated is not None else "", tuple(id(pairs) for pairs in flat(seen))
+        if key not in self.looked:
+            reason = odd(sizes, seen)
+            parts = [] if reason else self.by_head(sizes, seen, stated)
+            self.looked[key] = reason, parts, [] if reason else [count_of(several) for several in seen]
+        return self.looked[key]
+
+    def of_decisions(self, one: Series) -> Attended:
+        """Returns the pairs of a product that makes a mask: those that its choice was made from. `masks` are not about
+        it."""
+        seen = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in one.seen]
+        places = [place for place, several in enumerate(one.seen) if not is_unseen(several)]
+        sizes, every = [self.sizes[place] for place in places], [seen[place] for place in places]
+        if all(pairs.is_full() for pairs in flat(every)) or odd(sizes, every):
+            return Attended()
+        counts = [count_of(several) if place in places else None for place, several in enumerate(seen)]
+        return Attended(self.by_head(sizes, every, None), counts)
 
     def note_stated(self, one: Series, stated: Mask) -> None:
         self.read.add(stated.name)
@@ -306,6 +336,19 @@ def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] |
         attended += heads * mask.pairs(pairs.queries)
         every += heads * pairs.queries * pairs.keys
     return (attended, every) if every else None
+
+
+def count_of_parts(parts: Sequence[tuple[int, int, Mask]], several: Sequence[Seen]) -> tuple[int, int] | None:
+    """Returns (attended pairs, all pairs) of a core of one step, by the masks of its heads. None if it has not as many
+    keys as queries, or if a mask is a table without that length."""
+    pairs = several[0] if len(several) == 1 else None
+    if not isinstance(pairs, Pairs) or pairs.queries != pairs.keys:
+        return None
+    try:
+        attended = sum(len(pairs.of) * heads // of * mask.pairs(pairs.queries) for heads, of, mask in parts)
+    except Error:
+        return None
+    return attended, pairs.area
 
 
 def count_of(several: Sequence[Pairs]) -> tuple[int, int] | None:

@@ -815,10 +815,17 @@ class Table:
         if attended.is_full:
             for unit, flops in units.items():
                 self.put(one, Mask.bidirectional() if unit in SQUARES else unit, term, flops)
-        elif squares and attended.parts and all(units[unit] * k % n == 0 for unit in squares for k, n, _ in attended.parts):
+        elif squares and attended.parts and self.are_of_lengths(one, units, attended):
             self.put_masks(one, term, units, attended)
         else:
             self.put_part(one, term, units, attended)
+
+    def are_of_lengths(self, one: Series, units: Mapping[str, int], attended: Attended) -> bool:
+        """True if the masks of a core can count its pairs from the lengths alone: all heads have the same FLOPs, and no
+        tokens are added to the lengths. The masks that the caller passed must do so."""
+        whole = all(flops * k % n == 0 for unit, flops in units.items() if unit in SQUARES for k, n, _ in attended.parts)
+        added = any(mask != Mask.bidirectional() for _, _, mask in attended.parts) and self.extra_tokens(one)
+        return whole and (attended.is_given or not added or not any(attended.counts))
 
     def put_masks(self, one: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
         longer = self.extra_tokens(one)
