@@ -85,9 +85,9 @@ def from_torch(
             of fixed size. Inputs that require a gradient get one.
         masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one
             for all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected:
-            from the kernels' arguments, the block mask of flex attention, the values of masks that do not depend on
-            data, and what transformers' attention modules and configs say, if the config reader agrees. A core
-            of a fixed size counts the pairs that were detected. It has the passed mask if none were.
+            from the kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on
+            data. A core of a fixed size counts the pairs that were detected. It has the passed mask if none were.
+            A product that makes a mask, such as an indexer's scores, counts the pairs that the choice was made from.
         loss: a function from the model's output to the tensor that ``backward()`` is called on. Default: the sum of
             all floating outputs.
         lengths: five lengths or more: three to fit, others to check. If a model counts by chunks, pass multiples of
@@ -248,7 +248,7 @@ def counted(
         _torch_formulas.check_patterns("masks", masks, [(name, name) for name in sorted(attending)], "module that attends")
 
     def fit(notes: Sequence[str], chunks: Sequence[int], by_size: bool) -> tuple[Cost, Table, SeenMasks]:
-        seen = SeenMasks(copy, chosen_masks, names, sizes, min(5, len(sizes) - far.ran), partial(mask_of_module, copy))
+        seen = SeenMasks(chosen_masks, names, sizes, min(5, len(sizes) - far.ran))
         seen.more = partial(far.add_dense, 1) if arity == 2 and lengths is None else None
         table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(chosen_masks), chunks, list(notes), by_size)
         seen.notes = table.notes
@@ -256,7 +256,6 @@ def counted(
             cost = table.cost()
         except MoreLengths:
             return fit(notes, chunks, by_size)
-        seen.check()
         return cost, table, seen
 
     def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
@@ -720,7 +719,7 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
     return found
 
 
-# Masks that transformers' models state.
+# Masks and transformers' configs.
 
 
 def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[str] = ("eager", "grouped_mm")) -> None:
@@ -736,32 +735,6 @@ def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[s
             config.use_cache = False  # type: ignore[union-attr]
         if getattr(config, "_experts_implementation", None) in changed:
             config._experts_implementation = "eager" if real else "batched_mm"  # type: ignore[union-attr]
-
-
-def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
-    """Returns the mask of the attention module `name` of transformers, as the module and its config state it. None if
-    they state none."""
-    module = model.get_submodule(name)
-    config = getattr(module, "config", None)
-    causal = getattr(module, "is_causal", None)
-    if causal is None:
-        causal = getattr(module, "is_decoder", None)
-    if config is None or not isinstance(causal, bool):
-        return None
-    window = getattr(config, "sliding_window", None)
-    kinds, index = getattr(config, "layer_types", None), getattr(module, "layer_idx", None)
-    if hasattr(module, "sliding_window"):
-        window = module.sliding_window
-    elif kinds and isinstance(index, int) and index < len(kinds):
-        if kinds[index] == "full_attention":
-            window = None
-        elif kinds[index] == "chunked_attention" and causal:
-            return Mask.chunked(config.attention_chunk_size)
-        elif kinds[index] != "sliding_attention":
-            return None
-    if not isinstance(window, int) or isinstance(window, bool):
-        return Mask.causal() if causal else Mask.bidirectional()
-    return Mask.sliding_window(window) if causal else None
 
 
 def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str, Mask]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ._core import Error, Mask
-from ._cost import cost
 from ._torch_entries import Names, Series, Size
 from ._torch_masks import Pairs, Pattern, Rows, Seen, mask_of_patterns, squares_of
 from ._torch_values import MOST_ELEMENTS, Unseen
@@ -30,6 +28,8 @@ class MoreLengths(Exception):
     """Raised if a step at another length was added, so that all masks must be read again."""
 
 
+#: Why the pairs of a core cannot be counted, or an empty text; (heads, of how many, mask); (attended pairs, all pairs).
+Looked = tuple[str, list[tuple[int, int, Mask]], list[tuple[int, int] | None]]
 DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pair
 
 
@@ -52,33 +52,20 @@ class Attended:
 
 
 class SeenMasks:
-    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran,
-    else the one that a transformers module states.
+    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran.
 
-    near: how many of the sizes must show each mask. stated: a function from the name of a module to the mask that the
-    module and its config state, or None.
+    near: how many of the sizes must show each mask.
     """
 
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        chosen: Mapping[str, Mask],
-        names: Names,
-        sizes: Sequence[Size],
-        near: int,
-        stated: Callable[[str], Mask | None],
-    ) -> None:
-        self.model = model
+    def __init__(self, chosen: Mapping[str, Mask], names: Names, sizes: Sequence[Size], near: int) -> None:
         self.given = chosen
         self.names = names
         self.sizes = sizes
         self.near = near
-        self.stated = stated
-        self.read: set[str] = set()
         self.is_partial = False  #: True if some mask could not be seen at all sizes
         self.notes: list[str] = []
         self.known: dict[int, tuple[Series, Attended]] = {}
-        self.looked: dict[tuple[str, tuple[int, ...]], tuple[str, list[tuple[int, int, Mask]], list[tuple[int, int] | None]]] = {}
+        self.looked: dict[tuple[int, ...], Looked] = {}
         #: Adds a step at a length up to which tables reach. False if there is none.
         self.more: Callable[[], bool] | None = None
 
@@ -94,7 +81,6 @@ class SeenMasks:
             return self.of_decisions(one)
         if chosen is not None and is_square:
             return Attended([(1, 1, chosen)], is_given=True)
-        stated = self.stated(one.module)
         # Pairs that cannot be computed at a long length are looked at up to a shorter one.
         unseen = [place for place, several in enumerate(one.seen) if is_unseen(several)]
         lost = unseen if min(unseen, default=0) >= self.near else []
@@ -114,7 +100,7 @@ class SeenMasks:
                     f"{self.names.component(one.module)}: its mask leaves small weights, as log(mask + 1e-10) does: "
                     "pairs above 1e-30 of the largest weight count as attended"
                 )
-            reason, parts, known = self.looked_at(sizes, every, stated)
+            reason, parts, known = self.looked_at(sizes, every)
         if not reason:
             found = iter(known)
             counts = [None if place in lost else next(found) for place in range(len(one.seen))]
@@ -129,31 +115,24 @@ class SeenMasks:
                 return Attended(parts, counts)
             reason = "are of no known mask"
         if not is_square:
-            counts = [count_under(chosen or stated, several) for several in one.seen]
+            counts = [count_under(chosen, several) for several in one.seen]
             if None not in counts:
-                if chosen is None and stated is not None:
-                    self.note_stated(one, stated)
                 return Attended(counts=counts)
             if chosen is not None and one.first.kind == "operator":
                 return Attended()  # FLOPs of a formula that are none per pair
-        elif stated is not None:
-            self.note_stated(one, stated)
-            return Attended([(1, 1, stated)], is_given=True)
         raise Error(
             one.module or "model",
             f"attends under a mask whose values {reason} ({one.first.op}): give "
             f"masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
         )
 
-    def looked_at(
-        self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
-    ) -> tuple[str, list[tuple[int, int, Mask]], list[tuple[int, int] | None]]:
+    def looked_at(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> Looked:
         """Returns why the pairs of a core cannot be counted, or an empty text with the masks of its heads and its (attended
         pairs, all pairs) at each size. The layers of a model often share what a step has seen."""
-        key = stated.name if stated is not None else "", tuple(id(pairs) for pairs in flat(seen))
+        key = tuple(id(pairs) for pairs in flat(seen))
         if key not in self.looked:
             reason = odd(sizes, seen)
-            parts = [] if reason else self.by_head(sizes, seen, stated)
+            parts = [] if reason else self.by_head(sizes, seen)
             self.looked[key] = reason, parts, [] if reason else [count_of(several) for several in seen]
         return self.looked[key]
 
@@ -166,21 +145,13 @@ class SeenMasks:
         if all(pairs.is_full() for pairs in flat(every)) or odd(sizes, every):
             return Attended()
         counts = [count_of(several) if place in places else None for place, several in enumerate(seen)]
-        return Attended(self.by_head(sizes, every, None), counts)
-
-    def note_stated(self, one: Series, stated: Mask) -> None:
-        self.read.add(stated.name)
-        self.note(
-            f"{self.names.component(one.module)}: its mask is {stated.name} by the words of its module, and was not seen"
-        )
+        return Attended(self.by_head(sizes, every), counts)
 
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
 
-    def by_head(
-        self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
-    ) -> list[tuple[int, int, Mask]]:
+    def by_head(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> list[tuple[int, int, Mask]]:
         """Returns the masks of the heads. Empty if a head has none over the whole sequence."""
         if any(len(several) != 1 for several in seen):
             return []
@@ -193,7 +164,7 @@ class SeenMasks:
         parts = []
         for key, number in numbers.items():
             patterns = [as_square(several[0], index) for several, index in zip(seen, key)]
-            mask = mask_of_patterns(patterns, stated) or self.table(sizes, patterns)
+            mask = mask_of_patterns(patterns) or self.table(sizes, patterns)
             if mask is None:
                 return []
             parts.append((number, sum(numbers.values()), mask))
@@ -232,28 +203,6 @@ class SeenMasks:
         shown = f"1 to {max(pairs)}" if len(pairs) == max(pairs) else ", ".join(map(str, sorted(pairs)))
         self.note(f"{mask.name}: a mask of no known form, whose pairs are known at lengths {shown}")
         return mask
-
-    def check(self) -> None:
-        """Raises an Error if masks read from modules differ from those of the config reader, if it can read the
-        config."""
-        config = getattr(self.model, "config", None)
-        if not self.read or config is None or not hasattr(config, "to_dict"):
-            return
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what its head is
-                known = {mask.in_tower("text").name for mask in cost(config.to_dict()).masks}
-        except Error:
-            return
-        both_sides = {Mask.bidirectional().name, Mask.cross_attention().name, Mask.encoder().name}
-        odd = sorted(self.read - known - (both_sides if known & both_sides else set()))
-        if odd:
-            raise Error(
-                "masks",
-                f"the attention modules have {', '.join(odd)}, but the config says {', '.join(sorted(known)) or 'none'}: give "
-                "masks=",
-            )
-
 
 def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
     return [pairs for several in seen for pairs in several]
@@ -326,7 +275,7 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed or stated. None if there is no
+    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed. None if there is no
     mask, or if the core has not as many keys as queries."""
     attended = every = 0
     for pairs in several:
