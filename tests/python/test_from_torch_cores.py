@@ -419,3 +419,25 @@ def test_learned_tokens_in_front_of_a_causal_sequence_count_their_pairs(fused):
         assert forward(cost, length) == whole * PROJECTION + PAIR * whole * (whole + 1) // 2
         every = cost.flops(lengths=[length], convention="torch_flop_counter" if fused else "torch_flop_counter_eager").useful.forward
         assert every == whole * PROJECTION + PAIR * whole * whole
+
+
+@pytest.mark.parametrize("factor", [10.0, 20.0])
+def test_scores_multiplied_by_a_large_factor_are_not_read_as_a_mask(factor):
+    class Normalized(Core):
+        def attend(self, q, k, v):
+            seen = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool).tril()
+            scores = factor * (F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT)
+            return scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v
+
+    assert floptally.from_torch(Normalized(), inputs).masks == [Mask.causal()]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.7])
+def test_a_threshold_on_scores_depends_on_data(threshold):
+    class Above(Core):
+        def attend(self, q, k, v):
+            scores = q @ k.mT
+            return scores.masked_fill(scores < threshold, -torch.inf).softmax(-1) @ v
+
+    with pytest.raises(floptally.Error, match="attends under a mask whose values .* give masks="):
+        floptally.from_torch(Above(), inputs)
