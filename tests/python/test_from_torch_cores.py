@@ -441,3 +441,46 @@ def test_a_threshold_on_scores_depends_on_data(threshold):
 
     with pytest.raises(floptally.Error, match="attends under a mask whose values .* give masks="):
         floptally.from_torch(Above(), inputs)
+
+
+def test_a_mask_that_changes_beyond_the_lengths_of_the_fit_is_counted_where_it_was_seen():
+    class Changing(Core):
+        def attend(self, q, k, v):
+            n = q.shape[1]
+            seen = torch.ones(n, n, dtype=torch.bool)
+            return (q @ k.mT).masked_fill(~(seen.tril() if n < 1000 else seen), -torch.inf).softmax(-1) @ v
+
+    cost = floptally.from_torch(Changing(), inputs)
+    for length, pairs in ((57, 57 * 58 // 2), (131, 131 * 132 // 2), (2047, 2047**2)):
+        assert forward(cost, length) == length * PROJECTION + PAIR * pairs
+    with pytest.raises(floptally.Error, match="^lengths: length 1500 was not counted by"):
+        forward(cost, 1500)
+
+
+def test_a_vision_transformer_at_sides_of_whole_patches_is_counted_by_a_table_of_sides():
+    class Patches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.patch, self.qkv = nn.Conv2d(3, 8, 16, 16, bias=False), nn.Linear(8, 24, bias=False)
+
+        def forward(self, x):
+            q, k, v = self.qkv(self.patch(x).flatten(2).mT).chunk(3, -1)
+            return F.scaled_dot_product_attention(q, k, v)
+
+    lengths = [32, 48, 64, 80, 112]
+    cost = floptally.from_torch(Patches(), lambda batch, side: torch.zeros(batch, 3, side, side), lengths=lengths)
+    for side in lengths:
+        patches = (side // 16) ** 2
+        assert forward(cost, side) == patches * (2 * 3 * 16 * 16 * 8 + PROJECTION) + PAIR * patches**2
+
+
+def test_an_example_whose_length_equals_its_width_varies_the_length_alone():
+    cost = floptally.from_torch(nn.Linear(8, 24, bias=False), {"input": torch.zeros(2, 8, 8)})
+    assert forward(cost, 57, 5) == 62 * PROJECTION
+
+
+def test_an_example_with_channels_before_the_length_varies_the_last_axis():
+    cost = floptally.from_torch(nn.Conv1d(8, 24, 3, padding=1, bias=False), {"input": torch.zeros(2, 8, 50)})
+    assert forward(cost, 57, 5) == 62 * 3 * PROJECTION
+    with pytest.raises(floptally.Error, match="cannot run on fake tensors with 2 samples, length 32: .*8"):
+        floptally.from_torch(nn.Linear(9, 4), {"input": torch.zeros(2, 50, 8)})

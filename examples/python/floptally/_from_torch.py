@@ -81,7 +81,8 @@ def from_torch(
             under fake tensors, so ``torch.zeros`` costs nothing.
             An example is a dict, tuple or tensor. Its first integer tensor [batch, length] or floating tensor [batch,
             length, width] gives the two sizes. Every first axis of size ``batch`` and every other axis of size
-            ``length`` then varies. Without such a tensor, the first tensor's first axis is ``batch`` and the model is
+            ``length`` then varies. If the model does not run with that, the length is the second axis alone (where it
+            equals the width), or the last one (channels first). Without such a tensor, the first tensor's first axis is ``batch`` and the model is
             of fixed size. Inputs that require a gradient get one.
         masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one
             for all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected:
@@ -166,6 +167,7 @@ def counted(
     copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
+    readings, first_problem = other_readings(example_inputs), None
     chosen_masks = given_masks(masks)
     tell = Progress(progress)
     if components is None and type(model).__module__.split(".")[0] in ("diffusers", "timm"):
@@ -200,6 +202,11 @@ def counted(
             except Error:
                 raise
             except Exception as problem:
+                if not steps and not decided_by_data(problem) and readings:
+                    first_problem = first_problem or problem
+                    make_inputs, _ = sized_inputs(example_inputs, readings.pop(0))
+                    continue
+                problem = first_problem or problem
                 if not by_example and not real and decided_by_data(problem):
                     by_example = True
                     steps.clear()
@@ -542,10 +549,20 @@ def summed(outputs: Any) -> torch.Tensor:
 # Inputs and sizes.
 
 
-def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
+EVERY_AXIS, SECOND_AXIS, LAST_AXIS = range(3)
+
+
+def sized_inputs(
+    example: Any, reading: int = EVERY_AXIS
+) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
     """Returns (function, what varies). The function gets a size and returns the arguments of forward for that size, as
     (positional ones, keyword ones). What varies is 1: samples; 2: samples and length; 3: samples, length and keys;
-    or GRIDS: samples, rows and columns."""
+    or GRIDS: samples, rows and columns.
+
+    reading: which axes of an example have the length. EVERY_AXIS: all that are as long as the second axis of the first
+        tensor of sequences. SECOND_AXIS: of tensors [batch, length, width] the second alone. LAST_AXIS: of these the
+        last, as convolutions have it.
+    """
     if callable(example):
         parameters = inspect.signature(example).parameters.values()
         names = [parameter.name for parameter in parameters if parameter.default is parameter.empty and parameter.kind in (0, 1)]
@@ -574,7 +591,7 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
     batch, length = found[0].shape[0] if found[0].dim() else 1, 0
     for one in found:
         if one.dim() == (3 if one.is_floating_point() else 2):
-            batch, length = int(one.shape[0]), int(one.shape[1])
+            batch, length = int(one.shape[0]), int(one.shape[2 if reading == LAST_AXIS else 1])
             break
     if batch == length:
         raise Error(
@@ -583,8 +600,9 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         )
 
     def resized(value: torch.Tensor, size: Size) -> torch.Tensor:
+        only = None if reading == EVERY_AXIS or value.dim() < 3 or not value.is_floating_point() else reading
         shape = [
-            size[0] if axis == 0 and n == batch else size[1] if length and n == length else n
+            size[0] if axis == 0 and n == batch else size[1] if length and n == length and only in (None, axis) else n
             for axis, n in enumerate(value.shape)
         ]
         needs_gradient = value.requires_grad and value.is_leaf
@@ -605,6 +623,22 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         return with_tensors((args, kwargs), partial(resized, size=size))  # type: ignore[no-any-return]
 
     return inputs, 2 if length else 1
+
+
+def other_readings(example: Any) -> list[int]:
+    """Returns the other ways to read the axes of an example, for a model that does not run with the first one: if its
+    length equals its width, or if channels stand before the length. Empty for a callable."""
+    from ._torch_trace import tensors_in
+
+    if callable(example):
+        return []
+    for one in tensors_in(split(example)):
+        if one.dim() == (3 if one.is_floating_point() else 2):
+            if one.dim() == 2:
+                return []
+            batch, length, width = one.shape
+            return [SECOND_AXIS] * (length == width) + [LAST_AXIS] * (width != batch)
+    return []
 
 
 def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:

@@ -661,6 +661,10 @@ class Table:
         backward = [b - e for b, e in zip(one.backward, one.excess)]
         ran = self.fit(where, one.first.op, backward) if any(backward) else {}
         units = self.fit(where, one.first.op, forward)
+        if ran and set(ran) != set(units):  # two forms of numbers that are proportional: a table, and a polynomial
+            ratio = Fraction(backward[0], forward[0]) if forward[0] else Fraction()
+            if all(b == ratio * f for b, f in zip(backward, forward)) and all((ratio * c).denominator == 1 for c in units.values()):
+                ran = {name: int(ratio * c) for name, c in units.items()}
         for name in [name for name in ran if name.startswith(("after ", "later ")) and name not in units]:
             # The first tokens, or the first chunk, need fewer FLOPs and are counted separately.
             every = "tokens" if name.startswith("after ") else name.removeprefix("later ")
