@@ -167,7 +167,8 @@ def counted(
     copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
-    readings, first_problem = other_readings(example_inputs), None
+    readings = other_readings(example_inputs)
+    first_problem: Exception | None = None
     chosen_masks = given_masks(masks)
     tell = Progress(progress)
     if components is None and type(model).__module__.split(".")[0] in ("diffusers", "timm"):
