@@ -617,8 +617,8 @@ def product_of(
             seen = [pairs_of_mask(mask, query.shape[:-2], dims[0], values, read_once)]
         seen = [replace(one, heads=dims[0], queries=dims[1], keys=dims[2]) if isinstance(one, Unseen) else one for one in seen]
         if window is not None or any(causal):
-            sides, alike = window or (-1, -1), (*dims[:3], any(causal))
-            found = read_once((sides, *alike), lambda: pairs_of_window(sides, *alike))
+            sides, heads, queries, keys, is_causal = window or (-1, -1), *dims[:3], any(causal)
+            found = read_once((sides, heads, queries, keys, is_causal), lambda: pairs_of_window(sides, heads, queries, keys, is_causal))
             seen = [both(found, one) for one in seen] or [found]
     elif own:
         return operator_product(name, flops, list(tensors_in(args)), told_pairs(arguments))

@@ -25,7 +25,7 @@ using set = std::uint16_t;
 inline constexpr set stream = 1;   ///< the input of the layer's part: the hidden states
 inline constexpr set context = 2;  ///< the output of an encoder, or a second stream
 inline constexpr set time = 4;     ///< an embedding of a whole sample, such as that of the timestep; if no entry writes
-                                ///< it, `context` is used instead
+                                   ///< it, `context` is used instead
 /// The values that later parts of a model read too.
 inline constexpr set carried = stream | context | time;
 /// Returns the bit of intermediate value n (0 to 12) inside a part. Number the values as you like. The sum of a part's
