@@ -35,7 +35,7 @@ inline constexpr known_network known_networks[] = {
     {"A100 SXM", 300, 25, 8, "DGX A100 datasheet: 600 GB/s NVLink, 200 Gb/s of InfiniBand for each GPU"},
     {"H100 SXM", 450, 50, 8, "DGX H100 datasheet: 900 GB/s NVLink, 400 Gb/s of InfiniBand for each GPU"},
     {"H200 SXM", 450, 50, 8, "DGX H200 datasheet: 900 GB/s NVLink, 400 Gb/s of InfiniBand for each GPU"},
-    {"H800 SXM", 200, 50, 8, "DeepSeek-V3 (arXiv:2412.19437): NVLink of H800; 400 Gb/s of InfiniBand for each GPU"},
+    {"H800 SXM", 200, 50, 8, "arXiv:2505.09343: 400 GB/s NVLink of an H800, 400 Gb/s of InfiniBand for each GPU"},
     {"B200", 900, 50, 8, "DGX B200 datasheet: 1.8 TB/s NVLink, 400 Gb/s for each GPU"},
     {"B300", 900, 100, 8, "DGX B300 datasheet: 1.8 TB/s NVLink, 800 Gb/s for each GPU"},
     {"GB200", 900, 50, 72, "GB200 NVL72: 1.8 TB/s NVLink, 400 Gb/s for each GPU"},
