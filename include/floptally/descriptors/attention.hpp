@@ -107,8 +107,9 @@ struct mqa {
     }
 };
 
-/// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens (accumulator
-/// `keys`), whose width is `context_size` (0: hidden_size). Every query attends to every key: Σ n·k pairs.
+/// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens, which a
+/// tally sums in the accumulator `keys`. Their width is `context_size` (0: hidden_size). Every query attends to every
+/// key: Σ n·k pairs.
 struct cross_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;

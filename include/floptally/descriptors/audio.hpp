@@ -31,14 +31,15 @@ struct convolution {
     std::int64_t dilation = 1;  ///< frames between two taps of the kernel
     std::uint64_t groups = 1;
     bool bias = false;
-    bool gated = false;            ///< half of the output channels gate the other half, so that only half of them leave
-                                   ///< the convolution
+    bool gated = false;            ///< half of the output channels gate the other half, so only half of them leave the
+                                   ///< convolution
     std::uint64_t bins = 1;        ///< output positions on the second axis (spectrogram bins)
     std::uint64_t bin_kernel = 1;  ///< kernel size on the second axis
 };
 
-/// The frames that a chain of convolutions outputs for a clip. The number of frames is that of one convolution with
-/// this field and stride (`unit::strided_frames`). {1, 1}: as many as the input has.
+/// The rate at which a chain of convolutions turns input frames into output frames. The number of output frames is that
+/// of a single convolution with this receptive field and stride (`unit::strided_frames`). With {1, 1} it is the number
+/// of input frames.
 struct frame_rate {
     std::int64_t field = 1;   ///< receptive field in input frames, minus the padding on both sides
     std::int64_t stride = 1;  ///< input frames per output frame

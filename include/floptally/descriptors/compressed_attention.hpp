@@ -13,9 +13,9 @@
 
 namespace floptally::inline v0_3 {
 
-/// Attention over a window of tokens and over compressed keys, of which each stands for a block of tokens
-/// (DeepSeek-V4). One vector of `head_dim` is both key and value for all query heads. Queries come from a low-rank
-/// latent. The output is first projected within groups of heads, and then a second matrix mixes the groups.
+/// Attention over a window of tokens and over compressed keys (DeepSeek-V4). Each compressed key stands for a block of
+/// tokens. One vector of `head_dim` is both key and value for all query heads. Queries come from a low-rank latent. The
+/// output is first projected within groups of heads, and then a second matrix mixes the groups.
 ///
 /// Forward FLOPs with H heads of width d, g = o_groups, o = o_lora_rank. Per token: q 2·h·q_lora_rank +
 /// 2·q_lora_rank·H·d; kv 2·h·d; compressed keys and the gate that weighs the tokens of a block 2·2·h·d, twice that if

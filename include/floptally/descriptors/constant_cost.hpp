@@ -77,7 +77,7 @@ class constant_cost {
         return cost(std::move(table));
     }
 
-    /// These functions are the same as in `cost`.
+    /// These functions do the same as the functions of `cost` with the same names.
     [[nodiscard]] constexpr const auto& components() const { return components_; }
     [[nodiscard]] constexpr const auto& entries() const { return entries_; }
     [[nodiscard]] constexpr const auto& weights() const { return weights_; }

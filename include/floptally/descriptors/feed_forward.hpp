@@ -153,7 +153,7 @@ struct moe {
                       .writes = inner,
                       .sharding = tensor_sharding::experts(num_experts, intermediate_size)};
         if (routed_is_measured) {
-            // All matrices of the experts form one entry, because a measured number belongs to one entry.
+            // All matrices of the experts form one entry, because only one entry can use a measured number.
             expert.applied = matrices;
             expert.stored = matrices * checked(num_experts, "moe.experts");
             expert.reads = 0;

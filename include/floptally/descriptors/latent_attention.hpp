@@ -52,8 +52,8 @@ struct mla {
         constexpr value::set q_latent = value::local(0);
         constexpr value::set q = value::local(1);
         const value::set latent =
-            shares_latent ? value::stream : value::local(2);  // with `shares_latent`, the latent comes from an earlier
-                                                              // layer with the stream
+            shares_latent ? value::stream : value::local(2);  // with `shares_latent`, the latent of an earlier layer
+                                                              // arrives together with the hidden states
         constexpr value::set kv = value::local(3);
         constexpr value::set out = value::local(4);
         constexpr value::set absorbed_out = value::local(5);

@@ -110,7 +110,7 @@ class layer_masks {
         entries_[size_++] = static_cast<std::uint8_t>(known_.find_or_add(entry, "masks"));
     }
 
-    bounded_vector<mask, max_masks> known_;  // does not allocate, so that a descriptor can be a constant
+    bounded_vector<mask, max_masks> known_;  // a bounded vector allocates no memory, so a descriptor can be a constant
     std::uint8_t entries_[max_entries]{};    // indices into `known_`
     std::size_t size_ = 0;
     bool is_list_ = false;

@@ -24,11 +24,11 @@ namespace floptally::inline v0_3 {
 /// How the core of multi-head latent attention runs: with keys and values for each head (`expanded`, as in training),
 /// or over the latent itself (`absorbed`, as in a decoder with a cache).
 enum class mla_core : std::uint8_t { expanded, absorbed };
-/// The names of `mla_core`, in its order.
+/// The names of the values of `mla_core`, in the same order.
 inline constexpr const char* mla_core_names[] = {"expanded", "absorbed"};
 
-/// A text of model specs (docs/specs.md) and the file that it was read from. Errors before the first spec's name show
-/// the file instead.
+/// A text of model specs (docs/specs.md), and the file that it was read from. An error shows the name of the spec that
+/// it is in. Before the first spec it shows the file.
 struct spec_text {
     std::string text;
     std::string file{};
@@ -114,7 +114,7 @@ struct model_config {
     std::vector<tower_input> towers{};  ///< vision and audio towers
 };
 
-/// Returns those notes of a model that assume a size.
+/// Returns the notes of a model that say which of its sizes the reader assumed.
 [[nodiscard]] inline std::vector<std::string> assumptions_of(const model_config& model) {
     std::vector<std::string> assumptions;
     for (const std::string& note : model.notes) {

@@ -10,7 +10,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The kind of work of an entry of a cost. `meanings` has the properties of each kind.
+/// The kind of work of an entry of a cost. The table `meanings` has the properties of each kind.
 enum class term : std::uint8_t {
     linear,              ///< weight times activation
     input_linear,        ///< a weight times the model's input (pixels, sound), which needs no gradient
@@ -70,7 +70,7 @@ enum class term_backward : std::uint8_t {
     instead           ///< the entry itself runs after the backward pass and has no forward
 };
 
-/// The properties of a kind of work.
+/// The properties of one kind of work: its operands, its place in the model and its backward.
 struct term_meaning {
     const char* name = "";
     term_operands operands = term_operands::matrix;
@@ -156,7 +156,7 @@ static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached 
     return kind == term::index_scores || kind == term::teacher_scores;
 }
 
-/// A set of terms.
+/// A set of kinds of work (`term`).
 class term_set {
   public:
     constexpr term_set() = default;

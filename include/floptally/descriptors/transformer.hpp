@@ -37,7 +37,7 @@ struct vocabulary {
         return sum;
     }
 
-    /// Returns the lm_head. With `shared_weights` it is another use of a head whose weights are counted elsewhere.
+    /// Returns the lm_head. With `shared_weights` its weights do not count, because another entry has the same weights.
     [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
             detail::refuse("padded_vocab_size", {"must be at least vocab_size (", size, "), got ", padded_size});
@@ -57,9 +57,9 @@ struct vocabulary {
 /// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` depths has a matrix 2h → h
 /// over the hidden state and the next token's embedding, one more layer, and another computation of logits.
 ///
-/// FLOPs per token and depth: 2·2h·h, those of the layer, and 2·h·V. They are the component "mtp". Only routed experts
-/// with measured visits stay in the component of the model's other experts. Embedding and lm_head are those of the
-/// model.
+/// FLOPs per token and depth: 2·2h·h, those of the layer, and 2·h·V. They count in the component "mtp". Only routed
+/// experts with measured visits stay in the component of the model's other experts. The depths use the embedding and
+/// the lm_head of the model.
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
     bool shared_head = true;               ///< true: all depths use the model's lm_head; false: each depth has its own

@@ -24,7 +24,7 @@ namespace detail {
 
 using ordered_json = nlohmann::ordered_json;
 
-/// Returns a count in both views. Counts are decimal strings, because a double would round them.
+/// Returns the useful and the padded count as JSON. Counts are decimal strings, because a double would round them.
 inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
     return {{"useful", std::to_string(useful)}, {"padded", std::to_string(padded)}};
 }

@@ -110,8 +110,8 @@ struct history_squares {
     }
 };
 
-/// All pairs of an HSTU mask except those of history queries with history keys. Of its group, a target attends only to
-/// itself.
+/// All pairs of an HSTU mask except those of history queries with history keys. Within its group, a target attends only
+/// to itself.
 struct other_pairs {
     std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
 

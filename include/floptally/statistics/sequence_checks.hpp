@@ -95,7 +95,7 @@ constexpr void check_sequence(const sequence& s) {
     }
 }
 
-/// If a slot has fewer tokens than the real sequence in it, throws `error` with field `field`.
+/// If a slot has fewer tokens than the real sequence in it, throws an `error` that names `field`.
 constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t slot) {
     if (slot < real) {
         refuse(field, {"a slot of ", slot, " has no room for ", real, ": enlarge the slot"});

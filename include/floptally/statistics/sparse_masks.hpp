@@ -28,7 +28,7 @@ struct best_compressed_keys {
     static constexpr statistic_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal `top_k` if a block has one token.
+    /// If a block has one token, returns the `top_k` that counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<top_k> equal() const { return {ratio == 1, {keys}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
@@ -53,7 +53,7 @@ struct block_causal {
     static constexpr statistic_parameter parameters[] = {{"block_size", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal causal mask if a block has one token.
+    /// If a block has one token, returns the causal mask, because it counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {block == 1, {}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto size = static_cast<std::uint64_t>(block);
@@ -81,7 +81,7 @@ struct best_blocks {
     static constexpr statistic_parameter parameters[] = {{"block_size", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal `top_k` if a block has one key.
+    /// If a block has one key, returns the `top_k` that counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<top_k> equal() const { return {block == 1, {blocks}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
@@ -109,7 +109,7 @@ struct best_pools {
     static constexpr statistic_parameter parameters[] = {{"pool_size", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal `top_k` if a pool has one key.
+    /// If a pool has one key, returns the `top_k` that counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<top_k> equal() const { return {pool == 1, {pools}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);

@@ -155,7 +155,7 @@ struct goodput {
     double wall_seconds = 0;
     double step_seconds = 0;
     std::vector<spent_time> spent{};
-    double rest_seconds = 0;  ///< wall clock outside steps for which `spend` was not called
+    double rest_seconds = 0;  ///< wall-clock time that was not in steps and was not passed to `spend`
     double step_share = 0;    ///< the goodput: seconds in steps ÷ wall seconds
     /// MFU over the wall clock: useful FLOPs ÷ (wall seconds x mean GPUs of the steps x peak).
     double mfu = 0;

@@ -422,7 +422,7 @@ class layout_reader {
         }
     }
 
-    /// Uses a pair of name and value. Returns false if the name is unknown.
+    /// Uses one setting of the trainer, given as name and value. Returns false if the name is unknown.
     bool take(const std::string& name, std::string_view value) {
         const known_name* known = nullptr;
         for (const known_name& each : names) {

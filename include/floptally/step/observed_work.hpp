@@ -101,8 +101,8 @@ struct observed_text {
 /// Converts a number from a dashboard to the FLOPs of the step: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
 /// "40.7%" (an MFU). A rate needs the step's seconds and GPUs. An MFU also needs the peak.
 ///
-/// @throws error "observed" if the text is no number with such a unit; "seconds", "gpus" or "peak_tflops" for a value
-///         that is missing or not above 0.
+/// Throws an `error` that names "observed" if the text is no number with such a unit. Throws an `error` that names
+/// "seconds", "gpus" or "peak_tflops" if that value is missing or not above 0.
 [[nodiscard]] inline observed_work observed_work_of(std::string_view text, const observed_step& step) {
     const auto [number, decimals, written] = detail::parts_of_observed(text);
     std::string_view word = written;
@@ -249,8 +249,8 @@ namespace detail {
 /// time) is neither the batch's number of tokens nor that of its slots. Differences up to 1 % are ignored, because
 /// clocks differ.
 ///
-/// @throws error "log" for a log without known lines or of two trainers; "gpus" or "peak_tflops" if it is missing and a
-///         line's rate cannot be converted without it.
+/// Throws an `error` that names "log" if the log has no known lines, or lines of two trainers. Throws an `error` that
+/// names "gpus" or "peak_tflops" if that value is missing and a line's rate cannot be converted without it.
 [[nodiscard]] inline observed_log observed_log_of(std::istream& text, const tally& batch, const observed_step& step) {
     constexpr double clocks = 0.01;
     observed_log log;

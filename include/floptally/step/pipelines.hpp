@@ -210,7 +210,7 @@ struct pipeline_choices {
     }
 };
 
-/// The result of running parallel pipelines.
+/// The result of simulating the parallel pipelines of a step.
 struct pipelines {
     rank_times times{};
     std::uint64_t microbatches = 0;  ///< number of microbatches of all pipelines together

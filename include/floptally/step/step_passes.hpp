@@ -25,7 +25,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The GPU time of a pass or of a whole step, of one step or summed over steps.
+/// The GPU time of a pass or of a whole step. It may be the sum over several steps.
 struct gpu_time {
     double seconds = 0;
     double gpu_seconds = 0;
@@ -122,7 +122,7 @@ struct seconds_at_peak {
     double padded = 0;
     double executed = 0;
 
-    /// Adds a pass.
+    /// Adds the GPU-seconds that the FLOPs of one pass need at the peak of the pass.
     void add(const pass_rate& pass) {
         const double peak = pass.time.peak_tflop / pass.time.gpu_seconds;
         const auto needed = [peak](flops work) { return divide(to_double(work) / 1e12, peak, "peak_tflops"); };
@@ -131,7 +131,7 @@ struct seconds_at_peak {
         executed += needed(pass.executed);
     }
 
-    /// Sets the rates of one pass or of several.
+    /// Sets the rates of one pass or of several passes together. `whole` is the GPU time of the whole step.
     void set(pass_rate& rate, const gpu_time& whole) const {
         rate.mfu = divide(useful, rate.time.gpu_seconds, "seconds");
         rate.padded_mfu = divide(padded, rate.time.gpu_seconds, "seconds");

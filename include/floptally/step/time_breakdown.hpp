@@ -32,7 +32,7 @@ enum class apart_kind : std::uint8_t {
     other
 };
 
-/// Names of the values of `apart_kind` in JSON, in their order.
+/// Names of the values of `apart_kind` in JSON, in the same order.
 inline constexpr const char* apart_kind_names[] = {"unsaid",    "communication", "transfer", "data_wait",
                                                    "optimizer", "elementwise",   "launches", "other"};
 
@@ -81,7 +81,8 @@ struct time_at_memory {
     std::string assumed{};
 };
 
-/// The time breakdown of a step. Empty members are unknown. A waterfall says so, and their time stays in its last line.
+/// The time breakdown of a step. Empty members are unknown. A waterfall names what is unknown and leaves its time in
+/// the last line.
 struct time_breakdown {
     measurement step{};  ///< time of the step, number of all GPUs of the job, and the peak to which the MFU refers
     /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once; count it under a plan without

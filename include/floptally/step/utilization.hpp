@@ -114,7 +114,7 @@ constexpr void require_peak(double peak_tflops, const char* field) {
     require_possible_peak(peak_tflops, field);
 }
 
-/// Returns a / b. Throws an `error` with field `field` if the quotient is infinite, or if it is 0 although a is not 0.
+/// Returns a / b. Throws an `error` that names `field` if the quotient is infinite, or if it is 0 although a is not 0.
 /// `field` is the name of the input from which b was computed.
 constexpr double divide(double a, double b, const char* field) {
     const double quotient = a / b;

@@ -57,7 +57,7 @@ inline constexpr std::uint8_t hstu_without_context = 2;
 inline constexpr std::uint8_t hstu_windowed_targets = 4;
 inline constexpr std::uint8_t hstu_shared_place = 8;  // set only together with hstu_windowed_targets
 
-/// Returns the options of a mask as bits. Options without effect are 0.
+/// Returns the options of a mask as bits. An option that has no effect gets the bit 0.
 [[nodiscard]] constexpr std::uint8_t hstu_flags(const hstu_mask& m) {
     const bool windowed = m.max_attn_len > 0 && m.windowed_targets;
     return static_cast<std::uint8_t>(
@@ -158,8 +158,8 @@ constexpr void check_hstu(const hstu_mask& m) {
     return rows * rows - before * before;
 }
 
-/// Returns the pairs of a mask without limits, except those of history queries with history keys. Of its group, each
-/// target attends only to itself. If the mask is not causal, the pairs of history with history count too.
+/// Returns the pairs of a mask without limits, except those of history queries with history keys. Within its group,
+/// each target attends only to itself. If the mask is not causal, the pairs of history with history count too.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_other_pairs(const sequence& s, std::uint8_t flags) {
     const hstu_layout whole(s, (flags & hstu_without_context) == 0);
     const hstu_layout end = whole.first(std::uint64_t{s.past} + s.length);
