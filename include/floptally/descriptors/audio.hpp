@@ -63,8 +63,8 @@ struct frame_rate {
 };
 
 /// A chain of convolutions, as at the start of most audio towers (arXiv:2006.11477, section 2; arXiv:2212.04356,
-/// section 2.2). Forward 2·kernel·in·out/groups for each output frame. The backward of the first convolution is half as
-/// large as for other weights, because the input needs no gradient.
+/// section 2.2). The forward takes 2·kernel·in·out/groups FLOPs for each output frame. The backward of the first
+/// convolution is half as large as for other weights, because the input needs no gradient.
 struct convolution_stem {
     std::uint64_t in_channels = 0;
     bounded_vector<convolution, 16> convolutions{};

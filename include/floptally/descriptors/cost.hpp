@@ -144,8 +144,8 @@ class cost {
         return *this;
     }
 
-    /// Makes tallies count a statistic that no entry needs, such as the text tokens that stand for images, or the
-    /// tokens of a loss mask.
+    /// Makes tallies count a statistic that no entry of the cost needs. Examples are the text tokens that stand for
+    /// images, or the tokens of a loss mask.
     constexpr cost& keep(const statistic& units) {
         table_.masks.find_or_add(units, "masks");
         return *this;
@@ -161,8 +161,8 @@ class cost {
         return a;
     }
 
-    /// Returns `times` copies of the same layer, each with its own weights. FLOPs per measured visit of an expert are
-    /// not multiplied, because visits are already summed over all layers.
+    /// Returns `times` copies of the same layer, each with its own weights. FLOPs per measured visit to an expert are
+    /// not multiplied, because the number of visits is already summed over all layers.
     [[nodiscard]] friend constexpr cost operator*(std::uint64_t times, cost layer) {
         for (cost_entry& entry : layer.table_.entries) {
             const checked copies(times, layer.table_.components[entry.component].view());
