@@ -198,8 +198,9 @@ inline constexpr convention_choice convention_choices[] = {
 static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty(),
               "a term is in no choice of convention_choices: add it to one, else differences do not add up");
 
-/// Parts of a counting rule that are replaced one after the other: which entries only the convention counts, how many
-/// FLOPs common entries have, and which entries only `exact` counts.
+/// The parts of a counting rule, which are replaced one after the other. `entries_too_many` are entries that only the
+/// convention counts. `amounts` are the FLOPs of entries that both count. `entries_missing` are entries that only
+/// `exact` counts.
 enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_missing };
 
 /// Replaces one part of a convention's counting rule by the rule of `exact`. Returns true if this changes the

@@ -162,8 +162,8 @@ inline constexpr trainer_form trainer_forms[] = {
      "{",
      "}"}};
 
-/// Returns the decimal exponent at the beginning of a text: 16 for "e+16", the form in which Python prints large
-/// floats. Returns 0 if the text begins with no exponent.
+/// Returns the decimal exponent at the beginning of a text: 16 for "e+16". Python prints large floats in this form.
+/// Returns 0 if the text begins with no exponent.
 [[nodiscard]] inline double exponent_at(std::string_view text) {
     if (text.empty() || (text.front() != 'e' && text.front() != 'E')) {
         return 0;

@@ -102,7 +102,7 @@ struct gated_mlp {
 /// 2 if it is not gated. No token is dropped: every token reaches all its experts.
 ///
 /// With a `latent_size` l the routed experts have inputs of width l, between two shared matrices h → l and l → h. With
-/// Z `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts, of which Z are identities and cost
+/// Z `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts. Z of them are identities and cost
 /// nothing. How many tokens choose a real expert depends on the data, so a configuration alone gives only an upper
 /// bound of the FLOPs.
 ///

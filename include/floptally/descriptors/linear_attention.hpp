@@ -152,9 +152,9 @@ struct lightning_attention {
 /// The mLSTM layer of xLSTM (arXiv:2405.04517, section 2.3): a matrix memory dk x dv and a normaliser of dk for each
 /// head.
 ///
-/// Forward FLOPs per token with h = hidden_size, H heads, and widths K and V of all heads together: q and k take
-/// 2·h·2K, v and the output gate take 2·h·2V, the input and forget gates take 2·h·2H. The memory of each head takes
-/// 2·dk·dv to store k·vᵀ, 2·dk·dv to read it, and 2·dk to read the normaliser. The output takes 2·V·h.
+/// Forward FLOPs per token with h = hidden_size, H heads, K = H·dk and V = H·dv: q and k take 2·h·2K. v and the output
+/// gate take 2·h·2V. The input and forget gates take 2·h·2H. The memory of each head takes 2·dk·dv to store k·vᵀ,
+/// 2·dk·dv to read it, and 2·dk to read the normaliser. The output takes 2·V·h.
 struct mlstm {
     std::uint64_t num_heads = 0;
     std::uint64_t key_head_dim = 0;

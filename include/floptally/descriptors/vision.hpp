@@ -96,8 +96,8 @@ struct patch_merger {
     }
 };
 
-/// GLM-4.1V's merger (arXiv:2507.01006): a convolution that joins side² patches to the width of the text model, a
-/// matrix of that width, and a gated MLP.
+/// GLM-4.1V's merger (arXiv:2507.01006). A convolution joins side² patches to the width of the text model. A matrix of
+/// that width and a gated MLP follow.
 struct gated_patch_merger {
     std::uint64_t spatial_merge_size = 2;
     std::uint64_t hidden_size = 0;  ///< width of the tower

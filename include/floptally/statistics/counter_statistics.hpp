@@ -44,8 +44,8 @@ struct limited_by_window : mask_statistics::of_window<limited_by_window> {
 
 namespace maxtext {
 
-/// L² minus the square of the number of tokens beyond a window of W. This is twice the number of pairs of a sliding
-/// window, if the triangle at its start counts as half a square: c² + 2W(L − c) with c = min(L, W).
+/// L² minus the square of the number of tokens beyond a window of W: c² + 2W(L − c) with c = min(L, W). This is twice
+/// the number of pairs of a sliding window, if the triangle at its start counts as half a square.
 struct window_squares : mask_statistics::of_window<window_squares> {
     static constexpr std::string_view name = "window_squares"sv;
 

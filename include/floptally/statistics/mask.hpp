@@ -160,8 +160,8 @@ class mask : public statistic {
                                                       bool shrinking) {
         return detail::from_numbers<mask_statistics::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
     }
-    /// Attention with fewer keys than queries: queries are the output cells of a convolution, keys those of a further
-    /// convolution over the same frame.
+    /// Attention with fewer keys than queries. The queries are the output cells of a convolution. The keys are the
+    /// output cells of a further convolution over the same frame.
     [[nodiscard]] static constexpr mask reduced_pairs(whole_number auto field, whole_number auto stride,
                                                       whole_number auto keys_field, whole_number auto keys_stride) {
         return detail::from_numbers<mask_statistics::reduced_pairs>(keys_field, keys_stride, field, stride);

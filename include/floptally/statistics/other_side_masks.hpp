@@ -261,8 +261,8 @@ struct joint_tokens : detail::packed_patches {
 /// A product of lengths of a sample: the number of its tokens to the power `tokens`, times the lengths of its texts to
 /// their powers. For example, triples of tokens are powers(3). Pairs of tokens times rows of an alignment are
 /// powers(2,text=1), if the alignment's number of rows is passed as the text's length. The second text counts in
-/// windows of `window` tokens, rounded up. For a sequence with a past the first factor is its new tokens and the other
-/// factors are all tokens, so that the counts of successive steps add up.
+/// windows of `window` tokens, rounded up. For a sequence with a past, the first factor is the number of its new
+/// tokens, and the other factors are the number of all its tokens. So the counts of successive steps add up.
 struct stream_powers {
     std::int32_t tokens;
     std::int32_t text;

@@ -111,8 +111,8 @@ constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t
     return real.targets != 0 && real.target_group != slot.target_group;
 }
 
-/// Returns true if a slot is at least as large as its real sequence, in each of the numbers of new, cached, encoder,
-/// contextual, history and target tokens. Both must be valid.
+/// Returns true if no number of tokens (new, cached, encoder, contextual, history, target) is larger in the real
+/// sequence than in its slot. Both must be valid.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_room(const sequence& real, const sequence& slot) {
     return slot.length >= real.length && slot.past >= real.past && slot.keys >= real.keys &&
            slot.context >= real.context && slot.targets >= real.targets && history_of(slot) >= history_of(real) &&

@@ -621,9 +621,9 @@ class layout_reader {
 
 namespace floptally::inline v0_3 {
 
-/// Reads a layout from a trainer's settings: AReaL's text, arguments of Megatron-LM, torchtitan's table [parallelism],
-/// device meshes of PyTorch, a configuration of DeepSpeed or FSDP, or sizes by name ("dp=2, tp=4, ep=8, etp=1"). Other
-/// settings in the text are ignored.
+/// Reads a layout from a trainer's settings. These may be AReaL's text, arguments of Megatron-LM, torchtitan's table
+/// [parallelism], device meshes of PyTorch, or a configuration of DeepSpeed or FSDP. Sizes by name also work ("dp=2,
+/// tp=4, ep=8, etp=1"). Other settings in the text are ignored.
 ///
 /// If the settings have no tensor-parallel size of experts, etp is tp for Megatron, and 1 for torchtitan, DeepSpeed and
 /// AReaL. For Megatron's arguments, and for torchtitan's shard degree of -1, dp follows from the number of ranks: pass

@@ -171,8 +171,8 @@ struct step_ranks {
 };
 
 /// Returns the times of a step's ranks on `working_gpus`. Without `choices` they are the ranks of the layout. With
-/// `choices` they are the ranks of pipelines: there is one pipeline for each context-parallel rank of each replica, and
-/// it runs on the tensor-parallel ranks of the layout.
+/// `choices` they are the ranks of pipelines. There is one pipeline for each context-parallel rank of each replica. It
+/// runs on the tensor-parallel ranks of the layout.
 [[nodiscard]] inline step_ranks run_ranks(std::optional<pipeline_choices> choices,
                                           const std::optional<layout_work>& layout, std::span<const model_part> model,
                                           const training_plan& plan, const tally& batch, double peak_tflops,

@@ -23,8 +23,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// The exact run totals of a meter as plain data, with the library version, convention and masks with which they were
-/// counted.
+/// The exact run totals of a meter as plain data. They include the library version, the convention and the masks of the
+/// count.
 struct meter_state {
     std::string version{};
     std::uint64_t numbers{};  ///< `numbers_version`: changes when the library counts differently

@@ -88,7 +88,7 @@ struct report {
     std::vector<std::string> notes{};
 };
 
-/// Returns the notes of a report, with a warning if the FLOPs are an upper bound, if no vendor document states the
+/// Returns the notes of a report. Adds a warning if the FLOPs are an upper bound, if no vendor document states the
 /// peak, or if the rates are impossible.
 [[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
     std::vector<std::string> notes = r.notes;

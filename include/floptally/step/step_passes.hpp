@@ -79,7 +79,7 @@ struct pass_rate {
     flops executed{};
     flops shared{};
     gpu_time time{};
-    /// Time that the useful FLOPs need at the peak of each pass ÷ time of the passes.
+    /// (Time that the useful FLOPs need at the peak of each pass) ÷ (time of the passes).
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
@@ -87,8 +87,8 @@ struct pass_rate {
     /// from `mfu`, which is over the time of the pass.
     double wall_mfu = 0;
     std::optional<double> mbu{};
-    /// Contribution to the MFU of the whole step: time that the useful FLOPs of the pass need at the peak of the pass ÷
-    /// time of the whole step.
+    /// Contribution to the MFU of the whole step: (time that the useful FLOPs of the pass need at its peak) ÷ (time of
+    /// the whole step).
     double points = 0;
     double lost = 0;  ///< (time of the pass − time that its useful FLOPs need at its peak) ÷ time of the whole step
 };

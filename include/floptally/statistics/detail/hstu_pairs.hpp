@@ -35,7 +35,7 @@ struct hstu_layout {
         group = s.target_group == 0 ? 1 : s.target_group;
     }
 
-    /// Returns how the first n rows split into context, history and targets.
+    /// Returns how many of the first n rows are context, history and targets.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr hstu_layout first(std::uint64_t n) const {
         hstu_layout rows = *this;
         rows.context = smaller(n, context);
@@ -81,8 +81,8 @@ constexpr void check_hstu(const hstu_mask& m) {
 }
 
 /// Returns the causal pairs of the first `rows` rows of the history. Row i attends to the context and to i + 1 rows of
-/// the history. With a reach w it attends to itself, to min(i, w) earlier rows and, if i < w, to the context. The last
-/// `full` rows have no such limit.
+/// the history. If the mask has a reach of w rows, row i attends to itself and to min(i, w) earlier rows. It then
+/// attends to the context only if i < w. The last `full` rows have no such limit.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_pairs(const hstu_layout& whole,
                                                                                std::uint64_t rows, std::int64_t reach,
                                                                                std::int64_t full) {
@@ -97,9 +97,10 @@ constexpr void check_hstu(const hstu_mask& m) {
     return pairs + whole.context * (rows - limited) + triangle(rows) - triangle(limited);
 }
 
-/// Returns the pairs of the first `rows` targets. Each target sees itself, min(j mod g, reach) earlier targets of its
-/// group, and every key that is not a target. With a reach w, target j attends to w − j rows of the history (not less
-/// than 0, not more than all). If it reaches one position beyond the history, it also attends to the context.
+/// Returns the pairs of the first `rows` targets. Target j attends to itself, to min(j mod g, reach) earlier targets of
+/// its group of g, and to every key that is not a target. If the mask has a reach of w rows, target j attends only to w
+/// − j rows of the history (at least 0, at most all). If it reaches one position beyond the history, it also attends to
+/// the context.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_target_pairs(const hstu_layout& whole,
                                                                               std::uint64_t rows, std::int64_t reach) {
     const std::uint64_t own =
