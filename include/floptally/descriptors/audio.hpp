@@ -51,7 +51,7 @@ struct frame_rate {
                 chunk};
     }
 
-    /// Returns the statistic that counts these frames.
+    /// Returns the statistic that counts the output frames.
     [[nodiscard]] constexpr statistic frames() const { return unit::strided_frames(field, stride, chunk); }
     /// Returns the mask in which every output frame attends to every other. With a `window` above 0, a frame attends
     /// only to the frames in the same window of `window` frames.

@@ -110,7 +110,7 @@ class constant_cost {
     bool has_[modality_count] = {};
 };
 
-/// Adds, multiplies and compares constant costs like costs.
+/// Constant costs can be added, multiplied and compared, as costs can.
 template <std::size_t... A, std::size_t... B>
 [[nodiscard]] constexpr cost operator+(const constant_cost<A...>& a, const constant_cost<B...>& b) {
     return cost(a) + cost(b);

@@ -66,7 +66,7 @@ struct elementwise_parameters {
 class layer_masks {
   public:
     static constexpr std::size_t max_entries = 512;
-    static constexpr std::size_t max_masks = 16;  ///< most different masks of one model
+    static constexpr std::size_t max_masks = 16;  ///< largest number of different masks in one model
 
     constexpr layer_masks() : layer_masks(mask::causal()) {}
     constexpr layer_masks(const statistic& every) {

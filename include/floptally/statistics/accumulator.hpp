@@ -14,11 +14,11 @@ namespace floptally::inline v0_3 {
 /// encoder's side. Every tally has the first seven sums, and one sum `pairs` for each mask.
 enum class accumulator : std::uint8_t {
     count,    ///< sequences with at least one token
-    tokens,   ///< Σ n
+    tokens,   ///< Σ n, the new tokens
     keys,     ///< Σ k, the tokens of the encoder's side (keys of cross attention)
-    squares,  ///< Σ n²
-    cached,   ///< Σ n·past
-    crossed,  ///< Σ n·k
+    squares,  ///< Σ n², the squares of the numbers of new tokens
+    cached,   ///< Σ n·past, new tokens times cached tokens
+    crossed,  ///< Σ n·k, new tokens times tokens of the encoder's side
     routed,   ///< measured visits of tokens to experts, over all layers; in an entry of a cost it stands for any
               ///< `measured` sum
     pairs     ///< Σ attended pairs of one mask

@@ -84,7 +84,7 @@ struct best_compressed_squares {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(mask_statistics::end_of(s)) - rows(s.past);
     }
-    /// Returns the count over the first n queries.
+    /// Returns the sum over the first n queries.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(ratio);
         const auto most = static_cast<std::uint64_t>(keys);

@@ -57,7 +57,7 @@ namespace floptally::inline v0_3::detail {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns past + length of a sequence.
+/// Returns the number of cached and new tokens of a sequence: past + length.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t end_of(const sequence& s) {
     return std::uint64_t{s.past} + s.length;
 }

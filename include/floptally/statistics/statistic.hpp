@@ -286,7 +286,7 @@ class statistic {
     modality in_ = modality::text;
 };
 
-/// Writes the text form: "sliding_window(4096)".
+/// Writes the text of a statistic to a stream: "sliding_window(4096)".
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const statistic& shown) {
     return to << shown.name();

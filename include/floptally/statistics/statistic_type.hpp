@@ -12,7 +12,7 @@
 #include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// Writes the text of a statistic to a stream: "sliding_window(4096)".
+/// The concept `statistic_type`: the members that a struct needs to be a statistic, in the library or in your own code.
 
 namespace floptally::inline v0_3 {
 

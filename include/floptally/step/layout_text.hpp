@@ -25,7 +25,7 @@ namespace floptally::inline v0_3 {
 
 /// The format of a trainer's settings. A layout can be written in each of these formats.
 enum class layout_format : std::uint8_t {
-    areal,       ///< "attn:d1p1t2c4|ffn:d1p1t1e8"
+    areal,       ///< AReaL's text: "attn:d1p1t2c4|ffn:d1p1t1e8"
     megatron,    ///< Megatron-LM's arguments after the number of ranks: "WORLD_SIZE=8 --tensor-model-parallel-size 2"
     torchtitan,  ///< the table [parallelism] of torchtitan's TOML
     fsdp2        ///< PyTorch's device meshes for fully_shard: one for dense layers and one for experts

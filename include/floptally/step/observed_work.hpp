@@ -399,7 +399,8 @@ class candidate_search {
         return end();
     }
 
-    /// Returns the best of several searches.
+    /// Searches with each of the constant factors. Returns the candidates of the factor that explains the most numbers,
+    /// or of several factors that explain equally many.
     template <class Search>
     [[nodiscard]] std::vector<observed_candidate> best_of(const std::vector<observed_factor>& factors, Search search) {
         std::vector<observed_candidate> best;

@@ -39,7 +39,7 @@ inline constexpr const char* apart_kind_names[] = {"unsaid",    "communication",
 /// A time that was measured outside the counted kernels: data wait, exposed communication, optimizer.
 struct time_apart {
     std::string name;
-    double seconds = 0;  ///< seconds that each working GPU spends on it
+    double seconds = 0;  ///< this time in seconds, for each working GPU
     apart_kind kind = apart_kind::unsaid;
     std::string assumed = "measured";  ///< how the seconds were found, as text for a report
 };
@@ -77,7 +77,7 @@ struct time_apart {
 /// The time that memory-bound components need for their bytes at the memory bandwidth, in addition to the time for
 /// their FLOPs at the peak (bytes/step_bytes.hpp).
 struct time_at_memory {
-    double gpu_seconds = 0;  ///< sum over all GPUs (`memory_bound_seconds`)
+    double gpu_seconds = 0;  ///< this time in seconds, summed over all GPUs (`memory_bound_seconds`)
     std::string assumed{};
 };
 

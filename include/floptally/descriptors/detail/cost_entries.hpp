@@ -144,7 +144,7 @@ class cost_entries {
             } else if (entry.what == accumulator::pairs) {
                 const statistic& attends = masks[entry.mask];
                 if (attends == mask::clip_squares(static_cast<std::int64_t>(n))) {
-                    continue;  // an entry that counts the prefix tokens already
+                    continue;  // this entry already counts the prefix tokens
                 }
                 if (!(attends == mask::bidirectional().in(attends.in()))) {
                     refuse("masks", {attends.name(), " cannot count prefix tokens: use a bidirectional mask"});
