@@ -152,6 +152,7 @@ def test_literal_types_list_the_values_that_the_extension_accepts() -> None:
         "LogitTokens": lambda word: any_.Plan(logits=word),
         "IndexerTraining": lambda word: any_.Plan(indexer=word),
         "WeightState": lambda word: any_.WeightSetting("*", word),
+        "WorkUnit": lambda word: floptally.readable(5, word),  # type: ignore[arg-type]
         "ViewName": lambda word: any_.Cost.total_flops(cost, lengths=[5], view=word),
         "CountedView": lambda word: any_.Tally().get("tokens", word),
         "Span": lambda word: any_.Meter(cost, gpus=1, peak_tflops=1).scalars(word),

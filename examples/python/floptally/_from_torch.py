@@ -156,6 +156,8 @@ def counted(
     from ._torch_cores import MoreLengths, SeenMasks
     from ._torch_values import MOST_ELEMENTS
 
+    if not isinstance(model, torch.nn.Module):
+        raise Error("model", f"must be a torch.nn.Module, got {model!r}")
     if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
         raise Error(
             "model",

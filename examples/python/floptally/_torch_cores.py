@@ -69,7 +69,7 @@ class SeenMasks:
         stated: Callable[[str], Mask | None],
     ) -> None:
         self.model = model
-        self.given = chosen
+        self.chosen_masks = chosen
         self.names = names
         self.sizes = sizes
         self.near = near
@@ -88,7 +88,7 @@ class SeenMasks:
         return self.known[id(series)][1]
 
     def found(self, series: Series, is_square: bool) -> Attended:
-        chosen = next((mask for pattern, mask in self.given.items() if fnmatchcase(series.module, pattern)), None)
+        chosen = next((mask for pattern, mask in self.chosen_masks.items() if fnmatchcase(series.module, pattern)), None)
         if chosen is not None and is_square:
             return Attended([(1, 1, chosen)], is_given=True)
         stated = self.stated(series.module)

@@ -13,7 +13,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The scope of a counted value: for each axis of the layout, how the ranks along it have the value.
+/// `statistic_scope`: the placement of a counted value along each axis of the layout.
 
 namespace floptally::inline v0_3 {
 
