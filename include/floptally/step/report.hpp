@@ -89,7 +89,7 @@ struct report {
     std::optional<padding_flops> padding{};
     std::optional<mfu_report> mfu{};
     std::vector<std::string> notes{};
-    /// The unit that the table and the JSON show. `work` is in FLOPs always.
+    /// The unit that the table and the JSON show. `work` is always in FLOPs.
     work_unit unit = work_unit::flops;
 };
 
