@@ -719,7 +719,8 @@ class layout_predictor {
             const cost_entry* const reader =
                 parts[i].elsewhere ? nullptr : detail::reader_of_stream(parts[i].cost, width);
             if (reader != nullptr) {
-                const std::uint64_t states = std::uint64_t{checked(width, "bytes") * units.count(parts[i].cost, *reader)};
+                const std::uint64_t states =
+                    std::uint64_t{checked(width, "bytes") * units.count(parts[i].cost, *reader)};
                 for (const auto when :
                      {detail::exchange_moment::first_forward, detail::exchange_moment::backward_data}) {
                     entries.put(i, parts[i].cost, *reader,

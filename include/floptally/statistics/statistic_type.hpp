@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -64,11 +63,11 @@ struct moment_form {
 /// name=value, and omitted if its value is the fallback.
 struct statistic_parameter {
     const char* name = "";  // not a std::string_view, because compilers would compute its length in each constant
-    std::int64_t least = std::numeric_limits<std::int32_t>::min();
-    std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    std::int64_t least = INT32_MIN;
+    std::int64_t most = INT32_MAX;
     std::int64_t fallback = none;
 
-    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+    static constexpr std::int64_t none = INT64_MIN;
 };
 
 /// The result of `equal()`. For some values of its parameters a statistic counts the same as another statistic. Then

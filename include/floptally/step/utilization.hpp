@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -103,7 +103,7 @@ namespace detail {
 namespace detail {
 
 constexpr void require_finite_positive(double value, const char* field) {
-    if (!(value > 0) || value > std::numeric_limits<double>::max()) {
+    if (!(value > 0) || value > DBL_MAX) {
         refuse(field, {"must be a finite number above 0, got ", std::to_string(value)});
     }
 }
@@ -118,7 +118,7 @@ constexpr void require_peak(double peak_tflops, const char* field) {
 /// `field` is the name of the input from which b was computed.
 constexpr double divide(double a, double b, const char* field) {
     const double quotient = a / b;
-    if (!(quotient <= std::numeric_limits<double>::max()) || (quotient == 0 && a != 0)) {
+    if (!(quotient <= DBL_MAX) || (quotient == 0 && a != 0)) {
         throw error(field, "is out of range, because the rate divided by it is zero or infinite: check its unit");
     }
     return quotient;

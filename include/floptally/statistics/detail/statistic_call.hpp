@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include <floptally/statistics/statistic_type.hpp>
@@ -39,7 +38,7 @@ template <class Statistic, whole_number... Numbers>
 /// Reads a whole number. For any other text throws an `error` that names `field`.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::int64_t read_number(std::string_view text, std::string_view field) {
     const bool is_negative = !text.empty() && text.front() == '-';
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t most = INT64_MAX;
     std::int64_t value = 0;  // parsed by hand, because <charconv> would add 5 % to the compile time of floptally.hpp
     bool is_whole = text.size() > (is_negative ? 1U : 0U);
     for (const char letter : text.substr(is_negative ? 1 : 0)) {
