@@ -22,8 +22,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// A statistic maps one sample of its modality to an integer: attended pairs of a mask, patches, L². A small trivially
-/// copyable value.
+/// A statistic maps one sample of its modality to an integer: attended pairs of a mask, patches, L². It is a small,
+/// trivially copyable value.
 ///
 /// Any `statistic_type` struct converts to it, whether the library's or your own: `statistic(dilated_window{4, 2})`. It
 /// keeps the struct's parameters and a pointer to a table of its functions. So one value serves the host, a constant

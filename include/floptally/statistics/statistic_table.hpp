@@ -395,7 +395,7 @@ template <class Statistic>
 }
 
 /// The functions of a struct's table. Each makes the struct from its parameters and calls the struct's member of the
-/// same name. They are static members, since a lambda costs three functions to compile.
+/// same name. They are static members, because each lambda would add three functions to compile.
 template <class Statistic>
 struct table_functions {
     static constexpr uint128 of_sequence(const parameter_values& parameters, const sequence& s) {

@@ -41,7 +41,7 @@ struct goodput_state {
 inline constexpr std::string_view restart = "restart";
 
 /// Measures the wall clock of a run from `begin` on, and sums the time outside steps by names that the caller chooses.
-/// Time outside steps without a name is the rest.
+/// Time that is neither in steps nor under a name counts as the rest (`goodput::rest_seconds`).
 class goodput_clock {
   public:
     using seconds_clock = any_function<double()>;

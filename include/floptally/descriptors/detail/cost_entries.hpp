@@ -71,9 +71,9 @@ class cost_entries {
         masks.include(entry.in);
     }
 
-    /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. If `attends` is a
-    /// measured statistic, its amount is usually summed over all layers already, so that copies of a layer do not
-    /// multiply the entry. To have them multiply it, as for a mask, set `entry.what` to `accumulator::pairs`.
+    /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. The amount of a
+    /// measured statistic is usually summed over all layers already, so copies of a layer do not multiply the entry. If
+    /// copies of a layer must multiply it, set `entry.what` to `accumulator::pairs`.
     constexpr void put_over(const component_name& component, std::string_view weight, cost_entry entry,
                             const statistic& attends) {
         entry.what =
