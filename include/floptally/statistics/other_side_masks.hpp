@@ -81,7 +81,7 @@ struct packed_patches {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t multiple() const {
         return static_cast<std::uint32_t>(frames) >> 16;
     }
-    /// Returns the tokens of a stream, padded to the multiple.
+    /// Returns the number of tokens of a stream, rounded up to a multiple of `multiple()`.
     template <class Tokens>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t padded(Tokens tokens) const {
         const Tokens rest = tokens % static_cast<Tokens>(multiple());

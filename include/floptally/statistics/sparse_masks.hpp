@@ -33,8 +33,8 @@ struct best_compressed_keys {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the pairs of the first n queries. A query attends to all compressed keys while there are at most K, then
-    /// to K.
+    /// Returns the pairs of the first n queries. A query attends to all compressed keys before it, or to K of them if
+    /// there are more.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto k = static_cast<std::uint64_t>(keys);
         const std::uint64_t full = k * static_cast<std::uint64_t>(ratio);
@@ -72,7 +72,7 @@ struct block_causal {
 };
 
 /// Attention to the `blocks` best blocks of `block` keys, which always include the query's own block (MiniMax-M3). A
-/// query attends to t keys while there are at most K blocks, then to (K − 1)·B + (i mod B) + 1.
+/// query attends to t keys if they are in at most K blocks, and otherwise to (K − 1)·B + (i mod B) + 1.
 struct best_blocks {
     std::int32_t block;
     std::int32_t blocks;
