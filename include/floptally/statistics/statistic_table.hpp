@@ -108,7 +108,7 @@ template <class Statistic>
     return which == modality::text ? "sequences" : which == modality::vision ? "grids of images" : "clips of sound";
 }
 
-/// The largest number of numbers in the text form of a statistic.
+/// The largest number of parameters that the text of a statistic may have.
 inline constexpr std::size_t most_text_parameters = 9;
 
 /// A function pointer that may be absent. It has a flag for that, because with -fsanitize=undefined g++ cannot compare
@@ -154,7 +154,7 @@ struct statistic_table {
     optional_function<pair_shape(const parameter_values&)> shape{};
     optional_function<bool(const parameter_values&)> counts_by_position{};
     optional_function<moment_form(const parameter_values&)> moments{};
-    /// Replaces table and parameters by those of the statistic whose accumulator is used (`canonical`).
+    /// Replaces table and parameters by those of the statistic whose accumulator has the sum of this one (`canonical`).
     optional_function<void(const statistic_table*&, parameter_values&)> canonical{};
     /// If the statistic equals another one for these parameters (`equal`), replaces table and parameters by those of
     /// the other.
@@ -163,7 +163,7 @@ struct statistic_table {
     optional_function<void(const parameter_values&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
         add_keys{};
     optional_function<void(const parameter_values&)> check{};
-    /// Converts the members to the numbers of the text form, and back, if they differ.
+    /// If the members of the struct differ from the numbers in its text, converts one to the other.
     optional_function<void(const parameter_values&, std::int64_t*)> values{};
     optional_function<parameter_values(const std::int64_t*)> from{};
     /// Writes and reads the text form of a struct that defines its own. `read` returns false if the text belongs to
@@ -194,7 +194,7 @@ struct statistic_table {
     return a.id == b.id && is_same_struct(a.name, a.spelled, b.name, b.spelled);
 }
 
-/// If two different structs have the same name, throws `error` with field `field`. Texts, saved states and kernels
+/// If two different structs have the same name, throws an `error` that names `field`. Texts, saved states and kernels
 /// could not distinguish them.
 constexpr void require_own_name(const statistic_table& a, const statistic_table& b, const char* field) {
     if (a.id == b.id && a.name == b.name && !is_same_struct(a, b)) {
@@ -213,8 +213,8 @@ constexpr void check_parameters(const statistic_table& table, const parameter_va
     }
 }
 
-/// Returns the parameters of a statistic from the numbers of its text form. If a number is out of range, throws `error`
-/// with the parameter's name as field.
+/// Returns the parameters of a statistic from the numbers in its text. If a number is out of range, throws an `error`
+/// that names the parameter.
 [[nodiscard]] constexpr parameter_values parameters_from(const statistic_table& table, const std::int64_t* numbers) {
     parameter_values parameters{};
     for (std::size_t i = 0; i < table.text_parameters; ++i) {
@@ -290,7 +290,7 @@ template <class Statistic>
 template <class Statistic>
 inline constexpr statistic_table table_of = make_table<Statistic>();
 
-/// A struct with a call for a sample that is wrong: it is not const, or does not return an unsigned integer.
+/// A struct whose call operator for a sample is wrong: it is not const, or it does not return an unsigned integer.
 template <class Statistic, class Sample>
 concept has_wrong_call = called_with<Statistic, Sample> && !counts<Statistic, Sample>;
 
@@ -395,7 +395,7 @@ template <class Statistic>
 }
 
 /// The functions of a struct's table. Each makes the struct from its parameters and calls the struct's member of the
-/// same name. They are static members, since a lambda costs three functions to compile.
+/// same name. They are static members, because each lambda would add three functions to compile.
 template <class Statistic>
 struct table_functions {
     static constexpr uint128 of_sequence(const parameter_values& parameters, const sequence& s) {
