@@ -4,7 +4,7 @@
     python examples/pictures.py [FOLDER]     # default: docs/pictures
 
 `conventions_*.svg`: one step of Llama-3-8B as the tools of the README's table count it. `waterfall_*.svg`: the step that
-docs/waterfall.md takes apart. `expect_*.svg`, `expect_gaps_*.svg`: the published runs of docs/expect.md.
+docs/waterfall.md takes apart. `search_*.svg`: the layouts of docs/search.md. `expect_*.svg`, `expect_gaps_*.svg`: the published runs of docs/expect.md.
 """
 
 from __future__ import annotations
@@ -30,12 +30,18 @@ def draw(folder: pathlib.Path) -> None:
     step = work.waterfall(
         seconds=1.6, gpus=4, peak_tflops=989, pp=4, microbatches=8, apart={"exposed_communication": 0.5}
     )
+    llama = floptally.cost(ROOT / "examples/data/llama-3.1-70b-sizes.json")
+    found = llama.search(lengths=[8192], global_batch=256, gpus=64, accelerator="H100 SXM", precision="fp8",
+                         matrix_inputs="fp8", matrix_weights="fp8", top=100_000)  # fmt: skip
     runs = floptally.published_runs()
     for theme in ("light", "dark"):
         floptally.plots.convention_spread(
             {name: totals[name] for name in SHOWN}, theme=theme, path=folder / f"conventions_{theme}.svg"
         )
         floptally.plots.waterfall(step, theme=theme, path=folder / f"waterfall_{theme}.svg")
+        floptally.plots.layouts(
+            found, theme=theme, title="Llama 3.1 70B in FP8 on 64 H100: layouts that fit", path=folder / f"search_{theme}.svg"
+        )
         floptally.plots.published_mfu(runs, theme=theme, path=folder / f"expect_{theme}.svg")
         floptally.plots.published_gaps(runs, theme=theme, path=folder / f"expect_gaps_{theme}.svg")
 

@@ -324,7 +324,14 @@ TEST_CASE("headers use the word stage only for pipeline stages, ZeRO stages and 
                                           "bytes/communication_counter",
                                           "bytes/rank_memory",
                                           "bytes/fit_report",
+                                          "bytes/layout_predictor",
+                                          "bytes/training_layout",
+                                          "search/largest_fit",
+                                          "search/layout_named",
+                                          "search/layout_search",
+                                          "search/search_report",
                                           "json/fit_json",
+                                          "json/search_json",
                                           "step/layout_text",          // keys of frameworks
                                           "config/detail/key_words"};  // a config's names
     std::set<std::string> seen;

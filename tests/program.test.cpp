@@ -317,6 +317,17 @@ constexpr refusal refusals[] = {
      "expert_fc1, moe, got \"norms\""},
     {"fit --config llama.json --lengths 5 --context-exchange p2p",
      R"(context_exchange: must be one of ring, all_gather, ulysses, got "p2p")"},
+    {"fit --config llama.json --lengths 5 --largest microbatch", "memory_gib: is missing: --largest needs it"},
+    {"fit --config llama.json --lengths 5 --prices 'H100 SXM=2'", "prices: needs --gpus-of"},
+    {"search --config llama.json --lengths 5,6 --global-batch 3 --gpus 2 --accelerator 'H100 SXM'",
+     "global_batch: must be the 2 sequences of --lengths, got 3: leave it out"},
+    {"search --config llama.json --lengths 5 --gpus 2 --peak-tflops 100 --memory-gib 80",
+     "network_gbps: is missing: pass --network-gbps within=X,between=Y with --gpus-per-node N; it is known for the "
+     "accelerators of docs/search.md"},
+    {"search --config llama.json --lengths 5 --gpus 1 --accelerator 'H100 SXM' --trainer ours",
+     "trainer: must be one of megatron, torchtitan, fsdp, got \"ours\""},
+    {"search --config llama.json --lengths 5 --gpus 1 --accelerator 'H100 SXM' --explain zero=4",
+     "explain: zero must be one of none, optimizer, gradients, weights, got \"4\""},
     {"fit --config llama.json --lengths 5 --network-gbps tp=0",
      R"(network_gbps: must be a finite number above 0, got "0")"},
     {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
@@ -1662,6 +1673,93 @@ TEST_CASE("fit accepts number formats, recompute, offload and a memory reserve")
     CHECK(held("--optimizer adamw_16bit_moments", "optimizer") * 3 == held("", "optimizer") * 2);
     CHECK(run("fit --config llama.json --lengths 64 --memory-gib 200 --reserve-gib 100").out.find("does not fit: ") !=
           std::string::npos);
+}
+
+TEST_CASE(
+    "fit finds the largest microbatch and the longest sequences that fit, and the accelerators that hold a step") {
+    const std::string common = "fit --config llama.json --dp 8 --zero optimizer --recompute full --memory-gib 79 ";
+    const auto total = [](const json& made) { return number(made["stages"][0]["held"]["total"]); };
+    const auto limit = std::uint64_t{79} << 30U;
+    const json batch = run_json(common + "--lengths 4096 --largest microbatch");
+    const std::uint64_t most = batch["largest"];
+    REQUIRE(most > 1);
+    const auto held_by = [&](std::uint64_t samples) {
+        std::string lengths = "4096";
+        for (std::uint64_t i = 1; i < samples; ++i) {
+            lengths += ",4096";
+        }
+        return total(run_json(common + "--lengths " + lengths));
+    };
+    CHECK(held_by(most) == total(batch));
+    CHECK(held_by(most) <= limit);
+    CHECK(held_by(most + 1) > limit);
+
+    const json longest = run_json(common + "--lengths 4096,4096 --largest length");
+    const std::uint64_t length = longest["largest"];
+    const auto held_with = [&](std::uint64_t tokens) {
+        const std::string one = std::to_string(tokens);
+        return total(run_json(common + "--lengths " + one + "," + one));
+    };
+    CHECK(held_with(length) == total(longest));
+    CHECK(held_with(length) <= limit);
+    CHECK(held_with(length + 1) > limit);
+
+    const json held = run_json(
+        "fit --config llama.json --lengths 4096 --dp 8 --zero optimizer --gpus-of --prices 'H100 SXM=2,H200 SXM=1.5'");
+    const double gib = static_cast<double>(total(held)) / 1073741824;
+    const json& list = held["accelerators"];
+    REQUIRE(list.size() > 20);
+    CHECK(list[0] == json{{"name", "H200 SXM"}, {"memory_gib", 141}, {"fits", true}, {"price", 1.5}});
+    CHECK(list[1]["name"] == "H100 SXM");
+    double before = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        CHECK(list[i]["fits"] == (gib <= list[i]["memory_gib"].get<double>()));
+        CHECK((i < 3 || list[i]["fits"] != list[i - 1]["fits"] || before <= list[i]["memory_gib"].get<double>()));
+        before = list[i]["memory_gib"];
+    }
+}
+
+TEST_CASE("search lists layouts that fit, soonest first, with the memory that fit counts") {
+    const std::string common =
+        "search --config llama.json --lengths 4096 --global-batch 64 --gpus 16 --accelerator 'H100 SXM' ";
+    const json found = run_json(common + "--top 1000000");
+    CHECK(found["fit"] == found["layouts"].size());
+    CHECK(found["tried"].get<std::size_t>() == found["fit"].get<std::size_t>() + found["too_large"].get<std::size_t>() +
+                                                   found["impossible"].get<std::size_t>());
+    REQUIRE(found["layouts"].size() > 50);
+    double before = 0;
+    for (const json& one : found["layouts"]) {
+        const double seconds = one["seconds"];
+        CHECK(seconds >= before * 0.9999);
+        CHECK(one["bound"].get<double>() <= seconds);
+        before = seconds;
+    }
+    for (std::size_t i = 0; i < found["layouts"].size(); i += 97) {
+        const json& layout = found["layouts"][i]["layout"];
+        std::string lengths = "4096";
+        for (int sample = 1; sample < layout["microbatch"].get<int>(); ++sample) {
+            lengths += ",4096";
+        }
+        std::string command = "fit --config llama.json --lengths " + lengths;
+        for (const char* const size : {"dp", "cp", "tp", "pp", "vpp", "microbatches"}) {
+            command += " --" + std::string(size) + " " + layout[size].dump();
+        }
+        command += " --zero " + layout["zero"].get<std::string>() + " --recompute " +
+                   layout["recompute"].get<std::string>() + " --sequence-parallel " +
+                   (layout["sequence_parallel"] ? "true" : "false");
+        std::uint64_t most = 0;
+        const json made = run_json(command);
+        for (const json& stage : made["stages"]) {
+            most = std::max(most, number(stage["held"]["total"]));
+        }
+        CHECK(static_cast<double>(most) / 1073741824 == found["layouts"][i]["memory_gib"].get<double>());
+    }
+    CHECK(run(common + "--format megatron").out.starts_with("WORLD_SIZE=16 --tensor-model-parallel-size "));
+    CHECK(run(common + "--explain pp=3").out.find("impossible. layout: has dp x cp x tp x pp = 3 ranks for 16 GPUs") !=
+          std::string::npos);
+    CHECK(run(common + "--memory-gib 20 --explain dp=16,zero=none").out.find(" GiB too many: weights ") !=
+          std::string::npos);
+    CHECK(run(common + "--tp 2 --top 1").out.find(" layouts fit, ") != std::string::npos);
 }
 
 TEST_CASE("the bytes command shows weights, gradients, activations, cache, FLOPs and an MBU") {

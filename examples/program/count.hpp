@@ -59,6 +59,21 @@ inline void add_flops_options(cxxopts::Options& options) {
         "lenient", "note an unused key of the config that names a size (default: an error)");
 }
 
+/// The option of the commands that print a report of one convention. Elsewhere it is an unknown option.
+inline void add_unit_option(cxxopts::Options& options) {
+    options.add_options("Counting")("unit", "flops or macs (one MAC is two FLOPs), in all of the output",
+                                    cxxopts::value<std::string>(), "UNIT");
+}
+
+inline void add_flops_and_unit_options(cxxopts::Options& options) {
+    add_flops_options(options);
+    add_unit_option(options);
+}
+
+inline floptally::work_unit unit_of(const arguments& args) {
+    return static_cast<floptally::work_unit>(args.choice("unit", floptally::work_unit_names));
+}
+
 inline floptally::model_config read_config(const arguments& args) {
     const std::string path = args.required("config", "FILE");
     floptally::read_options options;

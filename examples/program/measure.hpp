@@ -31,7 +31,7 @@ inline void add_peak_options(cxxopts::Options& options) {
 }
 
 inline void add_mfu_options(cxxopts::Options& options) {
-    add_flops_options(options);
+    add_flops_and_unit_options(options);
     options.add_options("Utilization")("seconds", "duration of the step", cxxopts::value<std::string>(), "S");
     add_peak_options(options);
     options.add_options("Utilization")("precisions", "precisions of components and of layers: mlp=fp8,@1-30=fp8",

@@ -28,6 +28,7 @@
 #include "fit.hpp"
 #include "measure.hpp"
 #include "plan.hpp"
+#include "search.hpp"
 #include "waterfall.hpp"
 
 /// @file
@@ -46,9 +47,20 @@ inline std::string show(const arguments& args, const floptally::report& counted)
                           : floptally::to_table(counted);
 }
 
-inline std::string run_flops(const arguments& args) { return show(args, count(args)); }
+inline std::string run_flops(const arguments& args) {
+    const floptally::work_unit unit = unit_of(args);
+    floptally::report counted = count(args);
+    counted.unit = unit;
+    return show(args, counted);
+}
 
 inline std::string run_mfu(const arguments& args) {
+    const floptally::work_unit unit = unit_of(args);
+    if (unit == floptally::work_unit::macs && args.is_passed("peak-tflops")) {
+        throw error("unit",
+                    "macs: --peak-tflops is in FLOP/s, and an output has one unit: pass --accelerator NAME, or "
+                    "leave --unit out, since an MFU has no unit");
+    }
     const floptally::model_config model = read_model(args);
     floptally::report counted = count(args, model);
     counted.mfu = measure(args, counted);
@@ -56,6 +68,7 @@ inline std::string run_mfu(const arguments& args) {
         const floptally::measurement& step = counted.mfu->step;
         counted.mfu->mixed = precisions->rate(counted.batch, step.seconds * static_cast<double>(step.gpus));
     }
+    counted.unit = unit;
     return show(args, counted);
 }
 
@@ -156,12 +169,13 @@ struct command {
 };
 
 inline constexpr command commands[] = {
-    {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
+    {"flops", "FLOPs of a batch, by component, phase and view", add_flops_and_unit_options, run_flops},
     {"mfu", "FLOPs of a step with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
     {"compare", "one step by every convention; finds the convention of a dashboard's number", add_compare_options,
      run_compare},
     {"bytes", "bytes that a batch moves through memory, and FLOPs per byte", add_bytes_options, run_bytes},
     {"fit", "what a rank of each pipeline stage holds and sends", add_fit_options, run_fit},
+    {"search", "the layouts that fit a cluster, soonest first", add_search_options, run_search},
     {"expect", "what MFU is normal: published runs nearest to yours", add_expect_options, run_expect},
     {"waterfall", "where the step's time went, from the peak down to the MFU", add_waterfall_options, run_waterfall},
     {"whatif", "predicts the step with other choices, at today's kernel rates", add_whatif_options, run_whatif},

@@ -14,6 +14,7 @@
 #include <floptally/step/report.hpp>
 #include <floptally/step/report_table.hpp>
 #include <floptally/step/step_passes.hpp>
+#include <floptally/step/work_unit.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Writes reports, tables, comparisons, bytes and fits as JSON.
+/// Writes reports, tables, comparisons, bytes, fits and layouts as JSON.
 
 #include <floptally/text/macros_begin.hpp>
 
@@ -11,6 +11,7 @@
 #include <floptally/json/comparison_json.hpp>
 #include <floptally/json/fit_json.hpp>
 #include <floptally/json/report_json.hpp>
+#include <floptally/json/search_json.hpp>
 #include <floptally/json/table_json.hpp>
 
 #include <floptally/text/macros_end.hpp>

@@ -53,6 +53,8 @@ TARGETS = {
     "cost.total_flops(lengths=NumPy)": 1.2,
     "meter.add(cu_seqlens=NumPy)": 1.5,
     "meter.add(cu_seqlens=torch)": 2.5,
+    "meter.scalars('run') of 1000 steps": 20.0,
+    "meter.scalars('run'), a budget and a second convention": 20.0,
     "breakdown.statistics": 5.0,
     "cost.sample_flops(list of 4096)": 100.0,
 }
@@ -165,6 +167,8 @@ def calls() -> None:
     lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv/q_proj", "lora", rank=16)])
     meter = floptally.Meter(cost, gpus=8, counted="all_gpus", accelerator="H100 SXM")
     meter.begin_step()
+    thousand, most = meter_of(cost), meter_of(cost, beside="megatron")
+    most.set_budget(steps=5000, tokens=10**12)
     lengths, many = lengths_of(1), lengths_of(4096)
     array, bounds = numpy.array(lengths), numpy.array([0, *lengths], numpy.int32)
     work = cost.flops(lengths=lengths)
@@ -179,6 +183,8 @@ def calls() -> None:
         "floptally.flops(cost, lengths=list)": lambda: floptally.flops(cost, lengths=lengths),
         "floptally.flops(cost, lengths=list, plan=lora)": lambda: floptally.flops(cost, lengths=lengths, plan=lora),
         "meter.add(cu_seqlens=NumPy)": lambda: meter.add(cu_seqlens=bounds),
+        "meter.scalars('run') of 1000 steps": lambda: thousand.scalars("run"),
+        "meter.scalars('run'), a budget and a second convention": lambda: most.scalars("run"),
         "breakdown.statistics": lambda: work.statistics,
         "cost.sample_flops(list of 4096)": lambda: cost.sample_flops(many),
     }
@@ -196,6 +202,16 @@ def calls() -> None:
         base = base or taken
         ratio = "" if "4096" in name else f"{taken / base:.1f} x"
         row(f"`{name}`" if "(" in name or "." in name else name, figure(taken), ratio, f"{TARGETS.get(name, '')}")
+
+
+def meter_of(cost: floptally.Cost, **options: Any) -> floptally.Meter:
+    """Returns a meter with all that it can log, after 1000 steps."""
+    meter = floptally.Meter(cost, gpus=8, counted="all_gpus", accelerator="H100 SXM", **options)
+    for place in range(1000):
+        meter.begin_step()
+        meter.add(lengths=[1000 + place % 7, 500])
+        meter.end_step(seconds=1.0 + place % 5 / 100)
+    return meter
 
 
 def counts() -> None:

@@ -45,6 +45,9 @@ constexpr const char* of_kernels =
     "its class runs on kernels of a GPU alone; tests/python/test_adopt_rl.py has the class or the golden that does the "
     "same";
 
+constexpr const char* of_library =
+    "tests/python/test_hub_types.py compares the file of the hub with the type of transformers that has a class";
+
 constexpr const char* refused = "a name that a condition alone asks for, and the other way is an error";
 
 /// The configs that goldens compare with real models, and those of HSTU.
@@ -406,6 +409,9 @@ TEST_CASE("every branch of a spec is reached by a config that is counted or refu
         {"internlm2:4 ?? null", remote},
         {"internvl_chat:9 ?? null", remote},
         {"internvl_chat.vision:27 ? yes", remote},
+        {"NemotronH_Nano_Omni_Reasoning_V3:6 ? yes", of_library},
+        {"NemotronH_Nano_Omni_Reasoning_V3:9 line", of_library},
+        {"NemotronH_Nano_Omni_Reasoning_V3:11 line", of_library},
         {"codonfm:9 line", of_kernels},
         {"codonfm:10 line", of_kernels},
         {"nv_esm:7 line", of_kernels},

@@ -118,7 +118,7 @@ void check_unknown_devices() {
         "a slice of a card "
         "(MIG): NVIDIA H100 80GB HBM3 MIG 1g.10gb, 16 multiprocessors at up to 1.980 GHz, 10.0 GiB, compute "
         "capability 9.0; pass peak_tflops instead");
-    expect(refusal(slice("NVIDIA H100 80GB HBM3 MIG 7g.80gb", 132)).starts_with("accelerator: no known part"),
+    expect(refusal(slice("NVIDIA H100 80GB HBM3 MIG 7g.80gb", 132)).starts_with("accelerator: no known accelerator"),
            "the largest slice is taken for the card");
     require_text(refusal(slice("NVIDIA H100 80GB HBM3", 66)),
                  "accelerator: H100 SXM has 989 dense fp16 TFLOP/s, but these multiprocessors reach only 535; the "

@@ -13,6 +13,7 @@
 #include <string>
 
 #include <floptally/json.hpp>
+#include <floptally/report.hpp>
 
 #include "catch2.hpp"
 #include "golden.hpp"
@@ -54,6 +55,15 @@ TEST_CASE("every published config is read and has exactly its published number o
     }
     CHECK(published().size() >= 260);
     CHECK(types.size() >= 132);
+}
+
+TEST_CASE("Kimi K3's text has 104.2 billion active parameters besides its table of words, as its report says") {
+    const auto text = floptally::read_config(config_of("moonshotai/Kimi-K3 text_config"));
+    const floptally::weight_counts weights = floptally::weights_of(text.cost);
+    constexpr std::uint64_t words = std::uint64_t{163840} * 7168;
+    CHECK(weights.total == 2'779'484'393'568);
+    REQUIRE(weights.active);
+    CHECK(*weights.active - words == 104'189'530'208);
 }
 
 TEST_CASE("the models tested against PyTorch include the model type of every published multimodal config") {

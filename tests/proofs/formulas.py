@@ -12,6 +12,7 @@ from solver import (
     PARAMETER,
     U64,
     both,
+    larger,
     lemma_multiple,
     lemma_shift,
     product_of,
@@ -158,6 +159,28 @@ def chunked(length, past, tokens):
 def compressed_keys(length, past, ratio):
     """mask_kind::compressed_keys"""
     return compressed_rows(past + length, ratio) - compressed_rows(past, ratio)
+
+
+def block_causal_rows(rows, block):
+    """sparse_masks.hpp, block_causal::rows"""
+    size = U64(block)
+    return size * size * triangle(rows // size) + rows % size * (rows // size + 1) * size
+
+
+def block_causal(length, past, block):
+    """sparse_masks.hpp, block_causal"""
+    size = U64(block)
+    end = past + length
+    begun = end // size * size
+    rows_of_it = end - larger(begun, past)
+    missing = when(begun == end, lambda: U64(0), lambda: size - (end - begun))
+    return block_causal_rows(end, block) - block_causal_rows(past, block) - rows_of_it * missing
+
+
+def whole_blocks(length, past, ratio):
+    """sequence_units.hpp, whole_blocks"""
+    tokens = U64(ratio)
+    return (past + length) // tokens - past // tokens
 
 
 def cross_attention(length, keys):

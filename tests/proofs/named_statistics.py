@@ -51,6 +51,8 @@ SEQUENCES = {
     "window": (lambda s, a, b, c: f.band(s.length, s.past, I64(a), I64(b)), (-1, -1)),
     "chunked": (lambda s, a, b, c: f.chunked(s.length, s.past, a), (1,)),
     "top_k": (lambda s, a, b, c: f.top_k(s.length, s.past, I64(a)), (1,)),
+    "block_causal": (lambda s, a, b, c: f.block_causal(s.length, s.past, a), (1,)),
+    "whole_blocks": (lambda s, a, b, c: f.whole_blocks(s.length, s.past, a), (1,)),
     "compressed_keys": (lambda s, a, b, c: f.compressed_keys(s.length, s.past, a), (1,)),
     "best_compressed_keys": (lambda s, a, b, c: f.difference(lambda n: f.best_compressed_rows(n, b, a), s), (1, 1)),
     "best_blocks": (lambda s, a, b, c: f.difference(lambda n: f.best_block_rows(n, b, a), s), (1, 1)),

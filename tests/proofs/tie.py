@@ -13,7 +13,7 @@ BANDS = {
     "top_k": lambda p, q: (p - 1, 0),
     "window": lambda p, q: (p, q),
 }
-ONE_BY_ONE = ("chunked", "compressed_keys", "box", "window_squares", "chunk_squares", "within_window",
+ONE_BY_ONE = ("chunked", "block_causal", "compressed_keys", "box", "window_squares", "chunk_squares", "within_window",
               "limited_by_window", "prefix_lm")
 
 

@@ -56,6 +56,10 @@ mask statistic_of(const std::string& name, const parameters& p) {
         return mask::top_k(p.a);
     if (name == "best_compressed_keys")
         return mask::best_compressed_keys(p.a, p.b);
+    if (name == "block_causal")
+        return mask::block_causal(p.a);
+    if (name == "whole_blocks")
+        return unit::whole_blocks(p.a);
     if (name == "best_blocks")
         return mask::best_blocks(p.a, p.b);
     if (name == "best_pools")

@@ -29,7 +29,6 @@ COMMITS = {
     "maxtext": "e591f30cbbf217ed67ef71263ec0538239f9c3b8",
     "verl": "1dda039b9c6311889a9c9a26040677e1254814f9",
     "torchtitan": "b5bcd76c66d0acb1a08b176d9639425bc55e0b2a",
-    "Automodel": "36044ad3d139363fb6c73c24af2e7c6b65ec52f6",
     "VeOmni": "d9774494f5d8042321386c65c9406e732a271501",
     "RL": "7ea279abfbeb698b092856d0dab61e7cf39bc909",
     "OLMo-core": "fa6c5014c9f6e9ee789da2d9c20d5126fee8df0d",
@@ -191,7 +190,7 @@ def maxtext() -> Callable[..., tuple[float, float, float]]:
     return original  # type: ignore[no-any-return]
 
 
-# ---- verl and NeMo Automodel, whose files stand alone ----
+# ---- verl, whose file stands alone ----
 
 
 def verl() -> types.ModuleType:
@@ -202,14 +201,6 @@ def verl() -> types.ModuleType:
     module = types.ModuleType("verl_flops_counter")
     vars(module).update(found)
     return module
-
-
-def automodel() -> Callable[[Any], Callable[..., float]]:
-    import warnings
-
-    path = tree("Automodel") / "nemo_automodel/components/utils/flops_utils.py"
-    found = taken(path, lambda name: True, {"warnings": warnings})
-    return found["get_flops_formula_for_hf_config"]  # type: ignore[no-any-return]
 
 
 # ---- trainers of reinforcement learning, and what stands beside them ----

@@ -42,6 +42,9 @@ def named(trainer: str, name: str) -> dict[str, Any]:
     return next(case for case in GOLDEN[trainer]["cases"] if case["id"] == name)
 
 
+FIND = Original.find
+
+
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was warned, and no trainer's own number is returned where one is installed (test_adopt_originals.py)."""
@@ -398,19 +401,39 @@ def test_verl_drop_in_needs_grids_for_towers_with_windows() -> None:
 # ---- NeMo Automodel ----
 
 
+#: Where Automodel's number is a mistake, which no preset reproduces: tests/golden/peers.test.cpp lists each.
+AUTOMODEL_MISTAKES = ("automodel/mistral-7b-v0.1/", "automodel/nemotron-h-8b/", "automodel/test/")
+
+
 @pytest.mark.parametrize(
     "name",
     [
         n
         for n in PEERS
         if n.startswith("automodel/") and isinstance(PEERS[n]["model"], str) and PEERS[n]["model"] in MODELS
+        if not n.startswith(AUTOMODEL_MISTAKES)
     ],
 )
-def test_automodel_drop_in_gives_its_golden_numbers(name: str) -> None:
+def test_automodel_drop_in_without_automodel_counts_by_its_preset(name: str) -> None:
     case = PEERS[name]
     config = peer_config(case)
     found = automodel.get_flops_formula_for_hf_config(config)(config, gbs=1, seq_len=case["batch"]["seqlens"][0])
     assert found == case["expected"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_automodel_drop_in_asks_automodel_if_it_is_there(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    config = {"model_type": "llama", **TINY}
+    preset = floptally.flops(config, lengths=[200] * 3, convention="nemo_automodel").total
+    if there:
+        monkeypatch.setattr(Original, "find", FIND)
+        module = types.ModuleType("nemo_automodel.components.utils.flops_utils")
+        module.get_flops_formula_for_hf_config = lambda config: lambda config, gbs, seq_len: 1000 * gbs + seq_len  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    formula = automodel.get_flops_formula_for_hf_config
+    assert formula(config)(config, gbs=3, seq_len=200) == (3200 if there else preset)
+    frozen = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen")])
+    assert formula(config, plan=frozen)(config, gbs=3, seq_len=200) < preset
 
 
 AUTOMODEL_MODELS: dict[str, dict[str, Any]] = {

@@ -16,7 +16,7 @@ from typing import Any
 import floptally
 import originals
 import pytest
-from floptally.adopt import automodel, maxtext, megatron, megatron_bridge, torchtitan, verl
+from floptally.adopt import maxtext, megatron, megatron_bridge, torchtitan, verl
 from test_adopt import H100, TINY, TINY_VISION, VERL_MODELS, arguments, container, named
 
 GDP = {"spec": ["megatron.core.models.hybrid.hybrid_layer_specs", "gdp_stack_spec"]}
@@ -143,18 +143,6 @@ def test_exact_maxtext_drop_in_counts_local_sliding_attention_as_a_window() -> N
         12 * pairs * whole.num_query_heads * whole.head_dim * whole.num_decoder_layers * whole.per_device_batch_size
     )
     assert round(count(whole)[0] * 10**12) - round(count(local)[0] * 10**12) == beyond
-
-
-@pytest.mark.parametrize("model_type", ["gemma2", "phi3", "granite", "mistral", "stablelm"])
-def test_automodel_fallback_formula_counts_two_mlp_matrices(model_type: str) -> None:
-    config = {"model_type": model_type, **TINY, "head_dim": 24}  # which the fallback does not read
-    tokens, h, layers = 600, 64, 4
-    weights = layers * (h * h * 2 + 2 * h * 32 + 2 * h * 96) + h * 1000
-    pairs = 3 * 200 * 200 // 2 * layers * 4 * h
-    assert (
-        automodel.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200)
-        == 6 * tokens * weights + 3 * pairs
-    )
 
 
 # ---- arguments of any shape ----

@@ -132,7 +132,7 @@ def test_invalid_byte_options_are_errors_that_name_the_field(mistral: floptally.
         (lambda: forward.bytes().mbu(0, gpus=1, memory_tbps=3), "seconds: must be a finite number above 0"),
         (lambda: forward.bytes().mbu(1, gpus=0, memory_tbps=3), "gpus: must be an integer from 1 to "),
         (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),
-        (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be a forward"),
+        (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be Plan"),
         (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, since bytes are counted only"),
         (lambda: floptally.Cost.from_entries([("a", "tokens", "linear", 2)]).bytes(lengths=[5]), "parts: are missing"),
     ]  # fmt: skip

@@ -345,7 +345,7 @@ def test_an_invalid_keyword_or_a_closed_step_is_an_error_before_any_copy(meter: 
     with pytest.raises(floptally.Error, match=r"^batch: must have done\(\), wait\(\) and arguments\(\), got 5"):
         meter.add_deferred(5)  # type: ignore[arg-type]
     assert gpu.asked == []
-    with pytest.raises(floptally.Error, match="^step: ends without a begin"):
+    with pytest.raises(floptally.Error, match="^step: ends, but none has begun"):
         Meter(meter.cost, gpus=1, peak_tflops=1).end_step(1.0)
 
 
@@ -594,5 +594,5 @@ def test_the_error_of_a_build_without_kernels_suggests_copying_the_batch_to_the_
     from floptally import _device
 
     monkeypatch.setattr(_device, "_KERNELS", tmp_path / "_kernels.fatbin")
-    with pytest.raises(floptally.Error, match="^DeviceTally: this floptally was built without nvcc .* Meter.add"):
+    with pytest.raises(floptally.Error, match="^DeviceTally: needs kernels, and this floptally was built without nvcc .* Meter.add"):
         floptally.DeviceTally(mistral, device=0)

@@ -83,7 +83,7 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
             meter.add(lengths=UNEVEN[rank])
         assert (meter.gpus, meter.counted, meter.reduces) == (2, "summed over 2 ranks", True)
         meter.begin_step()
-        with pytest.raises(floptally.Error, match="seconds: must be" if rank == 0 else "sum: rank 0 refused"):
+        with pytest.raises(floptally.Error, match="seconds: must be" if rank == 0 else "sum: rank 0 failed"):
             meter.end_step(0.0 if rank == 0 else 1.0)
         meter.discard_step()
         return [meter.run.useful, meter.run.tokens]

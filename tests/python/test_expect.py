@@ -95,7 +95,7 @@ def test_an_expectation_can_be_pickled_and_has_a_readable_repr() -> None:
         ({"accelerator": "H10"}, "accelerator: "),
         ({"accelerator": None}, "accelerator: is missing"),
         ({"accelerator": "A100 SXM", "precision": "fp8"}, "precision: A100 SXM has no published fp8 rate"),
-        ({"lengths": []}, "lengths: has no text tokens"),
+        ({"lengths": []}, "lengths: must have text tokens"),
     ],
 )
 def test_invalid_input_of_expect_is_an_error(change: dict[str, Any], message: str) -> None:
@@ -114,7 +114,7 @@ def test_contradicting_options_of_floptally_expect_are_errors() -> None:
         (["--all", "--mfu", "40%"], "mfu: is about one run, but --all shows every run"),
         (["--config", CONFIG, "--lengths", "512"], "accelerator: is missing"),
         (["--config", CONFIG, "--lengths", "512", "--accelerator", "H100 SXM", "--seconds", "1", "--gpus", "1", "--mfu", "40%"],
-         "mfu: is given, and --seconds gives it too"),
+         "mfu: is passed, but --seconds also determines"),
     ):  # fmt: skip
         command = [sys.executable, "-m", "floptally", "expect", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

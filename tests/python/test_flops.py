@@ -594,7 +594,7 @@ def test_precision_names_of_pytorch_are_known_and_an_impossible_mfu_warns(llama:
 
 
 def test_expert_visits_are_an_error_for_models_that_do_not_measure_them(llama: floptally.Cost) -> None:
-    with pytest.raises(floptally.Error, match="^routed: llama counts no measured visits"):
+    with pytest.raises(floptally.Error, match="^routed: llama has no measured expert visits"):
         llama.flops(lengths=[5], routed=(9, 10))
 
 

@@ -158,7 +158,7 @@ def test_an_error_on_another_rank_leaves_out_the_step_on_this_rank() -> None:
         meter = floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, **({"reduce": refused} if arguments else {"gpus": 1}))
         adapter = callbacks.MeterAdapter(meter, clock=Clock(), reduce=None if arguments else refused)
         ran(adapter, ROWS)
-        with pytest.warns(RuntimeWarning, match="^sum: rank 1 refused"):
+        with pytest.warns(RuntimeWarning, match="^sum: rank 1 failed"):
             ran(adapter, ROWS)
         ran(adapter, ROWS)
         assert (meter.run.steps, adapter.batches_left_out, len(refused.sums)) == (2, 1, 3)

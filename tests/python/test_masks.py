@@ -281,7 +281,7 @@ def test_measured_counts_hold_what_was_added() -> None:
 def test_a_measured_count_must_be_declared_in_the_tally() -> None:
     tally = Tally([Mask.measured("clicks")])
     before = tally.copy()
-    for name, message in (("likes", "this tally has no such accumulator"), ("Clicks", "a name must have 1 to 16 of"),
+    for name, message in (("likes", "this tally does not keep this amount"), ("Clicks", "a name must have 1 to 16 of"),
                           ("a" * 17, "a name must have 1 to 16 of")):  # fmt: skip
         with pytest.raises(floptally.Error, match=message):
             tally.add_measured(name, 5)

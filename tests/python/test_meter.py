@@ -168,8 +168,8 @@ def test_a_step_is_a_context_manager_and_is_discarded_if_its_block_raises(mistra
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda m: m.end_step(), "step: ends without a begin"),
-        (lambda m: m.discard_step(), "step: ends without a begin"),
+        (lambda m: m.end_step(), "step: ends, but none has begun"),
+        (lambda m: m.discard_step(), "step: ends, but none has begun"),
         (lambda m: (m.begin_step(), m.begin_step()), "step: begins inside another step"),
         (lambda m: m.add(lengths=[5]), "microbatch: was added outside of a step"),
         (lambda m: (m.begin_step(), m.end_step(0)), "seconds: must be a finite number above 0"),

@@ -164,7 +164,7 @@ def test_breakdowns_of_rl_passes_add_up() -> None:
     assert list(step) == ["rollout", "update"] and step["update"].total == a.total + b.total
     with pytest.raises(TypeError):
         a + 3
-    with pytest.raises(floptally.Error, match="update: have different models"):
+    with pytest.raises(floptally.Error, match="update: of different models"):
         step + rollout.named("update")
 
 
@@ -188,7 +188,7 @@ def test_a_meter_refuses_invalid_rl_passes(open_meter: floptally.Meter) -> None:
     with pytest.raises(floptally.Error, match="span: must be one of step, interval, run"):
         open_meter.passes("all")  # type: ignore[arg-type]
     closed = metered(Clock())
-    with pytest.raises(floptally.Error, match="update: is outside of a step"):
+    with pytest.raises(floptally.Error, match="update: begins outside of a step"):
         with closed.timed("update"):
             pass
 

@@ -539,3 +539,25 @@ def test_the_gap_between_published_and_exact_mfu_is_labelled_with_its_cause() ->
 def test_drawing_published_runs_of_another_type_is_an_error(draw: Any) -> None:
     with pytest.raises(floptally.Error, match="expectation: must be a result of floptally.expect"):
         draw({"runs": []})
+
+
+def test_layouts_are_drawn_at_their_time_and_memory_with_the_names_of_the_front() -> None:
+    cost = floptally.cost(
+        {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 2048,
+         "intermediate_size": 5632, "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 8}
+    )  # fmt: skip
+    found = cost.search(lengths=[4096], global_batch=64, gpus=16, accelerator="H100 SXM", top=10_000)
+    axes = plots.layouts(found).axes[0]
+    drawn = [(float(seconds), float(gib)) for gib, seconds in axes.collections[0].get_offsets()]
+    assert drawn == [pytest.approx(point) for point in found.points]
+    front = [one for one in found.layouts if one.is_on_front]
+    assert list(axes.lines[0].get_ydata()) == pytest.approx([one.seconds for one in front])
+    assert list(axes.lines[0].get_xdata()) == pytest.approx([one.memory_gib for one in front])
+    numbers, names = axes.texts[:-1], axes.texts[-1].get_text().splitlines()
+    assert [text.get_text() for text in numbers] == [str(number) for number in range(1, len(names) + 1)]
+    assert names[0].startswith("1  dp 16 mb ")
+
+
+def test_drawing_layouts_of_another_type_or_of_none_is_an_error() -> None:
+    with pytest.raises(floptally.Error, match="search: must be what Cost.search returns"):
+        plots.layouts(3)  # type: ignore[arg-type]

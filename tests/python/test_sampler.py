@@ -125,6 +125,8 @@ def test_the_saved_state_of_another_sampler_is_an_error() -> None:
         (BalancedBatchSampler([1, 2, 3, 4], 1, num_replicas=2, rank=0), "batch_size"),
         (BalancedBatchSampler([1, 2, 3, 4, 5], 2, num_replicas=2, rank=0), "samples"),
         (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0, seed=1), "seed"),
+        (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0, shuffle=False), "shuffle"),
+        (BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0, drop_last=True), "drop_last"),
     ]:
         with pytest.raises(floptally.Error) as raised:
             other.load_state_dict(state)

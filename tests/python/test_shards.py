@@ -236,7 +236,7 @@ def test_a_model_that_ranks_cannot_divide_is_an_error_that_names_the_size() -> N
         model.on_rank(floptally.ParallelLayout(rank=0, tp=3))
     with pytest.raises(floptally.Error, match="layers_of_chunks"):
         model.on_rank(floptally.ParallelLayout(rank=0, pp=2), layers_of_chunks=[4])
-    with pytest.raises(floptally.Error, match="cost: has no layers"):
+    with pytest.raises(floptally.Error, match="cost: must have layers"):
         floptally.Cost.from_entries([("mlp", "tokens", "linear", 2)]).on_rank(floptally.ParallelLayout(rank=0))
     uneven = model.on_rank(floptally.ParallelLayout(rank=0, pp=2), layers_of_chunks=[1, 3])
     assert uneven.flops(lengths=[8]).useful.components["mlp"].total == 6 * 3 * 32 * 64 * 8

@@ -14,6 +14,7 @@ import floptally
 import numpy as np
 import pytest
 from floptally import Plan, callbacks
+from test_trainer_runs import forget_optimizer, server_of_ranks
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -232,12 +233,12 @@ def test_a_plan_adds_to_the_plan_of_the_model_and_contradictions_are_errors() ->
     assert meter.plan == Plan(weights=lora.weights, recompute="full")
     assert floptally.Tally(cost, plan=Plan(recompute="full")).masks == floptally.Tally(cost).masks
     for other, words in (
-        (Plan(weights=[floptally.WeightSetting("mlp", "trainable")]), 'says that "mlp/gate_proj" is trainable, and the model\'s own plan that it is frozen'),
-        (Plan(weights=[floptally.WeightSetting("*/q_proj", "lora", rank=4)]), 'q_proj" is lora of rank 4, and the model\'s own plan that it is lora of rank 2'),
+        (Plan(weights=[floptally.WeightSetting("mlp", "trainable")]), 'says that "mlp/gate_proj" is trainable, but the model\'s own plan says that it is frozen'),
+        (Plan(weights=[floptally.WeightSetting("*/q_proj", "lora", rank=4)]), 'q_proj" is lora of rank 4, but the model\'s own plan says that it is lora of rank 2'),
     ):
         with pytest.raises(floptally.Error, match=f"^plan: .*{words}"):
             cost.flops(lengths=[9], plan=other)
-    with pytest.raises(floptally.Error, match='^plan: says recompute="attention", and the model\'s own plan recompute="full"'):
+    with pytest.raises(floptally.Error, match='^plan: says recompute="attention", but the model\'s own plan says recompute="full"'):
         COST.planned(Plan(recompute="full")).flops(lengths=[9], plan=Plan(recompute="attention"))
     assert cost.planned(Plan()).flops(lengths=[9]).total == work_of(9)  # planned() replaces
 
@@ -828,6 +829,25 @@ def test_two_lightning_meters_save_separate_states(tmp_path: Path) -> None:
 # ---- a loop of your own ----
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_lightning_totals_of_other_ranks_begin_at_a_resume_with_a_warning(monkeypatch: Any, rank: int) -> None:
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    from floptally.callbacks import lightning as module
+
+    saved = new_meter()
+    with saved.step(1.0):
+        saved.add(lengths=[5])
+    monkeypatch.setattr(module, "_rank", lambda: rank)
+    resumed = callbacks.LightningMeter(new_meter())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        resumed.load_state_dict({"meter": saved.state_dict()})
+    assert resumed.meter.run.steps == (1 if rank == 0 else 0)
+    texts = [str(one.message) for one in said]
+    assert texts == resumed.notes[len(COST.assumptions) :] and len(texts) == rank
+    assert all("those of rank 1 begin at the resume" in text and "reduce=" in text for text in texts)
+
+
 def test_waiting_between_steps_is_step_time_unless_the_meter_is_paused() -> None:
     clock = Clock()
     meter = new_meter(clock=clock)
@@ -898,19 +918,74 @@ def trains_on_rank(rank: int, port: int, folder: str) -> None:
     torch.distributed.destroy_process_group()
 
 
+def goes_on_on_rank(rank: int, port: int, folder: str, checkpoint: str) -> None:
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    torch.distributed.init_process_group("gloo")
+
+    class Unequal(torch.utils.data.Dataset[Any]):
+        """Two rows of 8 tokens, two of 4 and so on, so that rank 0 trains more than rank 1."""
+
+        def __len__(self) -> int:
+            return 16
+
+        def __getitem__(self, place: int) -> Any:
+            ids = torch.ones(8 - 4 * (place // 2 % 2), dtype=torch.long)
+            return {"input_ids": ids, "labels": ids}
+
+    said = []
+    meters = []
+    for call, steps in enumerate((2, 4)):
+        meter, other = floptally.Meter(COST, peak_tflops=1e-3), floptally.Meter(COST, peak_tflops=1e-3)
+        trainer = trainer_of(Path(folder), max_steps=steps, ddp_backend="gloo", save_strategy="steps", save_steps=2)
+        trainer._get_train_sampler = lambda *given: torch.utils.data.SequentialSampler(trainer.train_dataset)
+        trainer.train_dataset = Unequal()
+        callbacks.TrainerMeter(meter).attach(trainer)
+        callbacks.TrainerMeter(other, prefix="other/").attach(trainer)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            forget_optimizer(checkpoint if call else None)
+            trainer.train(resume_from_checkpoint=checkpoint if call else None)
+        said.append(sum("totals begin at the resume" in str(one.message) for one in caught))
+        meters.append([(one.run.steps, one.run.useful) for one in (meter, other)])
+    Path(folder, f"{rank}.txt").write_text(repr((meters, said)))
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("whose", ["two processes", "one process"])
+def test_each_rank_goes_on_with_its_own_totals_after_a_resume(tmp_path: Path, whose: str) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
+    checkpoint = tmp_path / "checkpoint-2"
+    if whose == "one process":
+        checkpoint = tmp_path / "alone" / "checkpoint-2"
+        alone = trainer_of(tmp_path / "alone", max_steps=2, save_strategy="steps", save_steps=2)
+        callbacks.TrainerMeter(floptally.Meter(COST, peak_tflops=1e-3)).attach(alone)
+        alone.train()
+    run_two(goes_on_on_rank, str(tmp_path), str(checkpoint))
+    of_ranks = [eval((tmp_path / f"{rank}.txt").read_text()) for rank in range(2)]
+    work = [work_of(8, 8), work_of(4, 4)]
+    for rank, (meters, said) in enumerate(of_ranks):
+        assert meters[0] == [(2, 2 * work[rank])] * 2
+        if whose == "two processes":
+            assert meters[1] == [(4, 4 * work[rank])] * 2 and said == [0, 0]
+        elif rank == 1:  # which has no file in that checkpoint, of one meter
+            assert meters[1] == [(2, 2 * work[1])] * 2 and said == [0, 1]
+        else:
+            assert said == [0, 0]
+
+
 def run_two(target: Any, *given: Any) -> None:
-    import multiprocessing
     import socket
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
+    context = server_of_ranks()
     ranks = [context.Process(target=target, args=(rank, port, *given)) for rank in range(2)]
     for process in ranks:
         process.start()
     for process in ranks:
-        process.join(240)
+        process.join(500)
         assert process.exitcode == 0
 
 

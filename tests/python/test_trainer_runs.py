@@ -154,14 +154,26 @@ def new_meter(settings: Settings) -> floptally.Meter:
 Numbers = tuple[int, int, int]
 
 
-def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numbers, Numbers, Numbers]]]:
-    """Runs a life in this process. Returns (what the meter counted, what was trained, what of it was trained before the
-    last resume) after each train() call."""
+def forget_optimizer(checkpoint: str | None) -> None:
+    """Removes the optimizer's state from a checkpoint of several processes if this transformers cannot load it: before
+    release 5 it asks PyTorch for a device "cpu:0", which newer releases of PyTorch do not know."""
+    import transformers
+
+    if checkpoint is None or not torch.distributed.is_initialized() or int(transformers.__version__.partition(".")[0]) >= 5:
+        return
+    torch.distributed.barrier()
+    for file in ("optimizer.pt", "scheduler.pt"):
+        Path(checkpoint, file).unlink(missing_ok=True)
+    torch.distributed.barrier()
+
+
+def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numbers, Numbers]]]:
+    """Runs a life in this process. Returns (what the meter counted, what was trained) after each train() call."""
     settings = Settings(name, world)
     meter, truth = new_meter(settings), Truth()
     fails = [settings.fails_at] if settings.fails_at else []
     trainer = trainer_of(folder, settings, meter, truth, fails)
-    found, before = [], (0, 0, 0)
+    found = []
     for place, event in enumerate(["begin", *settings.events]):
         checkpoint = None
         if event == "resume" and truth.saved:
@@ -169,18 +181,19 @@ def live(name: str, folder: Path, world: int) -> tuple[Settings, list[tuple[Numb
             settings.steps = step + 2
             meter, saved = new_meter(settings), truth.saved
             truth = Truth()
-            truth.done = before = saved[step]
+            truth.done = saved[step]
             truth.saved = saved
             checkpoint = str(folder / f"checkpoint-{step}")
             settings.too_large = False  # the batch size that was found is not in a checkpoint
             trainer = trainer_of(folder, settings, meter, truth, fails)
         try:
+            forget_optimizer(checkpoint)
             trainer.train(resume_from_checkpoint=checkpoint)
             assert not meter.in_step, f"{name}: call {place}"
         except ZeroDivisionError:
             truth.open = (0, 0)  # the next train() forgets the step
         done = meter.run
-        found.append(((done.steps, done.useful, done.executed), truth.done, before))
+        found.append(((done.steps, done.useful, done.executed), truth.done))
     return settings, found
 
 
@@ -195,12 +208,19 @@ def on_rank(rank: int, world: int, port: int, folder: str, name: str) -> None:
     torch.distributed.destroy_process_group()
 
 
+def server_of_ranks() -> Any:
+    """Where ranks start: a process that has imported the trainers once, which takes longer than a rank's training."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "transformers", "accelerate", "test_trainer_runs"])
+    return context
+
+
 def in_processes(name: str, folder: Path, world: int) -> int:
     """Runs a life in several processes. Returns the number of its train() calls."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
+    context = server_of_ranks()
     ranks = [context.Process(target=on_rank, args=(rank, world, port, str(folder), name)) for rank in range(world)]
     for process in ranks:
         process.start()
@@ -210,14 +230,12 @@ def in_processes(name: str, folder: Path, world: int) -> int:
     of_ranks = [eval((folder / f"{rank}.txt").read_text()) for rank in range(world)]
     reduces, calls = of_ranks[0][0], len(of_ranks[0][1])
     for call in range(calls):
-        counted, trained, before = (tuple(found[call][what] for _, found in of_ranks) for what in range(3))
+        counted, trained = (tuple(found[call][what] for _, found in of_ranks) for what in range(2))
         if reduces:
             whole = (trained[0][0], sum(one[1] for one in trained), sum(one[2] for one in trained))
             assert counted == (whole,) * world, f"{name}: call {call}"
             continue
-        for rank in range(world):  # the Trainer's checkpoint has the totals of rank 0
-            own = tuple(done - earlier + of_first for done, earlier, of_first in zip(trained[rank], before[rank], before[0]))
-            assert counted[rank] == own, f"{name}: call {call}, rank {rank}"
+        assert counted == trained, f"{name}: call {call}"  # each rank has totals of its own
     return calls
 
 
@@ -235,7 +253,7 @@ def test_random_train_calls_count_what_a_plain_sum_counts(tmp_path: Path) -> Non
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 _, found = live(name, folder, 1)
-            for call, (counted, trained, _) in enumerate(found):
+            for call, (counted, trained) in enumerate(found):
                 assert counted == trained and counted[0] > 0, f"{name}: call {call}"
             calls += len(found)
         else:
@@ -279,7 +297,7 @@ def test_a_run_that_is_terminated_inside_a_step_continues_from_its_checkpoint(tm
 
     def run(dies: bool) -> Any:
         program = TERMINATED.format(tests=tests, folder=str(tmp_path), dies=dies)
-        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=900, check=False)
 
     first = run(True)
     assert first.returncode == -signal.SIGTERM, first.stderr
@@ -314,6 +332,8 @@ def test_a_lightning_run_that_is_terminated_inside_a_step_continues_from_its_che
         def configure_optimizers(self) -> Any:
             return torch.optim.SGD(self.parameters(), lr=1e-3)
 
+    ended: list[int] = []  # Lightning's own number of steps
+
     def run(dies_at: int, checkpoint: Any) -> tuple[floptally.Meter, list[int]]:
         meter, module = floptally.Meter(COST, gpus=1, peak_tflops=1e-3), Module(dies_at)
         saves = lightning.pytorch.callbacks.ModelCheckpoint(dirpath=tmp_path, every_n_train_steps=1, save_top_k=-1, filename="{step}")
@@ -327,6 +347,7 @@ def test_a_lightning_run_that_is_terminated_inside_a_step_continues_from_its_che
         except BaseException as problem:  # Lightning turns the signal into an exception of its own
             assert "SIGTERM" in type(problem).__name__ or isinstance(problem, (SystemExit, KeyboardInterrupt)), problem
             assert not meter.in_step
+        ended.append(trainer.global_step)
         return meter, module.trained
 
     before = signal.getsignal(signal.SIGTERM)
@@ -338,4 +359,6 @@ def test_a_lightning_run_that_is_terminated_inside_a_step_continues_from_its_che
     steps = int(newest.stem.rpartition("=")[2].split("-")[0])
     assert 0 < steps == died.run.steps < 3 and died.run.useful == sum(before_the_end[: 2 * steps])
     again, after_it = run(0, str(newest))
-    assert again.run.steps == 3 and again.run.useful == died.run.useful + sum(after_it)
+    # An older Lightning trains a batch of the last step again.
+    assert 3 <= again.run.steps == ended[-1] <= 4
+    assert again.run.useful == died.run.useful + sum(after_it)

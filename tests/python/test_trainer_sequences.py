@@ -68,33 +68,34 @@ class Sum:
         assert found == (self.steps, self.useful, self.executed, self.seconds), said
 
 
-def small_model() -> Any:
-    """A model with two layers that can be recomputed, and no weights to speak of."""
+class GradientCheckpointingLayer(torch.nn.Module):
+    """A layer that can be recomputed; the callbacks know it by this name."""
 
-    class GradientCheckpointingLayer(torch.nn.Module):
-        gradient_checkpointing = False
+    gradient_checkpointing = False
 
-        def forward(self, x: Any) -> Any:
-            return x
 
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layers = torch.nn.ModuleList([GradientCheckpointingLayer(), GradientCheckpointingLayer()])
-            self.weight = torch.nn.Parameter(torch.ones(()))
+class SmallModel(torch.nn.Module):
+    """A model with two such layers and one weight. Its forward computes nothing: only its call is seen."""
 
-        def recompute(self, on: bool) -> None:
-            for layer in self.layers:
-                layer.gradient_checkpointing = on
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList([GradientCheckpointingLayer(), GradientCheckpointingLayer()])
+        self.weight = torch.nn.Parameter(ONE)
 
-        def forward(self, input_ids: Any) -> Any:
-            return self.weight * input_ids.sum()
+    def recompute(self, on: bool) -> None:
+        for layer in self.layers:
+            layer.gradient_checkpointing = on
 
-    return Model().train()
+    def forward(self, input_ids: Any) -> Any:
+        return input_ids
+
+
+ONE = torch.ones(())
+IDS = {length: torch.ones(1, length, dtype=torch.long) for length in range(1, 33)}
 
 
 def batch_of(length: int) -> Any:
-    return {"input_ids": torch.ones(1, length, dtype=torch.long)}
+    return {"input_ids": IDS[length]}
 
 
 class Life:
@@ -104,7 +105,7 @@ class Life:
         self.draw, self.clock, self.sum = draw, Clock(), Sum()
         self.events: list[str] = []
         self.again = False  # the model recomputes
-        self.model = small_model()
+        self.model = SmallModel()
         self.saved: tuple[Any, Sum] | None = None
         self.mark: float | None = None  # when the time of the next step began
         self.new()
@@ -236,7 +237,7 @@ class HuggingFace(Life):
         if self.saved is None:
             return
         states, done, step = self.saved  # type: ignore[misc]
-        self.model = small_model()
+        self.model = SmallModel()
         self.model.recompute(self.again)
         self.new()
         self.state.stateful_callbacks, self.state.global_step, self.sum = {**states}, step, done.copy()
@@ -332,7 +333,7 @@ class Lightning(Life):
         if self.saved is None:
             return
         state, done = self.saved
-        self.model = small_model()
+        self.model = SmallModel()
         self.model.recompute(self.again)
         self.new()
         self.callback.load_state_dict(state)

@@ -42,13 +42,20 @@ def model_of(layers: int) -> Any:
 
 
 def orpo(model: Any, options: Any) -> Any:
-    part = pytest.importorskip("trl.experimental.orpo", reason="this TRL has no ORPO there")
+    part = module_of("orpo", "ORPOTrainer")
     return preferences(part.ORPOTrainer, part.ORPOConfig, model, options)
 
 
 def cpo(model: Any, options: Any) -> Any:
-    part = pytest.importorskip("trl.experimental.cpo", reason="this TRL has no CPO there")
+    part = module_of("cpo", "CPOTrainer")
     return preferences(part.CPOTrainer, part.CPOConfig, model, options)
+
+
+def module_of(name: str, trainer: str) -> Any:
+    """The module of TRL with a trainer: a newer release has it in `trl.experimental`, an older one in `trl`."""
+    if hasattr(trl, trainer):
+        return trl
+    return pytest.importorskip(f"trl.experimental.{name}", reason=f"this TRL has no {trainer}")
 
 
 def preferences(kind: Any, arguments: Any, model: Any, options: Any) -> Any:
@@ -71,6 +78,8 @@ def distillation(model: Any, options: Any) -> Any:
 def grpo(model: Any, options: Any) -> Any:
     from datasets import Dataset
 
+    if not hasattr(trl, "GRPOConfig"):
+        pytest.skip("this TRL has no GRPO")
     arguments = trl.GRPOConfig(**options, num_generations=2, max_completion_length=6)
 
     def reward(completions: Any, **others: Any) -> list[float]:

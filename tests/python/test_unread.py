@@ -130,19 +130,29 @@ QUANTISED = json.loads((Path(__file__).resolve().parents[1] / "golden" / "quanti
 
 @pytest.mark.parametrize("kind", QUANTISED["quantization"])
 def test_a_quantised_config_counts_the_same_as_its_base_model(kind: str) -> None:
-    """With the keys that each tool writes: GPTQ, AWQ, bitsandbytes, FP8, compressed-tensors, …"""
+    """With the keys that each tool writes (tests/golden/generate_quantised.py runs the tools' own code)."""
     config, quantised = QUANTISED["config"], QUANTISED["quantization"][kind]
     base = without_warning(config)
     for config_with in (
         {**config, "quantization_config": quantised},
         {**config, "quantization_config": quantised, "torch_dtype": "bfloat16", "unsloth_fixed": True, "unsloth_version": "2025.3.19"},
-        {**config, "quantization": {"group_size": 64, "bits": 4}, "quantization_config": {"group_size": 64, "bits": 4}},  # MLX
-        {**config, "quantize_config": {"bits": 4, "group_size": 128}},  # of older GPTQ checkpoints
+        {**config, **dict.fromkeys(("quantization", "quantization_config"), {"group_size": 64, "bits": 4, "mode": "affine"})},  # mlx-lm 0.32.2
     ):
         assert without_warning(config_with) == base
     # What a quantised checkpoint adds to the model itself is still seen.
     with pytest.raises(floptally.Error, match="^moe_latent_dim: names a size"):
         floptally.cost({**config, "quantization_config": quantised, "moe_latent_dim": 64})
+
+
+def test_settings_of_generation_are_no_sizes() -> None:
+    """Older fine-tuned checkpoints keep them in their config.json, Whisper's `forced_decoder_ids` among them."""
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    names = {name for name in vars(transformers.GenerationConfig()) if not name.startswith("_")}
+    names.discard("use_mtp")  # in a config.json it adds layers to the model
+    assert len(names) > 40 and "forced_decoder_ids" not in names
+    for name in (*names, "forced_decoder_ids"):
+        for value in (3, 0.5, True, "early", [4, 5], [[1, 50259], [2, 50359]]):
+            floptally.cost({**LLAMA, name: value})
 
 
 def test_a_sliding_window_in_a_llama_config_is_an_error_because_programs_disagree() -> None:

@@ -377,3 +377,31 @@ def test_verification_of_a_diffusers_model_with_lora_counts_its_training() -> No
     }  # fmt: skip
     result = floptally.verify(model, batch)
     assert result.equal and result.pytorch == result.counted and result.source == "from_torch"
+
+
+PADDED_PAIR = {
+    "vocab_size": 97, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
+}  # fmt: skip
+SPEECH = {**PADDED_PAIR, "num_mel_bins": 16, "max_source_positions": 20, "max_target_positions": 32}
+T5 = {"vocab_size": 97, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("T5ForConditionalGeneration", T5), ("BartForConditionalGeneration", PADDED_PAIR), ("MarianMTModel", PADDED_PAIR),
+        ("PegasusForConditionalGeneration", PADDED_PAIR), ("MBartForConditionalGeneration", PADDED_PAIR),
+        ("WhisperForConditionalGeneration", SPEECH),
+    ],
+)  # fmt: skip
+def test_a_padded_batch_of_an_encoder_decoder_is_verified_without_a_difference(kind: str, config: dict[str, Any]) -> None:
+    torch.manual_seed(0)
+    model = getattr(transformers, kind)
+    model = model(model.config_class(**config))
+    ids, labels = torch.randint(3, 97, (2, 12)), torch.randint(3, 97, (2, 9))
+    mask = torch.ones_like(ids)
+    mask[1, 7:], labels[0, 5:] = 0, -100
+    inputs = {"input_features": torch.randn(2, 16, 40)} if config is SPEECH else {"input_ids": ids, "attention_mask": mask}
+    made = floptally.verify(model, {**inputs, "labels": labels})
+    assert made.unexplained == 0 and made.differences == {} and made.exact < made.pytorch

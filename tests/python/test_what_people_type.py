@@ -7,6 +7,7 @@ import math
 import pickle
 import re
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -204,3 +205,18 @@ def test_attributes_named_total_are_integers_and_a_cost_has_none(llama: floptall
     view = work.useful
     assert work.total == view.total == sum(each.total for each in view.components.values()) == llama.total_flops(lengths=[3, 4])
     assert not hasattr(llama, "total")
+
+
+def test_a_value_that_is_no_model_or_no_report_is_an_error_that_names_it() -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("matplotlib")
+    with pytest.raises(Error, match="^model: must be a torch.nn.Module, got None$"):
+        floptally.from_torch(None, None)  # type: ignore[arg-type]
+    plots = floptally.plots
+    draws: list[tuple[Any, str]] = [
+        (plots.component_bars, "step: must be a Breakdown"), (plots.waterfall, "made: must be a Waterfall"),
+        (plots.comparison, "made: must be a Comparison"), (partial(plots.roofline, peak_tflops=989, memory_tbps=3.35), "made: must be a Bytes"),
+    ]  # fmt: skip
+    for draw, says in draws:
+        with pytest.raises(Error, match=f"^{says} or its to_dict\\(\\), got 'w'$"):
+            draw("w")

@@ -149,6 +149,30 @@ TEST_CASE("a figure that would round to 1000 takes the next unit prefix, at ever
     }
 }
 
+TEST_CASE("MACs are rounded as FLOPs are, and half of an odd number of FLOPs is an error", "[report_table]") {
+    CHECK(readable(power_of_ten(12, 2), work_unit::macs) == "1.00 TMAC");
+    CHECK(readable(power_of_ten(0, 1998), work_unit::macs) == "999 MAC");
+    CHECK(readable(flops{}, work_unit::macs) == "0 MAC");
+    CHECK(in_unit(power_of_ten(0, 7), work_unit::flops) == 7);
+    CHECK_THROWS_AS(in_unit(power_of_ten(0, 7), work_unit::macs), error);
+}
+
+TEST_CASE("a report in MACs halves every count, rate and peak and says FLOP nowhere", "[report_table]") {
+    report both = with_mfu(llama_report());
+    const std::string in_flops = to_table(both, figures::exact);
+    both.unit = work_unit::macs;
+    const std::string in_macs = to_table(both, figures::exact);
+    CHECK(contains(in_macs, "convention exact, in MACs: a multiplication and an addition each\n"));
+    CHECK(contains(in_macs, " MAC (floptally "));
+    CHECK_FALSE(contains(in_macs, "FLOP"));
+    CHECK(row(in_flops, "MFU") != row(in_macs, "MFU"));  // the words "useful MACs over the peak"
+    CHECK(cells(row(in_flops, "MFU"))[1] == cells(row(in_macs, "MFU"))[1]);
+    CHECK(contains(row(in_macs, "peak"), "494.5 TMAC/s"));
+    CHECK(std::stoull(cells(row(in_flops, "total"))[1]) == 2 * std::stoull(cells(row(in_macs, "total"))[1]));
+    const double rate = std::stod(cells(row(in_flops, "TFLOP/s per GPU"))[1]);
+    CHECK(std::abs(rate - 2 * std::stod(cells(row(in_macs, "TMAC/s per GPU"))[1])) < 0.02);
+}
+
 TEST_CASE("a rounded figure never starts with 1000", "[report_table]") {
     for (int exponent = 0; exponent <= 21; exponent += 3) {
         for (std::uint64_t near = 999'990'000; near <= 1'000'010'000; near += 500) {

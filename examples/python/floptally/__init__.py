@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _interpreter  # first: it refuses what the extension cannot
+from . import _pickles  # makes `pickle` know classes of the extension
 from ._accelerators import Accelerator, MeasuredPeak, accelerator, accelerators, measure_peak
 from ._balance import Assignment
 from ._breakdown import View, Work
@@ -58,6 +59,7 @@ from ._fit import Fit, Sent, StageFit
 from ._from_torch import from_torch
 from ._goodput import Goodput
 from ._passes import PassRate, StepPasses, StepWork, TimedPass
+from ._search import FoundLayout, Search
 from ._shards import (
     ExchangeBuffer,
     LogitsBytes,
@@ -108,6 +110,7 @@ __all__ = [
     "ExchangePlan",
     "Expectation",
     "Fit",
+    "FoundLayout",
     "Goodput",
     "LayoutSearch",
     "LeftOut",
@@ -132,6 +135,7 @@ __all__ = [
     "RankExchange",
     "RankLine",
     "Scope",
+    "Search",
     "Sent",
     "StageFit",
     "StateBytes",

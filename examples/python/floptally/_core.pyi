@@ -20,6 +20,7 @@ from ._fit import Fit
 from ._goodput import Goodput, Spending
 from ._deferred import MeteredStep
 from ._passes import Passes, StepPasses, StepWork, TimedPass
+from ._search import Search
 from ._shards import LogitsBytes, ModuleUtilization, Packing, ProbedStep, RankExchange, StateBytes, StepModule
 from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Deferred, Logits, MemoryBackend, NewTokens, SpecLike, Reducer, Requests, TimesComponents
 from ._waterfall import Waterfall
@@ -28,7 +29,7 @@ from ._literals import (
     IndexerTraining,
     LatentAttention, LayerModule, LayerSplit, LayoutFormat, LogitTokens, OptimizerName, OptimizerStates, PeakKind, Phase, Precision, PrecisionName,
     Quality, Recompute, EntryKind,
-    PairShape, Schedule, ScopeName, Placement, Span, Split, Statistic, Tower, ViewName, WeightState, ZeroStates,
+    PairShape, Schedule, ScopeName, Placement, Span, Split, Statistic, Tower, Trainer, ViewName, WeightState, WorkUnit, ZeroStates,
 )  # fmt: skip
 
 ArrayT = TypeVar("ArrayT")
@@ -479,6 +480,103 @@ class Cost:
             plan: what runs and which weights train, in addition to the cost's own plan. A contradiction is an
                 Error.
             lengths, …, tally: as in `Cost.flops`.
+        """
+    def search(
+        self,
+        *,
+        lengths: Integers,
+        gpus: int,
+        global_batch: int | None = None,
+        accelerator: str | Accelerator | None = None,
+        precision: str = "bf16",
+        peak_tflops: float | None = None,
+        memory_gib: float | None = None,
+        reserve_gib: float = 0.0,
+        memory_tbps: float | None = None,
+        gpus_per_node: int | None = None,
+        network_gbps: float | Mapping[str, float] | None = None,
+        efficiency: float | None = None,
+        trainer: Trainer = "megatron",
+        largest_microbatch: int = 8,
+        least_context: int = 2048,
+        dp: int | None = None,
+        cp: int | None = None,
+        tp: int | None = None,
+        pp: int | None = None,
+        vpp: int | None = None,
+        ep: int | None = None,
+        etp: int | None = None,
+        dp_replicate: int | None = None,
+        microbatch: int | None = None,
+        zero: ZeroStates | None = None,
+        recompute: Recompute | None = None,
+        schedule: Schedule | None = None,
+        sequence_parallel: bool | None = None,
+        top: int = 20,
+        context_exchange: ContextExchange = "ring",
+        layers_of_chunks: Sequence[int] | None = None,
+        num_layers_in_first_pipeline_stage: int = 0,
+        num_layers_in_last_pipeline_stage: int = 0,
+        account_for_embedding_in_pipeline_split: bool = False,
+        account_for_loss_in_pipeline_split: bool = False,
+        pipeline_model_parallel_layout: str | None = None,
+        layer_split: LayerSplit = "automatic",
+        optimizer: OptimizerStates = "adamw",
+        weight_bits: int = 16,
+        gradient_bits: int = 16,
+        activation_bits: int = 16,
+        cache_bits: int = 16,
+        logits_bits: int = 16,
+        cached_tokens: int = 0,
+        flash_attention: bool = True,
+        fused_elementwise: bool = True,
+        hidden_dropout: bool = False,
+        attention_dropout: bool = False,
+        weights_inside_experts: bool = False,
+        matrix_inputs: BlockFormat = "none",
+        matrix_weights: BlockFormat = "none",
+        frozen_weights: BlockFormat = "none",
+        recompute_modules: Sequence[LayerModule] = [],
+        offload_modules: Sequence[LayerModule] = [],
+        offload_layers: int = 0,
+        optimizer_offload: float = 0.0,
+        plan: Plan | None = None,
+    ) -> Search:
+        """Searches the layouts of this model on a cluster for those that fit the memory, and sorts them by predicted
+        step time.
+
+        One clock predicts the time: products at the peak times `efficiency`, exchanged bytes at their bandwidth less
+        what the trainer hides, the bubble and the imbalance of the pipeline's schedule. docs/search.md says what it
+        assumes. `str()` is the table that the program prints for `floptally search`.
+
+        Args:
+            lengths: [n] tokens of each sequence of a global batch; one sequence with `global_batch`.
+            gpus: number of GPUs.
+            global_batch: number of sequences of a step, all as long as the one in `lengths`.
+            accelerator: the GPU, by a name that `accelerator` knows: its peak, memory and network.
+            precision: precision of the layers' matrices. Under fp8 and fp4 attention cores, routers and the lm_head run
+                in bf16.
+            peak_tflops: dense peak of one GPU instead of the accelerator's.
+            memory_gib: memory of one GPU in GiB instead of the accelerator's.
+            reserve_gib: GiB of it that other things need: workspaces, CUDA, NCCL, the allocator's waste.
+            memory_tbps: bandwidth of one GPU's memory in TB/s, for the optimizer.
+            gpus_per_node: consecutive ranks on one node.
+            network_gbps: GB/s that a GPU sends: {"within": …, "between": …} of nodes, or by group.
+            efficiency: the part of the peak that products reach, from 0 to 1. None: as fitted to published steps.
+            trainer: whose splits, schedules and overlap: "megatron", "torchtitan" or "fsdp".
+            largest_microbatch: most sequences of a microbatch.
+            least_context: least tokens of a sequence on each context parallel rank, unless `cp` is fixed.
+            dp, cp, tp, pp, vpp, ep, etp, dp_replicate, microbatch, zero, recompute, schedule, sequence_parallel: held
+                fixed where they are not None.
+            top: how many layouts to return.
+            context_exchange, layers_of_chunks, num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage,
+            account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split,
+            pipeline_model_parallel_layout, layer_split, optimizer, weight_bits, gradient_bits, activation_bits,
+            cache_bits, logits_bits, cached_tokens, flash_attention, fused_elementwise, hidden_dropout,
+            attention_dropout, weights_inside_experts, matrix_inputs, matrix_weights, frozen_weights,
+            recompute_modules, offload_modules, offload_layers, optimizer_offload: as in `Breakdown.fit`, for all
+                layouts.
+            plan: which weights train. The search chooses the recompute.
         """
     def total_flops(
         self,
@@ -1043,9 +1141,13 @@ class Breakdown:
         b.named("update")."""
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the breakdown as a dict, with the content of the JSON that the program prints. Counts are decimal
-        strings."""
+    def to_dict(self, *, unit: WorkUnit = "flops") -> dict[str, Any]:
+        """Returns the JSON that the program prints as a dict. Counts are decimal strings.
+
+        unit: "macs" counts multiply-accumulates, of two FLOPs each, under the key "macs".
+        """
+    def to_table(self, *, unit: WorkUnit = "flops") -> str:
+        """Returns the table that the program prints, as `str()` does, also in MACs with unit="macs"."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:
@@ -1543,8 +1645,8 @@ def flops(
     """
 def models() -> list[str]:
     """Returns the model types that cost() knows."""
-def readable(flops: int) -> str:
-    """Returns FLOPs with a unit: "421.65 TFLOP"."""
+def readable(flops: int, unit: WorkUnit = "flops") -> str:
+    """Returns FLOPs with a unit: "421.65 TFLOP", or "210.83 TMAC" with unit="macs"."""
 def run_program(arguments: Sequence[str | bytes]) -> int:
     """Runs the command-line program floptally and returns its exit status. The first argument is the program's name."""
 
@@ -1943,25 +2045,42 @@ def _coefficient_hash(cost: Cost, convention: str, plan: Plan | None) -> int:
     """A hash of what a cost counts under a convention and a plan."""
 def _conventions() -> list[tuple[ConventionName, str]]:
     """Name and summary of every convention."""
-def _fit(
+def _fit(work: Breakdown, **how: Any) -> tuple[str, str, str]:
+    """The JSON of a fit, its table, and the JSON of the table. how: keywords of `Breakdown.fit`."""
+def _search(
     work: Breakdown,
     *,
-    dp: int = 1,
-    cp: int = 1,
-    tp: int = 1,
-    pp: int = 1,
-    vpp: int = 1,
-    ep: int = 1,
-    etp: int | None = None,
-    dp_replicate: int = 1,
-    layout: str | None = None,
-    order: str = "tp-cp-ep-dp-pp",
-    expert_order: str | None = None,
+    explain: str | None = None,
+    lengths: Integers,
+    gpus: int,
+    global_batch: int | None = None,
+    accelerator: str | Accelerator | None = None,
+    precision: str = "bf16",
+    peak_tflops: float | None = None,
+    memory_gib: float | None = None,
+    reserve_gib: float = 0.0,
+    memory_tbps: float | None = None,
     gpus_per_node: int | None = None,
-    sequence_parallel: bool = False,
+    network_gbps: Mapping[str, float] | None = None,
+    efficiency: float | None = None,
+    trainer: Trainer = "megatron",
+    largest_microbatch: int = 8,
+    least_context: int = 2048,
+    dp: int | None = None,
+    cp: int | None = None,
+    tp: int | None = None,
+    pp: int | None = None,
+    vpp: int | None = None,
+    ep: int | None = None,
+    etp: int | None = None,
+    dp_replicate: int | None = None,
+    microbatch: int | None = None,
+    zero: ZeroStates | None = None,
+    recompute: Recompute | None = None,
+    schedule: Schedule | None = None,
+    sequence_parallel: bool | None = None,
+    top: int = 20,
     context_exchange: ContextExchange = "ring",
-    zero: ZeroStates = "none",
-    microbatches: int = 1,
     layers_of_chunks: Sequence[int] | None = None,
     num_layers_in_first_pipeline_stage: int = 0,
     num_layers_in_last_pipeline_stage: int = 0,
@@ -1988,11 +2107,9 @@ def _fit(
     offload_modules: Sequence[LayerModule] = [],
     offload_layers: int = 0,
     optimizer_offload: float = 0.0,
-    network_gbps: Mapping[str, float] | None = None,
-    memory_gib: float | None = None,
-    reserve_gib: float = 0.0,
-) -> tuple[str, str, str]:
-    """The JSON of a fit, its table, and the JSON of the table."""
+) -> tuple[str, str, str, str]:
+    """The JSON of a search, its table, the JSON of the table, and JSON: the explanation of a layout, the first layout as
+    the settings of trainers, or why there are none."""
 def _expect(
     work: Breakdown,
     *,
@@ -2012,17 +2129,9 @@ def _prepare_together(prepare: Callable[[], object], *, rank: int, reducer: Redu
     """Calls `prepare`. If it raises on one rank, all ranks raise."""
 def _require_held(tokens: Integers, *, scope: ScopeName | Scope, layout: ParallelLayout, reducer: Reducer) -> None:
     """Raises on all ranks if the ranks do not hold the tokens that the scope says."""
-def _bytes(
-    work: Breakdown,
-    *,
-    weight_bits: int = 16,
-    gradient_bits: int = 16,
-    activation_bits: int = 16,
-    cache_bits: int = 16,
-    batches: int = 1,
-    distinct_experts: int | None = None,
-) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]:
-    """The values of a `Bytes`: its JSON, its table, the JSON of the table, its phases."""
+def _bytes(work: Breakdown, **how: Any) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]:
+    """The values of a `Bytes`: its JSON, its table, the JSON of the table, its phases. how: keywords of
+    `Breakdown.bytes`."""
 def _mbu(
     work: Breakdown,
     *,

@@ -27,6 +27,8 @@ LogitTokens: TypeAlias = Literal["all", "last", "measured"]
 WeightState: TypeAlias = Literal["trainable", "frozen", "lora"]
 #: How the indexers of sparse attention train.
 IndexerTraining: TypeAlias = Literal["frozen", "sparse_loss", "dense_loss", "warm_up"]
+#: Units of a report. One MAC, a multiplication and an addition, is two FLOPs.
+WorkUnit: TypeAlias = Literal["flops", "macs"]
 #: The three views of FLOPs.
 ViewName: TypeAlias = Literal["useful", "padded", "executed"]
 #: The views that a tally has.
@@ -84,6 +86,8 @@ Axis: TypeAlias = Literal["tp", "cp", "dp", "pp", "ep", "expert_dp", "etp", "dp_
 BlockFormat: TypeAlias = Literal["none", "fp8", "fp8_blocks", "mxfp8", "nvfp4", "nf4", "nf4_double"]
 LayerModule: TypeAlias = Literal["core_attn", "attn_proj", "mla_up_proj", "layernorm", "mlp", "shared_experts", "moe_act", "expert_fc1", "moe"]
 LayerSplit: TypeAlias = Literal["automatic", "even", "torchtitan"]
+#: Trainers whose splits, schedules and overlap a search knows.
+Trainer: TypeAlias = Literal["megatron", "torchtitan", "fsdp"]
 LayoutFormat: TypeAlias = Literal["areal", "megatron", "torchtitan", "fsdp2"]
 #: Number formats by their own names.
 PrecisionName: TypeAlias = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"]

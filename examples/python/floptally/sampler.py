@@ -119,14 +119,17 @@ class BalancedBatchSampler(Sampler[list[int]]):
             "num_replicas": self.num_replicas,
             "batch_size": self.batch_size,
             "samples": len(self.costs),
+            "shuffle": self.shuffle,
+            "drop_last": self.drop_last,
             "numbers_version": numbers_version,
         }
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Makes the next iteration continue after the batches of the state. Raises an Error if the sampler has other
-        sizes than the state."""
+        sizes or another order than the state."""
         own = self.state_dict()
-        for key in ("seed", "num_replicas", "batch_size", "samples", "numbers_version"):
+        state = {"shuffle": self.shuffle, "drop_last": self.drop_last, **state}  # states of older releases lack them
+        for key in ("seed", "num_replicas", "batch_size", "samples", "shuffle", "drop_last", "numbers_version"):
             if state.get(key) != own[key]:
                 raise Error(key, f"must be {state.get(key)} as in the checkpoint, got {own[key]}")
         self.epoch = state["epoch"]

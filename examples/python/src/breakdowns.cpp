@@ -151,6 +151,13 @@ py::tuple pass_rates_of(const arguments& args) {
     return py::make_tuple(to_table(step_rates), table_json(floptally::table_of(step_rates)), rates, step_rates.no_pass);
 }
 
+/// The report in the unit of an argument.
+report shown_in(const counted_work& b, const arguments& args) {
+    report shown = b.whole();
+    shown.unit = from_name<work_unit>(args.text("unit"), "unit", work_unit_names);
+    return shown;
+}
+
 template <double utilization::*Rate>
 void rate(const bound_class<counted_work>& type, const char* name) {
     property(type, name, [](const counted_work& b) {
@@ -200,7 +207,8 @@ void bind_breakdowns(py::module_& module) {
     method(type, "measure", [](const counted_work& b, const arguments& args) { return measured(b, args); });
     property(type, "_measured_by", [](const counted_work& b) { return b.measured_by ? b.measured_by : py::none(); });
     method(type, "to_dict",
-           [](const counted_work& b, const arguments&) { return json_object(report_json(b.whole())); });
+           [](const counted_work& b, const arguments& args) { return json_object(report_json(shown_in(b, args))); });
+    method(type, "to_table", [](const counted_work& b, const arguments& args) { return to_table(shown_in(b, args)); });
     special_method(type, "__str__", "self",
                    [](const counted_work& b, const arguments&) { return to_table(b.whole()); });
     method(type, "_repr_html_", [](const counted_work& b, const arguments&) {

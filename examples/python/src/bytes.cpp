@@ -6,10 +6,12 @@
 #include <floptally/bytes/fit_report.hpp>
 #include <floptally/bytes/request_bytes.hpp>
 #include <floptally/bytes/step_bytes.hpp>
+#include <floptally/bytes/training_layout.hpp>
 #include <floptally/json/byte_json.hpp>
 #include <floptally/json/fit_json.hpp>
 
 #include "classes.hpp"
+#include "fit_options.hpp"
 #include "ranks.hpp"
 
 /// @file
@@ -139,40 +141,6 @@ layer_modules modules_of(const arguments& args, const char* name) {
     return layer_modules_named(list, name);
 }
 
-memory_options memory_options_of(const arguments& args) {
-    constexpr const char* zero_names[] = {"none", "optimizer", "gradients", "weights"};
-    memory_options how{.sharded = from_name<zero_stage>(args.text("zero"), "zero", zero_names),
-                       .bits = byte_choice_of(args).bits,
-                       .kernels = {.flash_attention = args.flag("flash_attention"),
-                                   .fused_elementwise = args.flag("fused_elementwise"),
-                                   .hidden_dropout = args.flag("hidden_dropout"),
-                                   .attention_dropout = args.flag("attention_dropout"),
-                                   .weights_inside_experts = args.flag("weights_inside_experts"),
-                                   .matrix_inputs = block_format_named(args.text("matrix_inputs"), "matrix_inputs"),
-                                   .recomputed = modules_of(args, "recompute_modules"),
-                                   .offloaded = modules_of(args, "offload_modules")},
-                       .logits_bits = args.count("logits_bits", 1, 256),
-                       .microbatches = args.count("microbatches", 1, std::uint64_t{1} << 20U),
-                       .cached_tokens = args.count("cached_tokens", 0, std::uint64_t{1} << 40U),
-                       .matrix_weights = block_format_named(args.text("matrix_weights"), "matrix_weights"),
-                       .frozen_weights = block_format_named(args.text("frozen_weights"), "frozen_weights"),
-                       .host_optimizer = args.number("optimizer_offload"),
-                       .offloaded_layers = args.count("offload_layers", 0, 100'000)};
-    const char* names[std::size(optimizer_states::all)];
-    for (std::size_t i = 0; i < std::size(names); ++i) {
-        names[i] = optimizer_states::all[i].name;
-    }
-    how.optimizer = optimizer_states::all[from_name<std::size_t>(args.text("optimizer"), "optimizer", names)];
-    how.ranks.tensor.sequence_parallel = args.flag("sequence_parallel");
-    how.ranks.pipeline = split_options_of(args);
-    if (args.some("layers_of_chunks")) {
-        for (const py::handle layers : py::list(args["layers_of_chunks"])) {
-            how.ranks.layers_of_chunks.push_back(to_count(layers, "layers_of_chunks"));
-        }
-    }
-    return how;
-}
-
 /// The JSON of a fit, its table, and the JSON of the table.
 py::tuple fit_of_work(const counted_work& work, const arguments& args) {
     const trainer_layout layout = layout_of(args);
@@ -186,12 +154,11 @@ py::tuple fit_of_work(const counted_work& work, const arguments& args) {
         }
     }
     memory_options how = memory_options_of(args);
-    if (!args.lookup("sequence_parallel")) {
-        how.ranks.tensor.sequence_parallel = layout.sequence_parallel.value_or(false);
-    }
-    if (!args.lookup("zero")) {
-        how.sharded = layout.sharded.value_or(zero_stage::none);
-    }
+    how.microbatches = args.count("microbatches", 1, std::uint64_t{1} << 20U);
+    how.ranks.tensor.sequence_parallel =
+        args.lookup("sequence_parallel") ? args.flag("sequence_parallel") : layout.sequence_parallel.value_or(false);
+    how.sharded = args.lookup("zero") ? from_name<zero_stage>(args.text("zero"), "zero", zero_stage_names)
+                                      : layout.sharded.value_or(zero_stage::none);
     fit_report result =
         fit_of(work.as->model->parts, work.batch, layout.sizes, work.as->plan, how,
                from_name<context_exchange>(args.text("context_exchange"), "context_exchange", context_exchange_names),
@@ -212,6 +179,36 @@ py::tuple fit_of_work(const counted_work& work, const arguments& args) {
 }
 
 }  // namespace
+
+memory_options memory_options_of(const arguments& args) {
+    memory_options how{.bits = byte_choice_of(args).bits,
+                       .kernels = {.flash_attention = args.flag("flash_attention"),
+                                   .fused_elementwise = args.flag("fused_elementwise"),
+                                   .hidden_dropout = args.flag("hidden_dropout"),
+                                   .attention_dropout = args.flag("attention_dropout"),
+                                   .weights_inside_experts = args.flag("weights_inside_experts"),
+                                   .matrix_inputs = block_format_named(args.text("matrix_inputs"), "matrix_inputs"),
+                                   .recomputed = modules_of(args, "recompute_modules"),
+                                   .offloaded = modules_of(args, "offload_modules")},
+                       .logits_bits = args.count("logits_bits", 1, 256),
+                       .cached_tokens = args.count("cached_tokens", 0, std::uint64_t{1} << 40U),
+                       .matrix_weights = block_format_named(args.text("matrix_weights"), "matrix_weights"),
+                       .frozen_weights = block_format_named(args.text("frozen_weights"), "frozen_weights"),
+                       .host_optimizer = args.number("optimizer_offload"),
+                       .offloaded_layers = args.count("offload_layers", 0, 100'000)};
+    const char* names[std::size(optimizer_states::all)];
+    for (std::size_t i = 0; i < std::size(names); ++i) {
+        names[i] = optimizer_states::all[i].name;
+    }
+    how.optimizer = optimizer_states::all[from_name<std::size_t>(args.text("optimizer"), "optimizer", names)];
+    how.ranks.pipeline = split_options_of(args);
+    if (args.some("layers_of_chunks")) {
+        for (const py::handle layers : py::list(args["layers_of_chunks"])) {
+            how.ranks.layers_of_chunks.push_back(to_count(layers, "layers_of_chunks"));
+        }
+    }
+    return how;
+}
 
 std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said, const training_plan& plan,
                                         const std::vector<work_at_peak>& at_peaks, std::uint64_t microbatches,

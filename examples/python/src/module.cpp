@@ -5,6 +5,7 @@
 #include <floptally/text/version.hpp>
 
 #include "classes.hpp"
+#include "fit_options.hpp"
 
 extern const char* const floptally_full_version;  // written by CMake, with the commit
 
@@ -22,10 +23,11 @@ PYBIND11_MODULE(_core, module) {
     module.attr("Error") = errors().error;
     module.attr("LeftOut") = errors().left_out;
     module.attr("Overflow") = errors().overflow;
-    for (const auto bind : {bind_masks,          bind_plans,        bind_entries, bind_costs,       bind_tallies,
-                            bind_device_tallies, bind_breakdowns,   bind_counts,  bind_comparisons, bind_bytes,
-                            bind_waterfalls,     bind_accelerators, bind_meters,  bind_balance,     bind_ranks,
-                            bind_shares,         bind_logs,         bind_reader,  bind_expect,      bind_program}) {
+    for (const auto bind :
+         {bind_masks,      bind_plans,   bind_entries,     bind_costs,  bind_tallies,    bind_device_tallies,
+          bind_breakdowns, bind_counts,  bind_comparisons, bind_bytes,  bind_waterfalls, bind_accelerators,
+          bind_meters,     bind_balance, bind_ranks,       bind_shares, bind_logs,       bind_reader,
+          bind_expect,     bind_search,  bind_program}) {
         bind(module);
     }
     for (const auto& [name, member] : module.attr("__dict__").cast<py::dict>()) {

@@ -70,7 +70,10 @@ void bind_reader(py::module_& module) {
         const auto known = known_model_types();
         return std::vector<std::string>(known.begin(), known.end());
     });
-    function(module, "readable", [](const arguments& args) { return readable(to_flops(args["flops"], "flops")); });
+    function(module, "readable", [](const arguments& args) {
+        return readable(to_flops(args["flops"], "flops"),
+                        from_name<work_unit>(args.text("unit"), "unit", work_unit_names));
+    });
     function(module, "address_of", [](const arguments& args) {
         return reinterpret_cast<std::uintptr_t>(integers(args["values"], "values").address());
     });

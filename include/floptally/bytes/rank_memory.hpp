@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
@@ -613,12 +614,32 @@ namespace detail {
     return split_of(model, sizes, options).by_chunk().parts_of(tensor_parts(model, 1, 0, 1, options.tensor), chunk);
 }
 
-/// Returns the bytes of activations that a chunk keeps for one microbatch.
-[[nodiscard]] inline std::uint64_t kept_bytes(std::span<const model_part> parts, const tally& microbatch,
-                                              const training_plan& plan, const memory_options& options,
-                                              const parallel_sizes& sizes, std::vector<std::string>& unsaid) {
+/// Sums over the parts that a pipeline chunk runs, for one microbatch and before they are rounded to bytes. The sums of
+/// layers add up to those of a chunk.
+struct chunk_sums {
+    uint128 kept_bits = 0;     ///< bits of activations that the forward keeps
+    std::uint64_t logits = 0;  ///< logits of the rank
+    std::uint64_t cached = 0;  ///< elements of keys and values of one cached token
+
+    void add(const chunk_sums& other, std::uint64_t times) {
+        kept_bits += other.kept_bits * times;
+        logits = checked(logits, "logits") + checked(other.logits, "logits") * times;
+        cached = checked(cached, "cache") + checked(other.cached, "cache") * times;
+    }
+    [[nodiscard]] std::uint64_t kept_bytes() const {
+        const uint128 bytes = kept_bits / 8 + (kept_bits % 8 != 0 ? 1 : 0);
+        if ((bytes >> 64) != 0) {
+            throw overflow("activations", "do not fit 64 bits: pass smaller microbatches");
+        }
+        return static_cast<std::uint64_t>(bytes);
+    }
+};
+
+/// Adds the activations that a chunk keeps for one microbatch.
+inline void put_kept(std::span<const model_part> parts, const batch_units& units, const training_plan& plan,
+                     const memory_options& options, const parallel_sizes& sizes, std::vector<std::string>& unsaid,
+                     chunk_sums& into) {
     const weight_states states(plan);
-    const batch_units units(microbatch, options.token_ranks);
     element_entries<kept_value> entries(parts);
     kept_activations stored(options.kernels, sizes.tp, sizes.expert_tp(), options.ranks.tensor.sequence_parallel,
                             options.bits.activations, states, units, entries);
@@ -638,7 +659,6 @@ namespace detail {
         stored.put(parts[i], i, has_norms, opens && reads && parts[i].first_layer != no_layer);
         opens = opens && !reads;
     }
-    uint128 bits = 0;
     entries.for_each(plan, [&](const kept_value& kind, const component_name&, std::uint64_t amount, const passes& run) {
         const bool again = run.recomputed_forward != 0;
         const bool whole = again && plan.recomputed == recompute::full;
@@ -649,43 +669,88 @@ namespace detail {
                              : kind.reason == kept_for::core        ? data && !whole
                              : kind.reason == kept_for::inside_core ? data && !again
                                                                     : whole;
-        bits += is_kept ? kind.format.bits_of(amount, kind.bits) : uint128{0};
+        into.kept_bits += is_kept ? kind.format.bits_of(amount, kind.bits) : uint128{0};
     });
     for (const std::string& name : stored.unsaid) {
         if (std::find(unsaid.begin(), unsaid.end(), name) == unsaid.end()) {
             unsaid.push_back(name);
         }
     }
-    const uint128 bytes = bits / 8 + (bits % 8 != 0 ? 1 : 0);
-    if ((bytes >> 64) != 0) {
-        throw overflow("activations", "do not fit 64 bits: pass smaller microbatches");
-    }
-    return static_cast<std::uint64_t>(bytes);
 }
+
+/// Adds the logits of a chunk, and its keys and values of one cached token.
+inline void put_outputs(std::span<const model_part> parts, const batch_units& units, std::uint64_t tp,
+                        chunk_sums& into) {
+    for (const model_part& part : parts) {
+        const moved_elements moved(part.cost, units);
+        for (const cost_entry& entry : part.cost.entries()) {
+            if (part.elsewhere) {
+                break;
+            }
+            if (entry.kind == term::lm_head && entry.per_rank.padded_out != 0) {
+                const checked all = checked(entry.per_rank.padded_out / 2, "logits") * units.count(part.cost, entry);
+                into.logits = checked(into.logits, "logits") + std::uint64_t{all} / tp * part.repeat;
+            }
+            if (entry.kind == term::scores && entry.what == accumulator::pairs && entry.in == modality::text) {
+                into.cached = checked(into.cached, "cache") +
+                              std::uint64_t{checked(moved.cached_per_key(entry), "cache") * part.repeat} /
+                                  shares_of_keys(part.cost, entry, tp, true);
+            }
+        }
+    }
+}
+
+/// Sums over the weights that a rank stores, before they are rounded to bytes. The sums of layers add up to those of a
+/// rank.
+struct state_sums {
+    std::uint64_t parameters = 0;
+    std::uint64_t trainable = 0;
+    std::uint64_t gradients = 0;  ///< gradients that the rank stores
+    uint128 weight_bits = 0;
+    uint128 optimizer_bits = 0;
+    uint128 moved_bits = 0;  ///< bits that an optimizer step moves
+
+    void add(const state_sums& other, std::uint64_t times) {
+        parameters = checked(parameters, "parameters") + checked(other.parameters, "parameters") * times;
+        trainable = checked(trainable, "parameters") + checked(other.trainable, "parameters") * times;
+        gradients = checked(gradients, "parameters") + checked(other.gradients, "parameters") * times;
+        weight_bits += other.weight_bits * times;
+        optimizer_bits += other.optimizer_bits * times;
+        moved_bits += other.moved_bits * times;
+    }
+    void put_into(rank_memory& held, const memory_options& options) const {
+        const auto bytes = [](uint128 bits) { return static_cast<std::uint64_t>(bits / 8 + (bits % 8 != 0 ? 1 : 0)); };
+        held.parameters = parameters;
+        held.trainable = trainable;
+        held.weights = bytes(weight_bits);
+        held.gradients = bytes(uint128{gradients} * options.bits.gradients);
+        held.optimizer = bytes(optimizer_bits);
+        held.optimizer_moved = bytes(moved_bits);
+        const uint128 added = options.sharded >= zero_stage::gradients ? uint128{gradients} * 2 : uint128{trainable};
+        held.gradients_moved = bytes((uint128{trainable} * options.microbatches + added * (options.microbatches - 1)) *
+                                     options.bits.gradients);
+    }
+};
 
 /// Adds the weights, gradients and optimizer state of a rank. Each tensor is sharded over the ranks that share its
 /// states (ZeRO).
 inline void put_states(std::span<const model_part> parts, const parallel_layout& layout, const training_plan& plan,
-                       const memory_options& options, rank_memory& into) {
+                       const memory_options& options, state_sums& into) {
     const weight_states states(plan);
-    uint128 bits[5] = {};
     const auto put = [&](std::uint64_t amount, std::uint64_t ranks, bool trains, bool is_matrix,
                          const block_format& format = {}, bool both_ways = false) {
         const auto share = [&](zero_stage from) {
             return options.sharded >= from ? amount / ranks + (amount % ranks != 0 ? 1 : 0) : amount;
         };
         into.parameters = checked(into.parameters, "parameters") + amount;
-        bits[0] += (both_ways ? 2 : 1) * format.bits_of(share(zero_stage::weights), options.bits.weights);
+        into.weight_bits += (both_ways ? 2 : 1) * format.bits_of(share(zero_stage::weights), options.bits.weights);
         if (trains) {
             const std::uint64_t stepped = share(zero_stage::optimizer);
             into.trainable = checked(into.trainable, "parameters") + amount;
-            bits[1] += uint128{share(zero_stage::gradients)} * options.bits.gradients;
-            bits[2] += options.optimizer.bits_of(stepped, is_matrix);
-            const uint128 accumulated_bits = uint128{options.microbatches - 1} * options.bits.gradients;
-            bits[4] += uint128{amount} * options.microbatches * options.bits.gradients +
-                       accumulated_bits *
-                           (options.sharded >= zero_stage::gradients ? 2 * share(zero_stage::gradients) : amount);
-            bits[3] += options.optimizer.moved_bits(stepped, is_matrix, options.bits.weights, options.bits.gradients);
+            into.gradients = checked(into.gradients, "parameters") + share(zero_stage::gradients);
+            into.optimizer_bits += options.optimizer.bits_of(stepped, is_matrix);
+            into.moved_bits +=
+                options.optimizer.moved_bits(stepped, is_matrix, options.bits.weights, options.bits.gradients);
         }
     };
     const bool has_head = std::any_of(parts.begin(), parts.end(), [](const model_part& part) {
@@ -717,46 +782,110 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
                 put(checked(decided.rank, "parameters") * entry.per_rank.parameters, ranks, true, true);
             }
         });
-    std::uint64_t* const bytes[] = {&into.weights, &into.gradients, &into.optimizer, &into.optimizer_moved,
-                                    &into.gradients_moved};
-    for (std::size_t i = 0; i < 5; ++i) {
-        *bytes[i] = static_cast<std::uint64_t>(bits[i] / 8 + (bits[i] % 8 != 0 ? 1 : 0));
-    }
 }
 
-}  // namespace detail
+/// The largest layer of a rank: its weights, and the copies of tokens that its experts exchange.
+struct buffer_sums {
+    std::uint64_t layer = 0;   ///< elements of the largest layer's weights
+    std::uint64_t copies = 0;  ///< elements of the copies of tokens that a layer's experts exchange
 
-namespace detail {
+    void add(const buffer_sums& other) {
+        layer = std::max(layer, other.layer);
+        copies = std::max(copies, other.copies);
+    }
+    /// Returns the bytes of a rank's buffers: gathered weights and gradients, and copies of tokens.
+    [[nodiscard]] std::uint64_t bytes(const parallel_layout& layout, const memory_options& options, bool trains) const {
+        std::uint64_t bits = 0;
+        if (options.sharded == zero_stage::weights && layout.sharding_group(false).size() > 1) {
+            bits = checked(layer, "buffers") * (2 * options.bits.weights + (trains ? options.bits.gradients : 0));
+        }
+        return std::uint64_t{checked(bits, "buffers") + checked(copies, "buffers") * 2 * options.bits.activations} / 8;
+    }
+};
 
-/// Returns the bytes of a rank's buffers: the largest layer's gathered weights and gradients, and copies of tokens.
-[[nodiscard]] inline std::uint64_t buffer_bytes(std::span<const model_part> parts, const parallel_layout& layout,
-                                                const batch_units& units, const memory_options& options, bool trains) {
-    const parallel_sizes& sizes = layout.sizes();
-    std::uint64_t layer = 0;   // elements of the weights of the largest layer
-    std::uint64_t copies = 0;  // elements of the copies of tokens that a layer's experts exchange
+/// Adds the layers of a rank to the largest layer.
+inline void put_buffers(std::span<const model_part> parts, const parallel_sizes& sizes, const batch_units& units,
+                        buffer_sums& into) {
     for_each_run(parts, [&](std::span<const model_part> run) {
-        std::uint64_t own = 0;
+        buffer_sums own;
         for (const model_part& part : run) {
             const moved_elements moved(part.cost, units);
             for (const cost_entry& entry : part.cost.entries()) {
-                own = checked(own, "buffers") + (part.elsewhere ? 0 : entry.parameters);
+                own.layer = checked(own.layer, "buffers") + (part.elsewhere ? 0 : entry.parameters);
                 const bool leaves = sizes.ep > 1 || sizes.expert_tp() > 1;
                 if (!part.elsewhere && leaves && entry.sharding.by == sharding_kind::experts &&
                     moved_elements::is_matrix(entry)) {
                     // A tensor-parallel shard of an entry reads its part of the width. The copies of the rank's tokens
                     // have the full width.
-                    const std::uint64_t sent = moved.read(entry).value_or(0);
-                    copies = std::max(copies, sent);
+                    own.copies = std::max(own.copies, std::uint64_t{moved.read(entry).value_or(0)});
                 }
             }
         }
-        layer = std::max(layer, own);
+        into.add(own);
     });
-    std::uint64_t bits = 0;
-    if (options.sharded == zero_stage::weights && layout.sharding_group(false).size() > 1) {
-        bits = checked(layer, "buffers") * (2 * options.bits.weights + (trains ? options.bits.gradients : 0));
+}
+
+/// Throws `error` for options whose memory is not known.
+inline void require_memory_options(const training_plan& plan, const memory_options& options) {
+    require_positive(options.microbatches, "microbatches");
+    if (!plan.recomputed_components.empty()) {
+        throw error(
+            "recomputed_components",
+            "are not supported by memory counts: name modules in `kernels.recomputed` (recompute_modules), or use "
+            "`recomputed` for the whole layer");
     }
-    return std::uint64_t{checked(bits, "buffers") + checked(copies, "buffers") * 2 * options.bits.activations} / 8;
+    if (!(options.host_optimizer >= 0) || options.host_optimizer > 1) {
+        throw error("optimizer_offload",
+                    "must be from 0 to 1: the fraction of the optimizer state that is kept on the host");
+    }
+    if (options.schedule == pipeline_schedule::zb_v) {
+        throw error("schedule", "zb_v places layers on other ranks than the layout does: choose another schedule");
+    }
+}
+
+/// Returns the schedule in which a rank of a layout runs its passes.
+[[nodiscard]] inline pipeline_schedule schedule_of(const memory_options& options, std::uint64_t vpp) {
+    return options.schedule == pipeline_schedule::one_f_one_b && vpp > 1 ? pipeline_schedule::interleaved
+                                                                         : options.schedule;
+}
+
+/// Returns the memory of a rank from its sums. `chunks` are those of the rank's chunks, `layers` its number of layers,
+/// `most_held` the activations that its schedule holds at once.
+[[nodiscard]] inline rank_memory memory_from(const state_sums& states, std::span<const chunk_sums> chunks,
+                                             const buffer_sums& buffers, std::uint64_t most_held, std::uint64_t layers,
+                                             const parallel_layout& layout, const training_plan& plan,
+                                             const memory_options& options) {
+    rank_memory held;
+    states.put_into(held, options);
+    const bool trains = plan.counted != counted_passes::forward;
+    if (!trains) {
+        held.gradients = held.optimizer = held.optimizer_moved = held.gradients_moved = 0;
+    }
+    held.host = static_cast<std::uint64_t>(options.host_optimizer * static_cast<double>(held.optimizer));
+    held.optimizer -= held.host;
+    const auto put_bits = [](std::uint64_t& into, const checked& bits) {
+        into = checked(into, "memory") + std::uint64_t{bits + std::uint64_t{7}} / 8;
+    };
+    for (const chunk_sums& chunk : chunks) {
+        put_bits(held.logits, checked(chunk.logits, "logits") * options.logits_bits);
+        put_bits(held.cache, checked(chunk.cached, "cache") * options.cached_tokens * options.bits.cache);
+    }
+    if (trains) {
+        held.activations = most_held;
+        if (options.offloaded_layers != 0) {
+            const std::uint64_t pp = layout.sizes().pp;
+            if (pp > 1 || options.offloaded_layers >= layers) {
+                refuse("offload_layers",
+                       {"must be below the ", layers, " layers of the rank, and works only with pp 1; got ",
+                        options.offloaded_layers, " with pp ", pp});
+            }
+            // These layers keep their activations on the host, except for two: the layer in transfer and the next one.
+            const std::uint64_t away = options.offloaded_layers > 2 ? options.offloaded_layers - 2 : 0;
+            held.activations -= held.activations / layers * away;
+        }
+    }
+    held.buffers = buffers.bytes(layout, options, trains);
+    return held;
 }
 
 }  // namespace detail
@@ -775,85 +904,38 @@ namespace detail {
 [[nodiscard]] inline rank_memory memory_of(std::span<const model_part> parts, const tally& microbatch,
                                            const parallel_layout& layout, const training_plan& plan = {},
                                            const memory_options& options = {}) {
-    require_positive(options.microbatches, "microbatches");
-    if (!plan.recomputed_components.empty()) {
-        throw error(
-            "recomputed_components",
-            "are not supported by memory counts: name modules in `kernels.recomputed` (recompute_modules), or use "
-            "`recomputed` for the whole layer");
-    }
-    if (!(options.host_optimizer >= 0) || options.host_optimizer > 1) {
-        throw error("optimizer_offload",
-                    "must be from 0 to 1: the fraction of the optimizer state that is kept on the host");
-    }
-    if (options.schedule == pipeline_schedule::zb_v) {
-        throw error("schedule", "zb_v places layers on other ranks than the layout does: choose another schedule");
-    }
+    detail::require_memory_options(plan, options);
     const parallel_sizes& sizes = layout.sizes();
     const listed_parts with_head = with_logits(parts, plan.logits);
     const std::span<const model_part> model(with_head.begin(), with_head.size());
-    rank_memory held;
     const std::vector<model_part> shared = rank_parts(model, layout, options.ranks);
-    detail::put_states(shared, layout, plan, options, held);
+    detail::state_sums states;
+    detail::put_states(shared, layout, plan, options, states);
     const bool trains = plan.counted != counted_passes::forward;
-    if (!trains) {
-        held.gradients = held.optimizer = held.optimizer_moved = held.gradients_moved = 0;
-    }
-    held.host = static_cast<std::uint64_t>(options.host_optimizer * static_cast<double>(held.optimizer));
-    held.optimizer -= held.host;
     const std::uint64_t pp = sizes.pp;
-    std::vector<std::uint64_t> of_chunks(pp * sizes.vpp, 0);
+    std::vector<std::string> unsaid;
+    std::vector<std::uint64_t> kept(pp * sizes.vpp, 0);
+    std::vector<detail::chunk_sums> chunks;
     const detail::batch_units units(microbatch, options.token_ranks);
-    for (std::uint64_t chunk = layout.coordinates().pp; chunk < of_chunks.size(); chunk += pp) {
+    for (std::uint64_t chunk = layout.coordinates().pp; chunk < kept.size(); chunk += pp) {
         const std::vector<model_part> chunk_parts = detail::parts_of_chunk(model, layout, options.ranks, chunk);
+        detail::chunk_sums& own = chunks.emplace_back();
         if (trains) {
-            of_chunks[chunk] = detail::kept_bytes(chunk_parts, microbatch, plan, options, sizes, held.unsaid);
+            detail::put_kept(chunk_parts, units, plan, options, sizes, unsaid, own);
+            kept[chunk] = own.kept_bytes();
         }
-        std::uint64_t logits = 0;
-        std::uint64_t cached = 0;
-        for (const model_part& part : chunk_parts) {
-            const detail::moved_elements moved(part.cost, units);
-            for (const cost_entry& entry : part.cost.entries()) {
-                if (part.elsewhere) {
-                    break;
-                }
-                if (entry.kind == term::lm_head && entry.per_rank.padded_out != 0) {
-                    const checked all =
-                        checked(entry.per_rank.padded_out / 2, "logits") * units.count(part.cost, entry);
-                    logits = checked(logits, "logits") + std::uint64_t{all} / sizes.tp * part.repeat;
-                }
-                if (entry.kind == term::scores && entry.what == accumulator::pairs && entry.in == modality::text) {
-                    cached = checked(cached, "cache") +
-                             std::uint64_t{checked(moved.cached_per_key(entry), "cache") * part.repeat} /
-                                 detail::shares_of_keys(part.cost, entry, sizes.tp, true);
-                }
-            }
-        }
-        held.logits = checked(held.logits, "logits") +
-                      std::uint64_t{checked(logits, "logits") * options.logits_bits + std::uint64_t{7}} / 8;
-        held.cache =
-            checked(held.cache, "cache") +
-            std::uint64_t{checked(cached, "cache") * options.cached_tokens * options.bits.cache + std::uint64_t{7}} / 8;
+        detail::put_outputs(chunk_parts, units, sizes.tp, own);
     }
+    std::uint64_t most_held = 0;
     if (trains) {
-        const pipeline_order order(options.schedule == pipeline_schedule::one_f_one_b && sizes.vpp > 1
-                                       ? pipeline_schedule::interleaved
-                                       : options.schedule,
-                                   pp, sizes.vpp, options.microbatches);
-        held.activations = order.most_held(of_chunks)[layout.coordinates().pp];
-        if (options.offloaded_layers != 0) {
-            const std::uint64_t layers = num_layers(shared, true);
-            if (pp > 1 || options.offloaded_layers >= layers) {
-                detail::refuse("offload_layers",
-                               {"must be below the ", layers, " layers of the rank, and works only with pp 1; got ",
-                                options.offloaded_layers, " with pp ", pp});
-            }
-            // These layers keep their activations on the host, except for two: the layer in transfer and the next one.
-            const std::uint64_t away = options.offloaded_layers > 2 ? options.offloaded_layers - 2 : 0;
-            held.activations -= held.activations / layers * away;
-        }
+        const pipeline_order order(detail::schedule_of(options, sizes.vpp), pp, sizes.vpp, options.microbatches);
+        most_held = order.most_held(kept)[layout.coordinates().pp];
     }
-    held.buffers = detail::buffer_bytes(shared, layout, units, options, trains);
+    detail::buffer_sums buffers;
+    detail::put_buffers(shared, sizes, units, buffers);
+    rank_memory held =
+        detail::memory_from(states, chunks, buffers, most_held, num_layers(shared, true), layout, plan, options);
+    held.unsaid = std::move(unsaid);
     return held;
 }
 

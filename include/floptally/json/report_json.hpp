@@ -13,6 +13,7 @@
 #include <floptally/statistics/modality.hpp>
 #include <floptally/step/report.hpp>
 #include <floptally/step/utilization.hpp>
+#include <floptally/step/work_unit.hpp>
 #include <floptally/text/version.hpp>
 
 /// @file
@@ -24,7 +25,7 @@ namespace detail {
 
 using ordered_json = nlohmann::ordered_json;
 
-/// Returns a count in both views. Counts are decimal strings, because a double would round them.
+/// Returns the useful and the padded count as JSON. Counts are decimal strings, because a double would round them.
 inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
     return {{"useful", std::to_string(useful)}, {"padded", std::to_string(padded)}};
 }
@@ -54,31 +55,36 @@ inline ordered_json statistics_json(const report& r) {
 }
 
 inline ordered_json flops_json(const report& r, view seen) {
+    const auto text = [&r](flops work) { return to_string(in_unit(work, r.unit)); };
     ordered_json components = ordered_json::array();
     for (const component_flops& c : r.work.components()) {
         components.push_back({{"name", std::string(c.name.view())},
-                              {"forward", to_string(c.get(seen, phase::forward))},
-                              {"backward", to_string(c.backward(seen))},
-                              {"recompute", to_string(c.get(seen, phase::recompute))},
-                              {"total", to_string(c.total(seen))}});
+                              {"forward", text(c.get(seen, phase::forward))},
+                              {"backward", text(c.backward(seen))},
+                              {"recompute", text(c.get(seen, phase::recompute))},
+                              {"total", text(c.total(seen))}});
     }
-    return {{"total", to_string(r.work.total(seen))},
-            {"forward", to_string(r.work.get(seen, phase::forward))},
-            {"backward", to_string(r.work.backward(seen))},
-            {"recompute", to_string(r.work.get(seen, phase::recompute))},
+    return {{"total", text(r.work.total(seen))},
+            {"forward", text(r.work.get(seen, phase::forward))},
+            {"backward", text(r.work.backward(seen))},
+            {"recompute", text(r.work.get(seen, phase::recompute))},
             {"components", components}};
 }
 
 }  // namespace detail
 
-/// Returns the report as JSON. Counts are decimal strings with all digits; ratios and rates are numbers.
+/// Returns the report as JSON. Counts are decimal strings with all digits; ratios and rates are numbers. If the report
+/// is in MACs, the keys `flops`, `tflops_per_gpu` and `peak_tflops` become `macs`, `tmacs_per_gpu` and `peak_tmacs`.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const report& r) {
+    const bool in_macs = r.unit == work_unit::macs;
+    const char* const peak_key = in_macs ? "peak_tmacs" : "peak_tflops";
+    const auto rate = [&r](double tflops) { return rate_in_unit(tflops, r.unit); };
     nlohmann::ordered_json out{{"version", version},
                                {"numbers_version", numbers_version},
                                {"model_type", r.model_type},
                                {"convention", std::string(r.counted_as.name)},
                                {"statistics", detail::statistics_json(r)},
-                               {"flops",
+                               {in_macs ? "macs" : "flops",
                                 {{"useful", detail::flops_json(r, view::useful)},
                                  {"padded", detail::flops_json(r, view::padded)},
                                  {"executed", detail::flops_json(r, view::executed)}}}};
@@ -92,24 +98,24 @@ inline ordered_json flops_json(const report& r, view seen) {
         }
     }
     if (r.padding) {
-        out["padding"] = {{"useful", to_string(r.padding->useful)},
-                          {"in_slots", to_string(r.padding->in_slots)},
-                          {"mock", to_string(r.padding->mock)},
-                          {"vocabulary", to_string(r.padding->vocabulary)}};
+        out["padding"] = {{"useful", to_string(in_unit(r.padding->useful, r.unit))},
+                          {"in_slots", to_string(in_unit(r.padding->in_slots, r.unit))},
+                          {"mock", to_string(in_unit(r.padding->mock, r.unit))},
+                          {"vocabulary", to_string(in_unit(r.padding->vocabulary, r.unit))}};
     }
     if (r.mfu) {
         const mfu_report& mfu = *r.mfu;
         out["mfu"] = {{"useful", mfu.utilization.mfu},
                       {"padded", mfu.utilization.padded_mfu},
                       {"executed", mfu.utilization.hfu},
-                      {"tflops_per_gpu", mfu.utilization.tflops_per_gpu},
+                      {in_macs ? "tmacs_per_gpu" : "tflops_per_gpu", rate(mfu.utilization.tflops_per_gpu)},
                       {"tokens_per_second", mfu.utilization.tokens_per_second},
                       {"seconds", mfu.step.seconds},
                       {"gpus", mfu.step.gpus},
                       {"accelerator",
                        mfu.accelerator.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(mfu.accelerator)},
                       {"precision", mfu.precision},
-                      {"peak_tflops", mfu.step.peak_tflops},
+                      {peak_key, rate(mfu.step.peak_tflops)},
                       {"peak_source", mfu.peak_source}};
         if (mfu.peak_kind != peak_kind::unsaid) {
             out["mfu"]["peak_kind"] = std::string(name(mfu.peak_kind));
@@ -118,7 +124,7 @@ inline ordered_json flops_json(const report& r, view seen) {
             out["mfu"]["peak_quality"] = std::string(name(mfu.peak_quality));
         }
         if (mfu.mixed) {
-            out["mfu"]["mixed_precision"] = {{"useful", mfu.mixed->mfu}, {"peak_tflops", mfu.mixed->peak_tflops}};
+            out["mfu"]["mixed_precision"] = {{"useful", mfu.mixed->mfu}, {peak_key, rate(mfu.mixed->peak_tflops)}};
         }
     }
     if (r.work.is_upper_bound()) {

@@ -165,6 +165,10 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/MotifVideoTransformer3DModel.spec>
 ,
+#include <floptally/models/NemotronH_Nano_Omni_Reasoning_V3.spec>
+,
+#include <floptally/models/NemotronH_Nano_VL_V2.spec>
+,
 #include <floptally/models/NucleusMoEImageTransformer2DModel.spec>
 ,
 #include <floptally/models/OmniGenTransformer2DModel.spec>
@@ -471,6 +475,8 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/dots3_note_text.spec>
 ,
+#include <floptally/models/dots_ocr.spec>
+,
 #include <floptally/models/dpr.spec>
 ,
 #include <floptally/models/dpt.spec>
@@ -693,6 +699,12 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/grounding-dino.spec>
 ,
+#include <floptally/models/groupvit.spec>
+,
+#include <floptally/models/groupvit_text_model.spec>
+,
+#include <floptally/models/groupvit_vision_model.spec>
+,
 #include <floptally/models/gte.spec>
 ,
 #include <floptally/models/helium.spec>
@@ -867,6 +879,8 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/longt5.spec>
 ,
+#include <floptally/models/luke.spec>
+,
 #include <floptally/models/lw_detr.spec>
 ,
 #include <floptally/models/lw_detr_vit.spec>
@@ -1032,6 +1046,8 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/nemotron-nas.spec>
 ,
 #include <floptally/models/nemotron_h.spec>
+,
+#include <floptally/models/nemotron_h_omni.spec>
 ,
 #include <floptally/models/neomme.spec>
 ,
@@ -1389,6 +1405,8 @@ inline constexpr const char* model_specs[] = {
 ,
 #include <floptally/models/t5gemma.spec>
 ,
+#include <floptally/models/t5gemma2.spec>
+,
 #include <floptally/models/table-transformer.spec>
 ,
 #include <floptally/models/tapas.spec>
@@ -1490,6 +1508,12 @@ inline constexpr const char* model_specs[] = {
 #include <floptally/models/wavlm.spec>
 ,
 #include <floptally/models/whisper.spec>
+,
+#include <floptally/models/xclip.spec>
+,
+#include <floptally/models/xclip_text_model.spec>
+,
+#include <floptally/models/xclip_vision_model.spec>
 ,
 #include <floptally/models/xglm.spec>
 ,

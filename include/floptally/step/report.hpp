@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
@@ -25,6 +27,7 @@
 #include <floptally/statistics/mask_set.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/utilization.hpp>
+#include <floptally/step/work_unit.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
@@ -86,9 +89,11 @@ struct report {
     std::optional<padding_flops> padding{};
     std::optional<mfu_report> mfu{};
     std::vector<std::string> notes{};
+    /// The unit that the table and the JSON show. `work` is always in FLOPs.
+    work_unit unit = work_unit::flops;
 };
 
-/// Returns the notes of a report, with a warning if the FLOPs are an upper bound, if no vendor document states the
+/// Returns the notes of a report. Adds a warning if the FLOPs are an upper bound, if no vendor document states the
 /// peak, or if the rates are impossible.
 [[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
     std::vector<std::string> notes = r.notes;
@@ -102,9 +107,13 @@ struct report {
     }
     if (r.mfu) {
         const utilization& rates = r.mfu->utilization;
-        const std::string doubt = doubt_of(rates.hfu > 1 ? rates.hfu : rates.mfu, r.plan.counted);
+        std::string doubt = doubt_of(rates.hfu > 1 ? rates.hfu : rates.mfu, r.plan.counted);
+        constexpr std::string_view more = "more FLOPs";
+        if (r.unit == work_unit::macs && doubt.starts_with(more)) {
+            doubt.replace(0, more.size(), "more MACs");
+        }
         if (!doubt.empty()) {
-            notes.push_back(doubt);
+            notes.push_back(std::move(doubt));
         }
     }
     return notes;

@@ -11,6 +11,7 @@
 #include <floptally/count/padding.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/step/report.hpp>
+#include <floptally/step/work_unit.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>
@@ -27,27 +28,30 @@ enum class figures {
     exact      ///< as an integer: 421651971833856
 };
 
-/// Returns FLOPs as readable text: "421.65 TFLOP", with two decimals and the largest prefix below the value. Below 1000
-/// it is the exact integer.
-[[nodiscard]] inline std::string readable(flops work) {
+/// Returns work as readable text: "421.65 TFLOP", or in MACs "210.83 TMAC", with two decimals and the largest prefix
+/// below the value. Below 1000 it is the exact integer.
+[[nodiscard]] inline std::string readable(flops work, work_unit unit = work_unit::flops) {
     constexpr std::string_view prefixes = "KMGTPEZYRQ";
-    double value = to_double(work);
+    const uint128 count = in_unit(work, unit);
+    const std::string_view word = unit == work_unit::flops ? "FLOP" : "MAC";
+    double value = static_cast<double>(count);
     if (value < 1000) {
-        return to_string(work) + " FLOP";
+        return to_string(count).append(" ").append(word);
     }
     std::size_t prefix = 0;
     // 999.995 would be printed as 1000.00, so it gets the next prefix.
     for (value /= 1000; value >= 999.995 && prefix + 1 < prefixes.size(); value /= 1000) {
         ++prefix;
     }
-    return detail::fixed_decimal(value, 2).append(" ").append(1, prefixes[prefix]).append("FLOP");
+    return detail::fixed_decimal(value, 2).append(" ").append(1, prefixes[prefix]).append(word);
 }
 
 namespace detail {
 
-[[nodiscard]] inline table_cell work_cell(flops work, figures style) {
-    std::string digits = to_string(work);
-    return style == figures::exact ? table_cell{std::move(digits)} : table_cell{readable(work), std::move(digits)};
+[[nodiscard]] inline table_cell work_cell(flops work, figures style, work_unit unit) {
+    std::string digits = to_string(in_unit(work, unit));
+    return style == figures::exact ? table_cell{std::move(digits)}
+                                   : table_cell{readable(work, unit), std::move(digits)};
 }
 
 /// Returns `part` in percent of `whole`: "33.33 %"; "-" if `whole` is 0.
@@ -115,10 +119,10 @@ namespace detail {
     const auto add = [&](std::string_view name, const auto& count) {
         const flops useful = count(view::useful);
         sections.back().rows.push_back({{std::string(name)},
-                                        work_cell(useful, style),
+                                        work_cell(useful, style, r.unit),
                                         share_cell(useful, r.work.total(view::useful)),
-                                        work_cell(count(view::padded), style),
-                                        work_cell(count(view::executed), style)});
+                                        work_cell(count(view::padded), style, r.unit),
+                                        work_cell(count(view::executed), style, r.unit)});
     };
     begin("component");
     for (const component_flops& c : r.work.components()) {
@@ -132,14 +136,14 @@ namespace detail {
     return sections;
 }
 
-/// Returns the section of padded FLOPs by cause.
-[[nodiscard]] inline table_section padding_section(const padding_flops& padding, figures style) {
+/// Returns the section of padded work by cause.
+[[nodiscard]] inline table_section padding_section(const padding_flops& padding, figures style, work_unit unit) {
     table_section section{
         .columns = {name_column("padded"), work_column("spent on", style), {"share", cell_side::right, 11}}};
     for (const auto& [name, work] :
          {std::pair("real tokens", padding.useful), std::pair("padding of their slots", padding.in_slots),
           std::pair("mock sequences", padding.mock), std::pair("padded vocabulary", padding.vocabulary)}) {
-        section.rows.push_back({{name}, work_cell(work, style), share_cell(work, padding.padded())});
+        section.rows.push_back({{name}, work_cell(work, style, unit), share_cell(work, padding.padded())});
     }
     return section;
 }
@@ -150,29 +154,31 @@ namespace detail {
 }
 
 /// Returns the section of MFU, padded MFU, HFU and rates, each with an explanation.
-[[nodiscard]] inline table_section mfu_section(const mfu_report& mfu) {
+[[nodiscard]] inline table_section mfu_section(const mfu_report& mfu, work_unit unit) {
     const utilization& u = mfu.utilization;
     const auto percent = [](double share) { return two_decimals(100 * share) + " %"; };
     table_section section{.columns = {name_column(), {"", cell_side::right, 18}, {}}};
     const auto add = [&](const char* name, std::string value, std::string meaning) {
         section.rows.push_back({{name}, {std::move(value)}, {std::move(meaning)}});
     };
-    add("MFU", percent(u.mfu), "useful FLOPs over the peak");
+    const bool in_flops = unit == work_unit::flops;
+    const std::string per_second = in_flops ? " TFLOP/s" : " TMAC/s";
+    add("MFU", percent(u.mfu), in_flops ? "useful FLOPs over the peak" : "useful MACs over the peak");
     add("padded MFU", percent(u.padded_mfu), "every slot that the kernels process");
     add("HFU", percent(u.hfu), "executed: with recompute and the fused attention backward");
     if (mfu.mixed) {
         add("mixed-precision MFU", percent(mfu.mixed->mfu),
-            text_of({"each part over the peak of its precision; together ", fixed_decimal(mfu.mixed->peak_tflops, 2),
-                     " TFLOP/s"}));
+            text_of({"each part over the peak of its precision; together ",
+                     fixed_decimal(rate_in_unit(mfu.mixed->peak_tflops, unit), 2), per_second}));
     }
-    add("TFLOP/s per GPU", two_decimals(u.tflops_per_gpu), "useful");
+    add(in_flops ? "TFLOP/s per GPU" : "TMAC/s per GPU", two_decimals(rate_in_unit(u.tflops_per_gpu, unit)), "useful");
     add("tokens/s",
         u.tokens_per_second < 1e15 ? fixed_decimal(u.tokens_per_second, 0) : scientific_decimal(u.tokens_per_second, 3),
         "real tokens, all GPUs");
     add("step", general_decimal(mfu.step.seconds, 6) + " s",
         text_of({"on ", mfu.step.gpus, mfu.step.gpus == 1 ? " GPU" : " GPUs"}));
     const bool is_plain = mfu.peak_kind == peak_kind::unsaid || mfu.peak_kind == peak_kind::datasheet;
-    add("peak", general_decimal(mfu.step.peak_tflops, 6) + " TFLOP/s",
+    add("peak", general_decimal(rate_in_unit(mfu.step.peak_tflops, unit), 6) + per_second,
         text_of({mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision, " dense", is_plain ? "" : ", ",
                  is_plain ? "" : name(mfu.peak_kind), ": ", mfu.peak_source}));
     return section;
@@ -187,22 +193,24 @@ namespace detail {
     constexpr std::string_view logits[] = {"", ", logits of the last token of each sequence",
                                            ", logits of measured tokens"};
     const bool trains_indexer = r.plan.indexer != indexer_training::frozen;
-    table result{.title = detail::text_of(
-                     {r.model_type, ": ", passes[static_cast<std::size_t>(r.plan.counted)], ", recompute ",
-                      recompute_names[static_cast<std::size_t>(r.plan.recomputed)], trains_indexer ? ", indexer " : "",
-                      trains_indexer ? indexer_training_names[static_cast<std::size_t>(r.plan.indexer)] : "",
-                      logits[static_cast<std::size_t>(r.plan.logits)], "\nconvention ", r.counted_as.name, ": ",
-                      r.counted_as.summary}),
-                 .sections = {detail::statistics_section(r)},
-                 .notes = notes_of(r)};
+    const bool in_macs = r.unit == work_unit::macs;
+    table result{
+        .title = detail::text_of(
+            {r.model_type, ": ", passes[static_cast<std::size_t>(r.plan.counted)], ", recompute ",
+             recompute_names[static_cast<std::size_t>(r.plan.recomputed)], trains_indexer ? ", indexer " : "",
+             trains_indexer ? indexer_training_names[static_cast<std::size_t>(r.plan.indexer)] : "",
+             logits[static_cast<std::size_t>(r.plan.logits)], "\nconvention ", r.counted_as.name,
+             in_macs ? ", in MACs: a multiplication and an addition each" : ": ", in_macs ? "" : r.counted_as.summary}),
+        .sections = {detail::statistics_section(r)},
+        .notes = notes_of(r)};
     for (table_section& section : detail::work_sections(r, style)) {
         result.sections.push_back(std::move(section));
     }
     if (r.padding && r.padding->padded() != flops{}) {
-        result.sections.push_back(detail::padding_section(*r.padding, style));
+        result.sections.push_back(detail::padding_section(*r.padding, style, r.unit));
     }
     if (r.mfu) {
-        result.sections.push_back(detail::mfu_section(*r.mfu));
+        result.sections.push_back(detail::mfu_section(*r.mfu, r.unit));
     }
     return result;
 }
@@ -214,8 +222,8 @@ namespace detail {
     for (const std::string& note : shown.notes) {
         detail::append(text, {&note == shown.notes.data() ? "\nnote: " : "note: ", note, "\n"});
     }
-    detail::append(
-        text, {"\nuseful total, exact: ", to_string(r.work.total(view::useful)), " FLOP (floptally ", version, ")\n"});
+    detail::append(text, {"\nuseful total, exact: ", to_string(in_unit(r.work.total(view::useful), r.unit)),
+                          r.unit == work_unit::flops ? " FLOP" : " MAC", " (floptally ", version, ")\n"});
     return text;
 }
 

@@ -906,12 +906,147 @@ def nemotron_nas(choose):
     return config, Decoder(config, stack)
 
 
+class SeeingGated(nn.Module):
+    """A block of a picture's patches with RMS norms and a gated feed-forward."""
+
+    def __init__(self, width, heads, inner, biased):
+        super().__init__()
+        self.heads, self.norms = heads, nn.ModuleList(nn.RMSNorm(width) for _ in range(2))
+        self.qkv, self.o = linear(width, 3 * width, biased), linear(width, width, biased)
+        self.gate, self.up, self.down = linear(width, inner, biased), linear(width, inner, biased), linear(inner, width, biased)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(self.norms[0](x)).chunk(3, -1))
+        x = x + self.o(((q @ k.transpose(2, 3)).softmax(-1) @ v).transpose(1, 2).flatten(2))
+        normed = self.norms[1](x)
+        return x + self.down(F.silu(self.gate(normed)) * self.up(normed))
+
+
+class Merged(Decoder):
+    """A decoder of words and of pictures of any size, whose cells are merged two by two and projected."""
+
+    def __init__(self, config, layers, tower, projector, side, tied=False):
+        super().__init__(config, layers, tied)
+        self.tower, self.projector, self.side = tower, projector, side
+
+    def forward(self, tokens, pictures, return_dict):
+        x = self.embedding(tokens)
+        for rows, columns in pictures:
+            cells = self.tower(rows, columns).unflatten(1, (rows // self.side, self.side, columns // self.side, self.side))
+            x = x + self.projector(cells.transpose(2, 3).flatten(1, 2).flatten(2)).mean()
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def even_pictures(side):
+    def pictures(choose):
+        shapes = [(side * choose.randint(1, 4), side * choose.randint(1, 4)) for _ in range(choose.randint(1, 3))]
+        return {"grids": [[1, *each] for each in shapes], "pictures": shapes}
+    return pictures
+
+
+class Dotted(nn.Module):
+    """Normed patches, blocks, a norm, and one more that stands before the projector."""
+
+    def __init__(self, width, heads, layers, inner, side, biased, last):
+        super().__init__()
+        self.patches, self.side = nn.Conv2d(3, width, side, side), side
+        self.blocks = nn.Sequential(*(SeeingGated(width, heads, inner, biased) for _ in range(layers)))
+        self.norms = nn.ModuleList([nn.RMSNorm(width)] + [nn.RMSNorm(width)] * last)
+        self.before = nn.LayerNorm(width)
+
+    def forward(self, rows, columns):
+        x = self.norms[0](self.patches(torch.rand(1, 3, rows * self.side, columns * self.side)).flatten(2).transpose(1, 2))
+        x = self.blocks(x)
+        return self.before(self.norms[1](x) if len(self.norms) > 1 else x)
+
+
+def dots_ocr(choose):
+    """vllm/model_executor/models/dots_ocr.py of vllm-project/vllm at 01463071, after rednote-hilab/dots.ocr."""
+    config, tied = sizes(choose), flag(choose)
+    hidden, heads, kv = config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"]
+    eyes, side, merge = choose.randint(1, 3), choose.randint(2, 4), choose.randint(1, 3)
+    width, inner, layers, biased, last = 4 * eyes * choose.randint(1, 2), choose.randint(5, 20), choose.randint(1, 3), flag(choose), flag(choose)
+    tower = Dotted(width, eyes, layers, inner, side, biased, last)
+    projector = nn.Sequential(linear(merge * merge * width, merge * merge * width, True), nn.GELU(), linear(merge * merge * width, hidden, True))
+    blocks = []
+    for _ in range(config["num_hidden_layers"]):
+        blocks.append(Layer(Attention(hidden, heads, kv, hidden // heads), Gated(hidden, config["intermediate_size"])))
+        for name, out in (("q", hidden), ("k", kv * (hidden // heads)), ("v", kv * (hidden // heads))):
+            setattr(blocks[-1].attention, name, linear(hidden, out, True))
+    model = Merged(config, blocks, tower, projector, merge, tied)
+    config.update(tie_word_embeddings=tied, vision_config=dict(
+        model_type="dots_vit", embed_dim=width, hidden_size=hidden, intermediate_size=inner, num_hidden_layers=layers, num_attention_heads=eyes,
+        num_channels=3, patch_size=side, spatial_merge_size=merge, temporal_patch_size=1, use_bias=biased, post_norm=last, is_causal=False))
+    return config, model, even_pictures(merge)
+
+
+class Registered(nn.Module):
+    """RADIO: learned rows before patches with positions of the largest picture."""
+
+    def __init__(self, width, heads, layers, side, first, most):
+        super().__init__()
+        self.patches, self.side, self.drop = linear(3 * side * side, width), side, first
+        self.first, self.places = nn.Parameter(torch.rand(first, width)), nn.Parameter(torch.rand(most * most, width))
+        self.blocks = nn.ModuleList(Seeing(width, heads, 4 * width) for _ in range(layers))
+
+    def forward(self, rows, columns):
+        x = self.patches(torch.rand(1, rows * columns, 3 * self.side * self.side)) + self.places[:1]
+        x = torch.cat([self.first[None], x], 1)
+        for block in self.blocks:
+            x = block(x)
+        return x[:, self.drop:]
+
+
+def nano_vl(choose):
+    """nano_nemotron_vl.py and radio.py of vllm-project/vllm at 77ab2fe7. A text of attention and feed-forwards alone: its state
+    spaces are counted by their own class."""
+    text = sizes(choose)
+    hidden, heads, kv = text["hidden_size"], text["num_attention_heads"], text["num_key_value_heads"]
+    pattern = "".join(choose.choice("*-") for _ in range(choose.randint(2, 4)))
+
+    def layer(kind):
+        made = nn.Module()
+        made.norm = nn.RMSNorm(hidden)
+        if kind == "*":
+            made.part = Attention(hidden, heads, kv, hidden // heads)
+        else:
+            made.part = nn.Sequential(linear(hidden, text["intermediate_size"]), nn.ReLU(), linear(text["intermediate_size"], hidden))
+        made.forward = lambda x: x + made.part(made.norm(x))
+        return made
+
+    name, (width, layers, eyes) = choose.choice([("small", (384, 12, 6)), ("base", (768, 12, 12)), ("large", (1024, 24, 16)), ("huge", (1280, 32, 16))])
+    side, most, first, inside = choose.choice([2, 4]), choose.randint(8, 10), choose.randint(5, 9), choose.randint(5, 20)
+    tower = Registered(width, eyes, layers, side, first, most)
+    projector = nn.Sequential(nn.RMSNorm(4 * width), linear(4 * width, inside), nn.ReLU(), linear(inside, hidden))
+    config = dict(llm_config=dict(model_type="nemotron_h", hybrid_override_pattern=pattern, head_dim=hidden // heads,
+                                  **dict(text, num_hidden_layers=len(pattern))),
+                  vision_config=dict(model_type="radio", patch_size=side, vitdet_window_size=None, max_resolution=side * most,
+                                     args=dict(model=f"vit_{name}_patch16_224", cls_token_per_teacher=True, register_multiple=first,
+                                               teachers=[{"name": one} for one in "abc"])),
+                  vit_hidden_size=width, projector_hidden_size=inside, downsample_ratio=0.5, force_image_size=512)
+    return config, Merged(text, [layer(kind) for kind in pattern], tower, projector, 2), even_pictures(2)
+
+
+
+def nano_omni(choose):
+    """As Nano VL, with a matrix for clips, which pictures do not run. Its sound encoder is that of nemotron_h_omni."""
+    config, model, pictures = nano_vl(choose)
+    frames, own, vision = choose.randint(1, 3), flag(choose), config["vision_config"]
+    vision.update(video_temporal_patch_size=frames, separate_video_embedder=own)
+    if own and frames > 1:
+        model.tower.clips = linear(3 * frames * vision["patch_size"] ** 2, config["vit_hidden_size"])
+    return config, model, pictures
+
+
 CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "minicpmo": minicpmo, "minicpmv": minicpmv, "nemotron-nas": nemotron_nas, "ouro": ouro, "phi3_v": phi3_v, "plamo": plamo, "plamo2": plamo2, "rwkv7": rwkv7,
            "smallthinker": smallthinker, "step3_vl": step3_vl,
-           "xverse": xverse}
-LARGE = ["minicpmo", "minicpmv", "phi3_v"]  # whose sizes are their class's: counted without numbers
-SUFFIXES = {"minicpmo": "O", "minicpmv": "V", "step3_vl": "ForConditionalGeneration"}  # of classes, else ForCausalLM
-PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "minicpmo": "MiniCPM", "minicpmv": "MiniCPM", "nemotron-nas": "DeciLM", "ouro": "Ouro", "phi3_v": "Phi3V", "plamo": "Plamo", "plamo2": "Plamo2", "rwkv7": "RWKV7",
+           "xverse": xverse, "dots_ocr": dots_ocr, "NemotronH_Nano_VL_V2": nano_vl,
+           "NemotronH_Nano_Omni_Reasoning_V3": nano_omni}
+LARGE = ["NemotronH_Nano_Omni_Reasoning_V3", "NemotronH_Nano_VL_V2", "minicpmo", "minicpmv", "phi3_v"]  # whose sizes are their class's: counted without numbers
+SUFFIXES = {"NemotronH_Nano_Omni_Reasoning_V3": "V3", "NemotronH_Nano_VL_V2": "V2", "minicpmo": "O", "minicpmv": "V", "step3_vl": "ForConditionalGeneration"}  # of classes, else ForCausalLM
+PREFIXES = {"NemotronH_Nano_Omni_Reasoning_V3": "NemotronH_Nano_Omni_Reasoning_", "NemotronH_Nano_VL_V2": "NemotronH_Nano_VL_", "dots_ocr": "DotsOCR", "deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "minicpmo": "MiniCPM", "minicpmv": "MiniCPM", "nemotron-nas": "DeciLM", "ouro": "Ouro", "phi3_v": "Phi3V", "plamo": "Plamo", "plamo2": "Plamo2", "rwkv7": "RWKV7",
             "smallthinker": "SmallThinker", "step3_vl": "Step3VL", "xverse": "Xverse"}
 
 

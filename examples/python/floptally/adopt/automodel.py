@@ -8,13 +8,15 @@ from typing import Any
 
 from .. import Convention, Plan
 from .._types import ConfigLike
-from . import _automodel_model
 from ._count import Count, cost
 from ._fields import Fields, as_integer, as_lengths
+from ._formula import model_type_of
 from ._original import Original
 
 __all__ = ["get_flops_formula_for_hf_config"]
 
+#: The presets of Automodel's formulas by model type. All others are "nemo_automodel".
+_PRESETS = {"nemotron_h": "nemo_automodel_hybrid", "gpt_oss": "exact", "step3p5": "exact"}
 _original = Original("NeMo Automodel", "nemo_automodel.components.utils.flops_utils", "get_flops_formula_for_hf_config")
 
 
@@ -29,7 +31,8 @@ def get_flops_formula_for_hf_config(
 
     Args:
         config: a configuration of transformers. Types without a formula in Automodel are counted too.
-        convention: that of Automodel's formula by default.
+        convention: Automodel's own by default. Its own function is asked then; without Automodel, or with `plan`, the
+            preset `nemo_automodel` counts.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
         compare: also runs Automodel's own function and logs both numbers.
     """
@@ -60,7 +63,5 @@ def get_flops_formula_for_hf_config(
 
 
 def _own(config: ConfigLike, plan: Plan | None) -> Count:
-    """Returns a count by Automodel's formula. If the formula cannot read the configuration, the count is by the
-    convention nemo_automodel."""
-    found = _automodel_model.read(config)
-    return Count(cost(config), "nemo_automodel", plan) if found is None else Count(*found, plan)
+    """Returns a count by floptally's preset of Automodel's formulas, for a program without Automodel and for a plan."""
+    return Count(cost(config), _PRESETS.get(model_type_of(config), "nemo_automodel"), plan)

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import inspect
+import json
+import os
 import sys
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import transformers
@@ -23,6 +27,7 @@ from ._scored import scored_tokens
 require_release(transformers, "transformers")
 
 _STATE = "floptally"  # our key in trainer_state.json
+_RANK_FILE = "floptally_rank_{}.json"  # in a checkpoint: the totals of a rank other than 0
 _OTHER_MODELS = ("ref_model", "teacher_model", "reward_model", "value_model")
 
 
@@ -44,8 +49,9 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
     The other arguments are those of `MeterAdapter`.
 
     Only forwards with gradients in training mode between the begin and the end of a step count. Evaluation, generation
-    and reference models do not. A step is an optimizer step. The run's totals are in ``trainer_state.json``; a Trainer
-    that resumes from a checkpoint continues them. Several meters of one Trainer need different prefixes to be told apart
+    and reference models do not. A step is an optimizer step. A Trainer that resumes from a checkpoint
+    continues the run's totals: those of rank 0 are in ``trainer_state.json``. Without a reduction each other rank has a
+    file ``floptally_rank_N.json`` of its own in the checkpoint, and begins at 0 after one warning if it is missing. Several meters of one Trainer need different prefixes to be told apart
     in the logs, and each has its own totals.
 
     The plan is that of the model (adapters, frozen weights, gradient checkpointing) together with the meter's ``plan=``.
@@ -97,11 +103,10 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
         model = kwargs["model"]
         self.know_gpus(*_gpus_of(args, trainer, model))
         self.watch(model)
-        saved = _states(state).get(self._key)
-        if saved is not None and state.global_step > 0 and self.meter.run.steps == 0:
-            self.meter.load_state_dict(saved)
-            if getattr(args, "process_index", 0) > 0 and not (self._reduce is not None or self.meter.reduces):
-                self.note("the totals before the resume are those of rank 0, which saved the checkpoint")
+        if state.global_step > 0 and self.meter.run.steps == 0:
+            saved = self._saved(args, state, trainer)
+            if saved is not None:
+                self.meter.load_state_dict(saved)
         self.compare_precision(precision_of_trainer(args, model))
         if self._time == "update":
             self._take_time_of_updates("as asked")
@@ -187,7 +192,42 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
         self._leave_out_time()
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        if self._has_own_totals(args):
+            self._safely(lambda: self._save_own(args, state))
         self._leave_out_time()
+
+    def _has_own_totals(self, args: TrainingArguments) -> bool:
+        """True on a rank whose totals are not in trainer_state.json, which rank 0 writes."""
+        return getattr(args, "process_index", 0) > 0 and self._reduce is None and not self.meter.reduces
+
+    def _save_own(self, args: TrainingArguments, state: TrainerState) -> None:
+        """Writes this rank's totals into the checkpoint that was just saved, next to its random states."""
+        folder, saved = Path(str(args.output_dir), f"checkpoint-{state.global_step}"), _states(state).get(self._key)
+        if saved is not None and folder.is_dir():
+            file = folder / _RANK_FILE.format(args.process_index)
+            states = {**(_read(file) or {}), self._key: saved}
+            written = file.with_suffix(".tmp")
+            written.write_text(json.dumps(states))
+            os.replace(written, file)
+
+    def _saved(self, args: TrainingArguments, state: TrainerState, trainer: Trainer | None) -> Any:
+        """Returns this rank's totals at the checkpoint that the Trainer resumes from. None if there are none. Warns if
+        rank 0 has saved totals and this rank has not."""
+        of_first = _states(state).get(self._key)
+        if of_first is None or not self._has_own_totals(args):
+            return of_first
+        folder = _resumed_from(trainer) or os.path.join(str(args.output_dir), f"checkpoint-{state.global_step}")
+        file = Path(folder, _RANK_FILE.format(args.process_index))
+        own = (_read(file) or {}).get(self._key)
+        if own is None:
+            text = (
+                f"the checkpoint has no totals of rank {args.process_index} ({file} is missing or has none): this rank's "
+                "totals begin at the resume. For totals that do not depend on the number of ranks, pass "
+                "reduce=floptally.distributed.Reduction(cost) to the meter"
+            )
+            self.note(text)
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        return own
 
     def _leave_out_time(self) -> None:
         """Leaves out an evaluation or a save that has just ended. Between steps, the next step begins now. In a step,
@@ -305,6 +345,26 @@ def _trainer_that_calls() -> Trainer | None:
             return owner
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def _resumed_from(trainer: Trainer | None) -> str | None:
+    """Returns the folder of the checkpoint that a Trainer's train() resumes from. None if no such call is running."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        found = frame.f_locals.get("resume_from_checkpoint")
+        if isinstance(found, str) and frame.f_locals.get("self") is trainer:
+            return found
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """Returns the object in a JSON file. None if the file cannot be read."""
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _once(callbacks: list[Any]) -> list[Any]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -16,7 +17,7 @@ except ImportError:  # the same classes under their older name
     from pytorch_lightning import Callback, LightningModule, Trainer  # type: ignore[assignment,no-redef,unused-ignore]
 
 from .. import Meter
-from ._adapter import MeterAdapter, postfix
+from ._adapter import MeterAdapter, _rank, postfix
 from ._headline import precision_of_lightning
 from ._releases import require_release
 
@@ -39,7 +40,8 @@ class LightningMeter(MeterAdapter, Callback):
     tensor of the batch. Batches whose ``training_step`` returns None are not trained and not counted. Validation and
     checkpoints are not part of a step's time.
 
-    The run's totals are in Lightning's checkpoints. The plan is that of the module together with the meter's ``plan=``.
+    The run's totals are in Lightning's checkpoints. Without a reduction these are rank 0's: the totals of other ranks begin
+    at a resume, with one warning. The plan is that of the module together with the meter's ``plan=``.
     Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the Trainer; leave
     out the meter's ``gpus=``.
     """
@@ -150,8 +152,18 @@ class LightningMeter(MeterAdapter, Callback):
         return {} if saved is None else {"meter": saved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        if "meter" in state_dict and self.meter.run.steps == 0:
-            self.meter.load_state_dict(state_dict["meter"])
+        if "meter" not in state_dict or self.meter.run.steps > 0:
+            return
+        rank = _rank()
+        if rank > 0 and self._reduce is None and not self.meter.reduces:
+            text = (
+                f"Lightning's checkpoint has the totals of rank 0 alone: those of rank {rank} begin at the resume. For "
+                "totals of all ranks, pass reduce=floptally.distributed.Reduction(cost) to the meter"
+            )
+            self.note(text)
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            return
+        self.meter.load_state_dict(state_dict["meter"])
 
     @property
     def postfix(self) -> str:

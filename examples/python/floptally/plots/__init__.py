@@ -10,6 +10,7 @@ argument.
 from ..kernel_times import KernelTimes, read_kernel_times
 from .comparisons import comparison
 from .kernels import kernel_heatmap
+from .layouts import layouts
 from .published import published_gaps, published_mfu
 from .rooflines import roofline
 from .runs import comparison_bars, utilization_over_time
@@ -24,6 +25,7 @@ __all__ = [
     "convention_spread",
     "convention_totals",
     "kernel_heatmap",
+    "layouts",
     "published_gaps",
     "published_mfu",
     "read_kernel_times",

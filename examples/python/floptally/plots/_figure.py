@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,17 @@ def theme_named(name: ThemeName) -> Theme:
     if name not in THEMES:
         raise Error("theme", f'must be "light" or "dark", got "{name}"')
     return THEMES[name]
+
+
+def report_of(value: Any, name: str, kind: str) -> Mapping[str, Any]:
+    """Returns an object of the library as its dict. Error if the value is neither."""
+    if isinstance(value, Mapping):
+        return value
+    if not callable(getattr(value, "to_dict", None)):
+        raise Error(name, f"must be a {kind} or its to_dict(), got {value!r}")
+    found: Mapping[str, Any] = value.to_dict()
+    return found
+
 
 _LOOK: Any = {
     "font.size": 9.5,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import Error
 from ._figure import (
-    GREEN, ORANGE, VERMILLION, PathLike, ThemeName, bar_label, canvas, caption, look, name_rows, save, short, theme_named,
+    GREEN, ORANGE, VERMILLION, PathLike, ThemeName, bar_label, canvas, caption, look, name_rows, report_of, save, short, theme_named,
 )  # fmt: skip
 from .steps import HasDict
 
@@ -36,7 +36,7 @@ def comparison(
     about: the batch, for the caption.
     """
     colours = theme_named(theme)
-    report = comparison if isinstance(comparison, Mapping) else comparison.to_dict()
+    report = report_of(comparison, "comparison", "Comparison")
     if not isinstance(report.get("conventions"), list) or not report["conventions"]:
         raise Error("comparison", 'must be a Comparison or its to_dict(), got a dict without "conventions"')
     exact = int(report["exact"])

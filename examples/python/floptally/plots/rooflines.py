@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import Error
-from ._figure import ORANGE, PathLike, ThemeName, canvas, caption, look, save, theme_named
+from ._figure import ORANGE, PathLike, ThemeName, canvas, caption, look, report_of, save, theme_named
 from .steps import HasDict
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def roofline(
         if not (value > 0 and math.isfinite(value)):
             raise Error(name, f"must be a finite number above 0, got {value}")
     colours = theme_named(theme)
-    report = byte_counts if isinstance(byte_counts, Mapping) else byte_counts.to_dict()
+    report = report_of(byte_counts, "byte_counts", "Bytes")
     components = report.get("components")
     if not isinstance(components, list) or not all("intensity" in component for component in components):
         raise Error("byte_counts", 'must be a Bytes or its to_dict(), got a dict without its "components"')

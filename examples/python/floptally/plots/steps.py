@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from .. import Error, conventions, cost
 from ._figure import (
-    ORANGE, PathLike, ThemeName, bar_label, canvas, caption, first_bar_labels, look, name_rows, save, short,
+    ORANGE, PathLike, ThemeName, bar_label, canvas, caption, first_bar_labels, look, name_rows, report_of, save, short,
     theme_named, thousands, unit_of,
 )  # fmt: skip
 
@@ -45,7 +45,7 @@ def component_bars(
     theme: "light" or "dark".
     """
     colours = theme_named(theme)
-    report = step if isinstance(step, Mapping) else step.to_dict()
+    report = report_of(step, "step", "Breakdown")
     flops = _field(report, "flops")
     parts: list[tuple[str, str, list[int]]]
     if by == "view":

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import Error
-from ._figure import GREEN, ORANGE, PathLike, ThemeName, canvas, caption, look, save, theme_named
+from ._figure import GREEN, ORANGE, PathLike, ThemeName, canvas, caption, look, report_of, save, theme_named
 from .steps import HasDict
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def waterfall(
     if not 3 <= width <= 40:
         raise Error("width", f"must be from 3 to 40 inches, got {width}")
     colours = theme_named(theme)
-    report = waterfall if isinstance(waterfall, Mapping) else waterfall.to_dict()
+    report = report_of(waterfall, "waterfall", "Waterfall")
     useful, *lost = _lines(report)
     *causes, rest = lost
     shown = [line for line in causes if line["known"] and _points(line) not in ("0.00", "-0.00")] + [rest]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layouts of a model that fit a cluster, soonest first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._errors import Error
+from ._report import Report
+from ._waterfall import bandwidths_of
+
+if TYPE_CHECKING:
+    from ._core import Cost
+    from ._literals import LayoutFormat
+
+
+@dataclass(frozen=True)
+class FoundLayout:
+    """A layout that fits, with its predicted step.
+
+    microbatch: sequences of a microbatch. microbatches: how many each replica accumulates; dp x microbatch x
+        microbatches is the global batch.
+    zero: states that data parallel ranks shard. hsdp: replicas of these shards.
+    layers_of_chunks: layers of each chunk of the pipeline, in forward order.
+    seconds: predicted time of the step. bound: a time that no step can be below, with kernels at their peak and all
+        exchanges hidden.
+    bubble: the part of the passes' time in which the busiest stage waits for others.
+    memory_gib: memory of the rank with the most, `reserve_gib` included.
+    is_on_front: True if no other layout is both sooner and smaller.
+    """
+
+    dp: int
+    pp: int
+    vpp: int
+    tp: int
+    cp: int
+    ep: int
+    etp: int
+    microbatch: int
+    microbatches: int
+    global_batch: int
+    zero: str
+    hsdp: int
+    recompute: str
+    recompute_modules: tuple[str, ...]
+    schedule: str
+    layers_of_chunks: tuple[int, ...]
+    sequence_parallel: bool
+    offload: dict[str, Any]
+    optimizer: str
+    seconds: float
+    mfu: float
+    memory_gib: float
+    bound: float
+    bubble: float
+    exposed_exchanges: float
+    optimizer_seconds: float
+    fullest_stage: int
+    is_on_front: bool
+
+
+class Search(Report):
+    """The layouts that fit, soonest first. `Cost.search()` returns one; `str()` is a table."""
+
+    def __init__(self, cost: Cost, **how: Any) -> None:
+        if how.get("network_gbps") is not None:
+            how["network_gbps"] = bandwidths_of(how["network_gbps"])
+        plan = how.pop("plan", None)
+        self._how, self._cost, self._plan = how, cost, plan
+        self._json, self._table, self._cells, more = self._search()
+        self._found: dict[str, Any] = json.loads(self._json)
+        self._settings: dict[str, dict[str, str]] = json.loads(more)["settings"]
+
+    def _search(self, **more: Any) -> tuple[str, str, str, str]:
+        work = self._cost.flops(lengths=self._how["lengths"], plan=self._plan)
+        return _core._search(work, **self._how, **more)
+
+    @property
+    def layouts(self) -> list[FoundLayout]:
+        """The first `top` layouts, soonest first."""
+        return [_layout(found) for found in self._found["layouts"]]
+
+    @property
+    def tried(self) -> int:
+        """How many layouts the search tried."""
+        return int(self._found["tried"])
+
+    @property
+    def fit(self) -> int:
+        """How many of them fit."""
+        return int(self._found["fit"])
+
+    @property
+    def too_large(self) -> int:
+        """How many of them do not fit the memory."""
+        return int(self._found["too_large"])
+
+    @property
+    def impossible(self) -> int:
+        """How many of them do not divide the model, the batch or the ranks."""
+        return int(self._found["impossible"])
+
+    @property
+    def assumed(self) -> list[str]:
+        """What the predictions assume, one sentence each."""
+        return list(self._found["assumed"])
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Seconds and GiB of every layout that fits, soonest first."""
+        return [(float(seconds), float(gib)) for seconds, gib in self._found["points"]]
+
+    @property
+    def memory_gib(self) -> float:
+        """Memory of one GPU in GiB."""
+        return float(self._found["memory_gib"])
+
+    def text(self, layout_format: LayoutFormat) -> str:
+        """Returns the first layout as a trainer's settings: "megatron", "torchtitan", "areal" or "fsdp2"."""
+        if not self._settings:
+            raise Error("layout_format", f"has no layout to write: {self.too_large} are too large, {self.impossible} do not divide")
+        if layout_format not in self._settings:
+            raise Error("layout_format", f"must be one of {', '.join(self._settings)}, got {layout_format!r}")
+        written = self._settings[layout_format]
+        if "text" not in written:
+            raise Error(written["field"], written["problem"])
+        return written["text"]
+
+    def explain(self, layout: str) -> str:
+        """Returns why a layout is missing, or its place: what does not divide, or which rank lacks how many GiB.
+
+        Args:
+            layout: sizes by name, "tp=2, pp=4, mb=1, zero=optimizer, recompute=none", or a trainer's settings.
+        """
+        explanation: str = json.loads(self._search(explain=layout)[3])["explanation"]
+        return explanation
+
+    def __repr__(self) -> str:
+        return f"<Search: {self.fit} of {self.tried} layouts fit>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._cost, {**self._how, "plan": self._plan})
+
+
+def _layout(found: dict[str, Any]) -> FoundLayout:
+    layout = dict(found["layout"])
+    layout["recompute_modules"] = tuple(layout["recompute_modules"])
+    layout["layers_of_chunks"] = tuple(layout["layers_of_chunks"])
+    return FoundLayout(**layout, **{key: value for key, value in found.items() if key != "layout"})
+
+
+def _again(cost: Cost, how: dict[str, Any]) -> Search:
+    return Search(cost, **how)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts, scopes and exchanges travel between processes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import floptally
+import pytest
+
+LAYOUTS = [
+    floptally.ParallelLayout(rank=0),
+    floptally.ParallelLayout(rank=13, dp=4, cp=2, tp=2, pp=2, vpp=3, ep=4, etp=1),
+    floptally.ParallelLayout(rank=5, dp=4, tp=2, dp_replicate=2, order="tp-dp-ep-cp-pp", world_size=8),
+    floptally.ParallelLayout(rank=3, layout="attn:d1p1t2c4|ffn:d1p1t1e8"),
+]
+
+
+@pytest.mark.parametrize("way", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_layouts_scopes_exchanges_and_groups_are_equal_after_a_pickle(way: Any) -> None:
+    for layout in LAYOUTS:
+        again = way(layout)
+        assert again == layout and (again.rank, again.world_size, again.sizes) == (layout.rank, layout.world_size, layout.sizes)
+        assert (again.order, again.expert_order, again.coordinates) == (layout.order, layout.expert_order, layout.coordinates)
+    scopes = [floptally.Scope(name) for name in ("microbatch", "context_slice", "first_stage", "last_stage", "own_routers")]
+    scopes += [floptally.Scope("microbatch", tp="first", virtual_stages="sharded"), scopes[0].trusting_replicas()]
+    for scope in scopes:
+        assert way(scope) == scope and repr(way(scope)) == repr(scope)
+    for sizes in ([3, 0, 5, 9], [4] * 4):
+        plan = floptally.ExchangePlan([0, 0, 1, 1], [3, 1, 0, 2], sizes, 2, bytes_per_element=4, window=2)
+        again = way(plan)
+        assert again == plan and again.window == 2 and again.sizes.tolist() == plan.sizes.tolist() == [4 * size for size in sizes]
+        assert repr(again.for_rank(1, 0)) == repr(plan.for_rank(1, 0))
+    for dp_sizes in ([1], [2, 3], [8, 4, 6]):
+        groups = floptally.CanonicalGroups(dp_sizes)
+        again = way(groups)
+        assert again.size == groups.size
+        assert all(again.groups_of(place, size - 1) == groups.groups_of(place, size - 1) for place, size in enumerate(dp_sizes))
+
+
+def test_totals_say_what_to_pickle_instead(llama: floptally.Cost) -> None:
+    meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
+    with meter.step(1.0):
+        meter.add(lengths=[5])
+    with pytest.raises(floptally.Error, match="^totals: cannot be pickled: pickle the meter that they are of, or its scalars"):
+        pickle.dumps(meter.run)
+    assert pickle.loads(pickle.dumps(meter)).run.useful == meter.run.useful
