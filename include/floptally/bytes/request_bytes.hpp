@@ -13,7 +13,8 @@
 #include <floptally/descriptors/parts_of.hpp>
 
 /// @file
-/// Bytes of requests that an inference engine decodes together. Each engine step moves the bytes of its own batch.
+/// Counts the bytes that an inference engine moves to decode requests together. Each step of the engine has its own
+/// batch.
 
 namespace floptally::inline v0_3 {
 
