@@ -123,8 +123,8 @@ class pipeline {
             sum.parts.push_back(std::move(piece));
         }
         for (tower_input& input : part.towers) {
-            input.per_unit = input.per_frame = input.per_token =
-                0;  // another model of the pipeline reads the text, so no text token is a placeholder
+            // Another model of the pipeline reads the text, so no text token is a placeholder.
+            input.per_unit = input.per_frame = input.per_token = 0;
             sum.towers.push_back(input);
         }
         for (const std::string& note : part.notes) {
