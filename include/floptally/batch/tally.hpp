@@ -52,7 +52,7 @@ class tally : public adds_batches<tally> {
     template <batch_sample Sample>
     constexpr void check(const Sample& real, const Sample& slot) const {
         detail::check_sample(real, masks());
-        if (&real != &slot) {  // a sample that fills its slot is passed as `real` and as `slot`
+        if (&real != &slot) {  // The same object is passed as `real` and as `slot` if a sample fills its slot.
             detail::check_sample(slot, masks());
             detail::require_room(real, slot);
         }
@@ -154,19 +154,19 @@ class tally : public adds_batches<tally> {
         measured_ |= bit_of(index);
     }
 
-    /// True if an amount of a measured statistic was added, also an amount of 0.
+    /// True if an amount of a measured statistic was added, even if the amount was 0.
     [[nodiscard]] constexpr bool has_measured(const statistic& measured) const {
         const std::size_t index = masks().find(measured);
         return index != masks().size() && measured.is_measured() && (measured_ & bit_of(index)) != 0;
     }
-    /// Records that an amount of a measured statistic was added, even if it was 0. Call it for accumulators from a sum
-    /// over ranks or from a file: in them an amount of 0 looks like no amount. Has no effect for a statistic that this
-    /// tally does not count.
+    /// Records that an amount of a measured statistic was added, even if it was 0. Call it if the accumulators come
+    /// from a sum over ranks or from a file, because they do not show whether an amount of 0 was added. Has no effect
+    /// for a statistic that this tally does not count.
     constexpr void mark_measured(const statistic& measured) {
         const std::size_t index = masks().find(measured);
         measured_ |= index != masks().size() && measured.is_measured() ? bit_of(index) : 0;
     }
-    /// Copies from a tally with the same masks which measured statistics were added.
+    /// Marks the measured statistics that were added to another tally with the same masks.
     constexpr void mark_measured(const tally& mine) { measured_ |= mine.measured_; }
 
     /// Adds another tally of the same masks in the same order.
@@ -244,8 +244,8 @@ class tally : public adds_batches<tally> {
         return sum;
     }
 
-    /// Returns a tally with these accumulators, and with the masks and the measured statistics of this one. Use it
-    /// where the accumulators are a sum or another function of this tally's.
+    /// Returns a tally with these accumulators, and with the masks and the marks of measured statistics of this tally.
+    /// Use it for accumulators that were computed from this tally's, such as a sum over ranks.
     [[nodiscard]] constexpr tally with_accumulators(const array_view<std::uint64_t>& accumulators) const {
         tally sum = from_accumulators(masks(), accumulators);
         sum.measured_ = measured_;
@@ -281,8 +281,8 @@ class tally : public adds_batches<tally> {
     }
 
   private:
-    /// The bit of the measured statistic masks()[index] in `measured_`. Statistics after the 64th have no bit. For them
-    /// an amount of 0 counts as missing.
+    /// Returns the bit of `measured_` for the measured statistic masks()[index]. Only the first 64 statistics have a
+    /// bit. For the others an amount of 0 counts as missing.
     [[nodiscard]] constexpr std::uint64_t bit_of(std::size_t index) const {
         std::size_t before = 0;
         for (std::size_t i = 0; i < index; ++i) {
