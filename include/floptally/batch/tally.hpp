@@ -42,10 +42,10 @@ constexpr void require_amounts(view seen) {
 
 /// Exact sums over the samples of a batch, in 64-bit integer accumulators.
 ///
-/// A tally knows no hidden size. It can be summed over microbatches, ranks and time in any order, bit for bit. Build it
-/// with the masks of the model: `tally{model.masks()}`. Masks that are polynomials of the fixed accumulators need no
-/// accumulator of their own. Only construction allocates memory; adding does not. An error leaves the tally unchanged.
-/// A moved-from tally can only be assigned to.
+/// A tally does not depend on a model's hidden size. Tallies can be summed over microbatches, ranks and time in any
+/// order, with the same bits. Build it with the masks of the model: `tally{model.masks()}`. Masks that are polynomials
+/// of the fixed accumulators need no accumulator of their own. Only construction allocates memory; adding does not. An
+/// error leaves the tally unchanged. A moved-from tally can only be assigned to.
 class tally : public adds_batches<tally> {
   private:
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
@@ -105,7 +105,8 @@ class tally : public adds_batches<tally> {
 
     /// Adds one image or video clip (t frames of h·w patches) to the vision tower, or one audio clip to the audio
     /// tower.
-    template <tower_sample Sample>  // a template, since an argument in braces must mean a sequence and not an image
+    // This overload is a template, so that an argument in braces means a sequence and not an image.
+    template <tower_sample Sample>
     constexpr void add(const Sample& real) {
         add_sample(real, real);
     }
@@ -256,7 +257,7 @@ class tally : public adds_batches<tally> {
     /// the scope. A rank that adds only its own slices of sequences should mark its tally. The mark is not part of the
     /// accumulators, and == does not compare it.
     constexpr void mark_shard(const cp_rank& held) { shard_ = context_shard(held); }
-    /// The mark of `mark_shard`.
+    /// Returns the mark that `mark_shard` has set.
     [[nodiscard]] constexpr const context_shard& shard_of_context() const { return shard_; }
 
     /// Marks the axes over which the tally was summed. Every sum over ranks marks its result. A reduction over the same
@@ -264,7 +265,7 @@ class tally : public adds_batches<tally> {
     /// not compare it. If you sum in two levels, by two layouts whose axes have the same name, mark the tally with `{}`
     /// in between.
     constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
-    /// The mark of `mark_added_up`.
+    /// Returns the mark that `mark_added_up` has set.
     [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
 
     /// Sets all accumulators to 0 and removes the marks. Keeps the memory.

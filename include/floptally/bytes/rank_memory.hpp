@@ -235,8 +235,8 @@ class kept_activations {
                (name == "moe.shared" && is_dropped(layer_module::shared_experts)) ||
                (of_moe && is_dropped(layer_module::moe));
     }
-    /// Returns true if a matrix reads the output of a norm. These are the matrices that read the hidden states of a
-    /// layer.
+    /// Returns true if a matrix reads the output of a norm. In a layer with a norm this is every matrix that reads the
+    /// hidden states.
     [[nodiscard]] bool reads_norm(const cost_entry& entry) const {
         return has_norm_ && entry.flow.reads == value::stream && part_->role != part_role::head;
     }

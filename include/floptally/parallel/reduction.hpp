@@ -34,7 +34,7 @@ namespace floptally::inline v0_3 {
 // Ratios and extremes over the tokens of all ranks. Numerators and denominators are summed as integers. A mean of the
 // ranks' ratios would be wrong, because a rank without tokens would have the same weight as any other.
 
-/// A ratio of two sums. A rank with an empty slice adds 0 to both sums.
+/// A ratio of two sums. A rank without tokens adds 0 to both sums.
 class ratio {
   public:
     constexpr ratio() = default;

@@ -68,13 +68,13 @@ struct message_part {
 
 /// A sum of accumulators over ranks that shows over which ranks it was taken.
 ///
-/// Each rank sends its accumulators, a 1 and the product of its weights on all axes. The sum of these products over a
-/// group (modulo 2^64) is known for every set of axes. So the received sum shows over which axes it was taken, or that
-/// the ranks are not a group of this layout.
+/// Every coordinate on an axis has a pseudo-random weight. Each rank sends its accumulators, a 1 and the product of the
+/// weights of its coordinates. For every set of axes the sum of these products over a group of ranks (modulo 2^64) is
+/// known. So the received sum shows over which axes it was taken, or that the ranks are not a group of this layout.
 ///
-/// An accumulator is sent in two halves, so that no sum overflows. For each axis over which it is replicated it is sent
-/// again, multiplied by the rank's weight on that axis. If the replicas are equal, the second sum follows from the
-/// first one. Everything is one SUM of unsigned 64-bit integers.
+/// An accumulator is sent in two halves, so that no sum overflows. For each axis over which the accumulator is
+/// replicated, it is sent again, multiplied by the rank's weight on that axis. If the replicas are equal, the second
+/// sum can be computed from the first one. All integers are 64-bit, unsigned, and summed in one SUM.
 class verified_sum {
   public:
     /// An accumulator of the sum: its name in errors and its scope.

@@ -82,8 +82,8 @@ struct exchange {
     exchange_moment when = exchange_moment::forward;
     std::uint64_t bits = 16;
     std::uint64_t times = 1;  ///< repetitions, for example one for each microbatch
-    /// True: the count is an upper bound, as if all elements left the rank. If tokens choose experts uniformly, (n - 1)
-    /// / n of them leave.
+    /// True: the number of elements is an upper bound, because it assumes that all elements leave the rank. If tokens
+    /// choose experts uniformly, (n - 1) / n of the elements leave.
     bool is_bound = false;
     /// True: the numbers of elements are those of adapters of rank 1, to be multiplied by the rank. False: they do not
     /// depend on an adapter's rank.

@@ -157,8 +157,8 @@ class evaluation {
         return {};  // The name belongs to an optional inner model that the config lacks.
     }
 
-    /// Evaluates `.a // .b // value`. Returns the value of the first key that the config has. If it has neither key,
-    /// returns the default that the spec declares for one of them, otherwise `value`.
+    /// Evaluates `.a // .b // value`. Returns the value of the first key that the config has. If the config has none of
+    /// the keys, returns the default that the spec declares for one of the keys, otherwise `value`.
     [[nodiscard]] value first_present(const expression& e, std::size_t index) {
         vector<std::string_view> keys;
         const std::size_t otherwise = chain(index, keys);

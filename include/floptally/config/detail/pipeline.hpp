@@ -43,7 +43,7 @@ class pipeline {
         }
     }
 
-    /// Returns true for the config of a pipeline, false for the config of a single model.
+    /// Returns true if the config describes a pipeline, false if it describes a single model.
     [[nodiscard]] bool is_one() const { return type_.ends_with("Pipeline") && !parts_.empty(); }
     [[nodiscard]] const std::string& type() const { return type_; }
     /// Returns the names of the pipeline's models as a list for errors.

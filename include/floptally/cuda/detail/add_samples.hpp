@@ -51,7 +51,8 @@ inline FLOPTALLY_HOST_DEVICE void set_part(audio_clip& to, std::uint32_t /*part*
 template <class Unit>
 struct sample_list {
     static constexpr list_name name = std::is_same_v<Unit, grid> ? list_name::grid_thw : list_name::audio_frames;
-    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< numbers for each sample
+    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< how many numbers the list has for
+                                                                                 ///< each sample
 
     number_list numbers;
     std::uint32_t count;
