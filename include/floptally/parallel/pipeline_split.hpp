@@ -91,8 +91,8 @@ class pipeline_split {
         }
     }
 
-    /// Returns the split that the options describe. If they have a layout text, it decides. Otherwise the numbers of
-    /// layers of the first and last stage decide, then `options.layers`. `described()` says which of these was used.
+    /// Returns the split that the options describe. If they have a layout text, it decides. Otherwise Megatron's other
+    /// options decide, if one of them is set, then `options.layers`. `described()` says which of these was used.
     [[nodiscard]] static pipeline_split of(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp,
                                            const pipeline_options& options = {}) {
         require_positive(pp, "pp");
