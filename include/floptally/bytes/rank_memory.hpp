@@ -573,8 +573,8 @@ struct memory_options {
     bool stores_both_ways = true;
     block_format frozen_weights{};  ///< the format of frozen matrices that have adapters, such as nf4
     double host_optimizer = 0;      ///< the part of the optimizer state that lies on the host, from 0 to 1
-    /// Layers of the rank whose activations lie on the host until the backward. Two of them are on the device at a
-    /// time.
+    /// Number of the rank's layers whose activations are moved to the host until the backward. The activations of two
+    /// of these layers are on the device at any time.
     std::uint64_t offloaded_layers = 0;
 };
 

@@ -60,8 +60,8 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Adds visits of tokens to experts, as a router has counted them, summed over all layers. Like
-    /// `tally::add_routed`.
+    /// Adds the visits of tokens to experts that a router has counted, summed over all layers, as `tally::add_routed`
+    /// does.
     FLOPTALLY_HOST_DEVICE void add_routed(const useful_and_padded& visits) const {
         if (visits.padded < visits.useful) {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0}, {detail::refused::routed}, visits.useful,

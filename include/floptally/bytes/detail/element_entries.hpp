@@ -26,8 +26,8 @@ inline constexpr convention bytes_convention{
 
 /// Returns an entry without FLOPs. It keeps the values that it reads and writes, and which weights train.
 ///
-/// The returned entry does not use `accumulator::count`, because entries that count elements use it. The entries that a
-/// plan adds for adapters then do not use it either. So they can be recognized and left out.
+/// The returned entry does not use `accumulator::count`, because this accumulator marks the entries that count
+/// elements. A plan may add entries for adapters. They are not marked either, so they can be left out.
 [[nodiscard]] inline cost_entry blank_of(cost_entry entry) {
     entry.useful = entry.padded = 0;
     // Elements of experts' adapters are not counted, so the returned entry has no adapter.

@@ -236,8 +236,8 @@ class moved_elements {
     }
 
     /// Returns the number of elements that an entry of unknown width writes. This is the number that the next entry
-    /// reads, or the number of an attention core's queries. If neither is known, the number of elements that the entry
-    /// reads is an upper bound.
+    /// reads, or the number of elements of an attention core's queries. If neither is known, the number of elements
+    /// that the entry reads is an upper bound.
     [[nodiscard]] elements written_without_width(const cost_entry& entry) const {
         if (const elements read = read_from(entry.flow.writes)) {
             return read;
