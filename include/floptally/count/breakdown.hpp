@@ -95,9 +95,10 @@ class breakdown {
         is_upper_bound_ = false;
     }
 
-    /// True if the FLOPs are an upper bound: some counted gradients may not run. This happens if only some weights
-    /// train, and the order of the products is unknown. Either the model is a cost without parts, or a part does not
-    /// declare which values its entries read. Set `linear::reads` and `writes` to make a part exact.
+    /// True if the FLOPs are an upper bound, because some of the counted gradients may not run. This happens if only
+    /// some weights train and the order of the products is unknown. The order is unknown if the model is a cost without
+    /// parts, or if a part does not declare which values its entries read. Set `linear::reads` and `writes` to make
+    /// such a part exact.
     [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
     /// Marks the breakdown as an upper bound if `is` is true. Only `clear` removes the mark.
     constexpr void mark_upper_bound(bool is = true) { is_upper_bound_ = is_upper_bound_ || is; }
