@@ -41,13 +41,13 @@ inline constexpr known_network known_networks[] = {
     {"GB200", 900, 50, 72, "GB200 NVL72: 1.8 TB/s NVLink, 400 Gb/s for each GPU"},
     {"GB300", 900, 100, 72, "GB300 NVL72: 1.8 TB/s NVLink, 800 Gb/s for each GPU"}};
 
-/// The part of the peak at which the clock of a search meets published steps.
+/// The fraction of the peak that kernels must reach so that predicted step times equal published ones.
 struct known_efficiency {
     std::string_view accelerator;
     precision of = precision::bf16;
     bool has_experts = false;
     double value = 0;
-    std::uint64_t runs = 0;  ///< number of published steps behind it
+    std::uint64_t runs = 0;  ///< number of published steps to which the value is fitted
 };
 
 /// Efficiencies fitted with `layout_predictor` to the published steps of Megatron-Bridge whose layouts are known: the
@@ -62,14 +62,15 @@ inline constexpr known_efficiency known_efficiencies[] = {
     {"B300", precision::fp8, true, 0.250, 6},      {"GB200", precision::fp8, true, 0.276, 7},
     {"GB300", precision::fp8, true, 0.336, 9},     {"H100 SXM", precision::fp8, true, 0.364, 6}};
 
-/// The efficiency that a search assumes, and where it is from.
+/// The efficiency that a search assumes, and the source of the value.
 struct assumed_efficiency {
     double value = 0;
     std::string source{};
 };
 
-/// Returns the efficiency of the published steps that have most in common: the kind of model, then the precision, then
-/// the accelerator. Of others alike, the accelerator with the nearest peak counts, then the one with more steps.
+/// Returns the efficiency of the most similar published steps. The kind of model (with experts or dense) weighs most,
+/// then the precision, then the accelerator. If several are equally similar, takes the accelerator with the nearest
+/// peak, then the one with more steps.
 [[nodiscard]] inline assumed_efficiency efficiency_of(std::string_view accelerator, precision which, bool has_experts) {
     const double own_peak = accelerator.empty() ? 0 : accelerator_named(accelerator).published_tflops(which);
     const auto distance = [&](const known_efficiency& known) {
@@ -94,9 +95,10 @@ struct assumed_efficiency {
                              " models on ", best->accelerator, " in ", name(best->of)})};
 }
 
-/// Returns a cluster of accelerators that the library knows: peak, memory, network and memory bandwidth. In FP8 and FP4
-/// attention cores, routers and the lm_head run at the peak of bf16. Of 72 GPUs that one NVLink network connects a
-/// larger cluster uses 64. Throws `error` for an accelerator without a published rate of the precision.
+/// Returns a cluster of `gpus` accelerators, with the peak, memory, network and memory bandwidth that the library
+/// knows. In FP8 and FP4, attention cores, routers and the lm_head run at the peak of bf16. If one NVLink network
+/// connects 72 GPUs, a cluster with more GPUs uses 64 of each 72. Throws `error` for an accelerator without a published
+/// rate of the precision.
 [[nodiscard]] inline training_cluster cluster_named(std::string_view accelerator, std::string_view precision_name,
                                                     std::uint64_t gpus) {
     const floptally::accelerator& part = accelerator_named(accelerator);

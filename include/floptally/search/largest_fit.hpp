@@ -19,7 +19,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the GiB of a report's fullest rank, its reserve included.
+/// Returns the memory of the fullest rank of a report in GiB, including the reserve.
 [[nodiscard]] inline double gib_of(const fit_report& report) {
     std::uint64_t most = 0;
     for (const stage_fit& stage : report.stages) {
@@ -29,7 +29,7 @@ namespace floptally::inline v0_3 {
 }
 
 /// Returns the largest number from 1 to `most` for which `fits(number)` is true; 0 if there is none. `fits` must be
-/// true for all smaller numbers too, as memory only grows with a batch.
+/// true for all smaller numbers too. For memory this holds, because a larger batch needs no less memory.
 template <class Fits>
 [[nodiscard]] std::uint64_t largest_that_fits(std::uint64_t most, Fits fits) {
     std::uint64_t good = 0;
@@ -46,16 +46,17 @@ template <class Fits>
     return good;
 }
 
-/// An accelerator next to the memory that a step needs.
+/// An accelerator, and whether its memory holds a step.
 struct holding_accelerator {
     std::string_view name;
     double memory_gib = 0;
     bool fits = false;
-    std::optional<double> price{};  ///< the price of one, as it was given
+    std::optional<double> price{};  ///< price of one accelerator, as passed by the caller
 };
 
-/// Returns the accelerators whose memory is known: first those that hold `gib`, the cheapest first where prices are
-/// given, then those with the least memory. `prices` are of accelerators by name, in any currency.
+/// Returns the accelerators whose memory is known. Those whose memory holds `gib` GiB come first. Among them,
+/// accelerators with a price come first, the cheapest first, then the others by ascending memory. `prices` has names of
+/// accelerators and their prices, in any currency.
 [[nodiscard]] inline std::vector<holding_accelerator> accelerators_that_hold(
     double gib, const std::vector<std::pair<std::string_view, double>>& prices = {}) {
     std::vector<holding_accelerator> list;
@@ -77,7 +78,7 @@ struct holding_accelerator {
             put(part.name, part);
             continue;
         }
-        // Its memories differ: one name of each size.
+        // The part is sold with several memory sizes: adds one name for each size.
         const std::size_t first = list.size();
         for (const std::string_view name : names_with_memory(part)) {
             put(name, part);

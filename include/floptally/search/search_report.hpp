@@ -19,8 +19,9 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the first `most` layouts of a search as a table, with what it left out and what it assumes as notes. A `*`
-/// marks the Pareto front: layouts that no other one beats in both time and memory.
+/// Returns the first `most` layouts of a search as a table. Its notes give the number of layouts that do not fit, and
+/// the assumptions of the search. A `*` marks the Pareto front: layouts that no other one beats in both time and
+/// memory.
 [[nodiscard]] inline table table_of(const layout_search& search, std::size_t most = 20) {
     table_section section{.columns = {{{}, cell_side::left, 2}}};
     const char* const sizes[] = {"dp", "tp", "cp", "pp", "vpp", "ep", "etp", "mb", "x"};
