@@ -66,8 +66,8 @@ struct module_names {
     std::string_view patterns;  ///< patterns, separated by blanks
 };
 
-/// Common names of modules: of attributes, which `record_function` spans have, and of classes, which a profiler
-/// records. A nested span that matches no pattern belongs to its outer span.
+/// Patterns for common names of modules. Spans of `record_function` have the names of attributes ("mlp"), and spans of
+/// a profiler have the names of classes ("LlamaMLP"). A nested span that matches no pattern belongs to its outer span.
 inline constexpr module_names usual_modules[] = {
     {"optimizer", "*Optimizer.step#* *Optimizer.zero_grad#*"},
     {"data loading", "*enumerate(DataLoader)#*"},
