@@ -92,8 +92,8 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
     }
 }
 
-/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. It is higher if the
-/// search compares pairs of bundles of samples: a rank of m samples has m² pairs with each other rank.
+/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. The budget is higher
+/// if the search compares bundles of samples of two ranks in pairs: two ranks of m samples each have m² pairs.
 [[nodiscard]] inline std::uint64_t budget_of(const balance_options& options, std::size_t samples) {
     const bool pairs = options.loads > 1 || options.mode == balance_mode::capacity || !options.groups.empty();
     return options.budget != automatic_budget ? options.budget : 65536 + (pairs ? 1024 : 32) * std::uint64_t{samples};
