@@ -123,8 +123,8 @@ class Search(Report):
         if not self._settings:
             raise Error(
                 "layout_format",
-                f"has no layout to write: {self.too_large} layouts are too large and {self.impossible} do not divide the "
-                "model, batch or GPUs; search with more memory, or with fewer fixed sizes",
+                f"has no layout to write: {self.too_large} layouts are too large and {self.impossible} do not divide "
+                "the model, batch or GPUs; search with more memory, or with fewer fixed sizes",
             )
         if layout_format not in self._settings:
             raise Error("layout_format", f"must be one of {', '.join(self._settings)}, got {layout_format!r}")
