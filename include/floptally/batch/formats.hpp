@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -235,7 +234,7 @@ template <integer_range Lengths>
 padded_rows(const Lengths& lengths, std::uint64_t row_length) -> padded_rows<element_of<Lengths>>;
 
 /// The value of `num_real_seqs` for a batch without mock sequences.
-inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t all_sequences = SIZE_MAX;
 
 /// A batch source: packed sequences without padding, by their boundaries. Repeated boundaries are empty sequences and
 /// count nothing.

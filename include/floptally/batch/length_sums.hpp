@@ -48,15 +48,15 @@ using element_of = typename decltype(std::span{std::declval<const Range&>()})::v
 
 namespace floptally::inline v0_3::detail {
 
-/// Throws the error for a length at index i that is negative or above 2^32 − 1.
+/// Throws the error of length i: it is negative or above 2^32 − 1.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_length(std::string_view field, std::size_t i, T length) {
     const std::string bound = std::cmp_less(length, 0) ? "at least 0" : "at most 4294967295";
     refuse(indexed(field, i), {"must be ", bound, ", got ", length});
 }
 
-/// Throws the error for an invalid boundary at index i. It is negative, below the previous boundary, or more than 2^32
-/// − 1 above it.
+/// Throws the error of boundary i: it is negative, below the previous boundary, or more than 2^32 − 1 above the
+/// previous one.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_boundary(std::string_view field, std::size_t i, T before,
                                                             T boundary) {
@@ -100,14 +100,14 @@ constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64
     }
 }
 
-/// Throws the error for two lists of boundaries whose sizes do not match.
+/// Throws the error of two lists of boundaries with sizes that do not match.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_boundary_count(std::string_view field, std::size_t has,
                                                                          std::string_view other,
                                                                          std::size_t other_has) {
     refuse(field, {"must have as many boundaries as ", other, " (", other_has, "), got ", has});
 }
 
-/// Throws the error for a `num_real_seqs` that is negative or above the number of sequences.
+/// Throws the error of a number of real sequences that is negative or above the number of sequences.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_real_sequences(T num_real_seqs, std::uint64_t sequences) {
     const std::string bound = std::cmp_greater(num_real_seqs, sequences)
@@ -164,9 +164,8 @@ struct boundary_lengths {
         return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
     }
 
-    /// Returns true if no difference of boundaries is negative. A negative difference wraps around 2^32. The true sum
-    /// of lengths is then the sum of the unchecked lengths (below 2^31) minus at least 2^32, so that the last boundary
-    /// is below the first.
+    /// Returns true if no difference of boundaries is negative, that is, wraps around 2^32. Such a wrap lowers the
+    /// boundaries by at least 2^32, and the other lengths cannot add as much.
     [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
         return boundaries[first] <= boundaries[first + n];
     }

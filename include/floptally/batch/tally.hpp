@@ -166,7 +166,7 @@ class tally : public adds_batches<tally> {
         const std::size_t index = masks().find(measured);
         measured_ |= index != masks().size() && measured.is_measured() ? bit_of(index) : 0;
     }
-    /// Marks the measured statistics that `mine` marks as added. `mine` is a tally with the same masks.
+    /// Copies from a tally with the same masks which measured statistics were added.
     constexpr void mark_measured(const tally& mine) { measured_ |= mine.measured_; }
 
     /// Adds another tally of the same masks in the same order.

@@ -20,8 +20,8 @@
 
 /// @file
 /// The accumulators of a tally: their order, the amounts that a sample adds to them, and an addition that changes all
-/// accumulators or none. Host and device compute equal amounts. Amounts have 128 bits, because the amount of a grid can
-/// exceed 64 bits.
+/// accumulators or none. Host and device compute equal amounts. Amounts have 128 bits, because that of a grid can
+/// exceed 64.
 
 namespace floptally::inline v0_3 {
 
@@ -178,8 +178,7 @@ class tally_accumulators {
         }
     };
 
-    /// Calls `apply(accumulator, amount)` for every accumulator, with the amount that `times` samples equal to `unit`
-    /// add to it.
+    /// Calls `apply(accumulator, amount)` with the amount that `times` equal units add to every accumulator.
     template <class Unit, class Apply>
     constexpr void each_amount(const Unit& unit, std::uint64_t times, Apply apply) const {
         std::size_t place = 0;

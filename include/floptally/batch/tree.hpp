@@ -21,8 +21,7 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Throws the error for a parent that is not an earlier node: its index is out of range, it makes a cycle, or it is a
-/// later node.
+/// Throws the error of a parent that is not an earlier node: an index out of range, a cycle, or a later node.
 template <class Parent>
 [[noreturn]] inline void refuse_parent(std::span<const Parent> parents, std::size_t node) {
     const std::string field = indexed("parents", node);

@@ -118,8 +118,8 @@ struct attention_context {
     bool of_indexer = false;                ///< true if the pairs are those of an indexer's scores or of its loss
 };
 
-/// The type of a convention's function. The function returns the statistics that count in place of a mask's pairs. Each
-/// statistic must have the modality of the mask.
+/// The function of a convention. Returns the statistics that count in place of a mask's pairs. Each must have the
+/// modality of the mask.
 using count_pairs_function = counted_statistics (*)(const statistic& attends, const convention& counted_as,
                                                     const attention_context& model);
 

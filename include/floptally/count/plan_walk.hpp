@@ -128,8 +128,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
 
 /// Tracks which values require a gradient while they pass from one part of a model to the next. These are the hidden
 /// states, the context (an encoder's output or a second stream), and the time values (values that exist once for each
-/// sample, such as the timestep's embedding). An input part may declare which context or time values it computes.
-/// Without such a declaration its output counts as both.
+/// sample, such as the timestep's embedding). If no input part declares that it computes context or time values, the
+/// output of the input parts counts as such.
 class handed_on {
   public:
     constexpr handed_on(const weight_states& states, array_view<model_part> parts)

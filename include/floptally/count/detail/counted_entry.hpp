@@ -30,8 +30,8 @@ struct passes {
     std::uint32_t executed_more[3] = {};
     std::uint32_t recomputed_forward = 0;
 
-    /// Returns the passes of work that `ranks` ranks all run. The passes of one rank count in all views, the passes of
-    /// the other ranks only as executed.
+    /// Returns the passes if `ranks` ranks all run them. One rank's passes count in all views, those of the other ranks
+    /// only as executed.
     [[nodiscard]] constexpr passes on(std::uint32_t ranks) const {
         passes all = *this;
         const std::uint32_t once[] = {forward, backward_data, backward_weights};

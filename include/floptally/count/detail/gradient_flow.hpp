@@ -42,9 +42,9 @@ class gradient_flow {
           everything_trains_(states.everything_trains(parts)),
           has_context_(reads_context(parts)) {}
 
-    /// Calls `each(entry, needed, least)` with every entry of a part. `needed` is an upper bound of the gradients that
-    /// the entry computes, and `least` a lower bound. The two differ only for a part that does not declare what its
-    /// entries read. Returns which of the values that leave the part require a gradient.
+    /// Calls `each(entry, needed, least)` with every entry of a part. `needed` are the gradients that the entry
+    /// computes, as an upper bound, and `least` as a lower bound. The two differ only for a part that does not declare
+    /// what its entries read. Returns which of the values that leave the part require a gradient.
     template <class Each>
     constexpr carried visit(const model_part& part, std::uint64_t layer, const carried& entering, Each each) const {
         bool some_train = false;
@@ -148,8 +148,8 @@ class gradient_flow {
         return needed;
     }
 
-    /// Returns the values of `with_gradient`, together with the values that the part computes and that require a
-    /// gradient. Repeats until nothing changes, because the entries may be listed in any order.
+    /// Returns `with_gradient` and in addition those computed values of the part that require a gradient. Repeats until
+    /// nothing changes, because the entries may be listed in any order.
     [[nodiscard]] constexpr values through(const model_part& part, std::uint64_t layer, values with_gradient) const {
         for (bool grew = true; grew;) {
             grew = false;
