@@ -56,7 +56,7 @@ inline std::string run_flops(const arguments& args) {
 
 inline std::string run_mfu(const arguments& args) {
     const floptally::work_unit unit = unit_of(args);
-    if (unit == floptally::work_unit::macs && args.given("peak-tflops")) {
+    if (unit == floptally::work_unit::macs && args.is_passed("peak-tflops")) {
         throw error("unit",
                     "macs: --peak-tflops is in FLOP/s, and an output has one unit: pass --accelerator NAME, or "
                     "leave --unit out, since an MFU has no unit");

@@ -68,9 +68,21 @@ def expanded(text: str, docs: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+def with_keywords_of_other(lines: str, text: str, every: dict[str, str]) -> str:
+    """Parameters in which `**how` has become the keywords of another function, if the docstring has a sentence such as
+    "how: keywords of `Breakdown.fit`."."""
+    own, _, last = lines.rpartition("\n")
+    found = re.search(rf"\b{re.escape(last[2:])}: keywords of\s+`([\w.]+)`\.", text) if last.startswith("**") else None
+    if found is None:
+        return lines
+    return f"{own}\n*\n" + every[found[1]].partition("\n*\n")[2]
+
+
 def main(stub: str, header: str) -> None:
     body = ast.parse(pathlib.Path(stub).read_text("utf-8")).body
     found = list(entries(body, keywords(body)))
+    every = {name: lines for name, lines, _ in found}
+    found = [(name, with_keywords_of_other(lines, text, every), text) for name, lines, text in found]
     docs = {name: text for name, _, text in found}
     rows = [
         f'    {{{json.dumps(name)}, {json.dumps(lines)}, R"~({expanded(text, docs)})~"}},\n'

@@ -174,7 +174,7 @@ class own_stream {
 
 }  // namespace detail
 
-/// One payload of an exchange: what a rank sends and receives, with its buffers in device memory.
+/// The data of one exchange: what this rank sends and receives, and its buffers in device memory.
 struct nccl_payload {
     const rank_exchange& exchange;
     std::span<const std::byte> send{};

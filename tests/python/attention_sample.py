@@ -410,6 +410,8 @@ def sample(seed: int, count: int, controls: int, tell: Callable[[str], object] =
             found[f"control {other.kind}"] += 1
             if other.kind == "wrong":
                 tell(f"control {other.kind}: {other.drawn}: {other.text[:300]}")
+        if number % 25 == 24 and number + 1 < count:
+            tell(f"{number + 1} of {count}: {dict(found)}")
     return found
 
 

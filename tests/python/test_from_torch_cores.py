@@ -311,3 +311,176 @@ def test_a_model_of_many_operators_runs_at_all_lengths_if_it_is_counted_by_a_tab
     fewer = floptally.from_torch(Holes(), inputs)
     assert fewer.entries == whole.entries
     assert all(f"2 x {length}" in fewer.notes[0] for length in (32, 48, 57, 80, 131))
+
+
+class Indexed(nn.Module):
+    """Attention to the keys that an indexer chooses: those with the best scores, or with scores above 0."""
+
+    def __init__(self, chooses, causal, fused):
+        super().__init__()
+        self.qkv, self.index = nn.Linear(8, 24, bias=False), nn.Linear(8, 8, bias=False)
+        self.chooses, self.causal, self.fused = chooses, causal, fused
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        i, j = torch.arange(x.shape[1])[:, None], torch.arange(x.shape[1])[None]
+        seen = j <= i if self.causal else (i >= 0) & (j >= 0)
+        a, b = self.index(x).chunk(2, -1)
+        scores = (a @ b.mT).masked_fill(~seen, -torch.inf)
+        best = torch.zeros(scores.shape, dtype=torch.bool)
+        chosen = best.scatter(-1, scores.topk(4).indices, True) if self.chooses == "the best" else scores > 0
+        keep = chosen & seen
+        if self.fused:
+            return F.scaled_dot_product_attention(q[:, None], k[:, None], v[:, None], attn_mask=keep[:, None])
+        return (q @ k.mT).masked_fill(~keep, -torch.inf).softmax(-1) @ v
+
+
+@pytest.mark.parametrize("chooses", ["the best", "scores above 0"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("fused", [False, True])
+def test_masks_passed_for_a_core_do_not_cover_the_product_that_makes_the_mask(chooses, causal, fused):
+    cost = floptally.from_torch(Indexed(chooses, causal, fused), inputs, masks=Mask.top_k(4) if causal else "sliding_window(5)")
+    for length in (32, 57):
+        core = sum(min(i + 1, 4 if causal else 5) for i in range(length))
+        # An indexer that chooses the best of what a mask left scores these pairs. One with a threshold scores all.
+        indexer = length * (length + 1) // 2 if causal and chooses == "the best" else length * length
+        assert forward(cost, length) == length * 2 * 8 * 32 + 2 * 4 * indexer + PAIR * core
+        every = cost.flops(lengths=[length], convention="torch_flop_counter" if fused else "torch_flop_counter_eager").useful.forward
+        assert every == length * 2 * 8 * 32 + (2 * 4 + PAIR) * length * length
+
+
+@pytest.mark.parametrize("fill", [-100.0, -1000.0])
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("how", ["filled", "added", "fused"])
+def test_a_fill_of_minus_100_masks_a_pair(fill, kind, how):
+    class Filled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv = nn.Linear(8, 24, bias=False, dtype=kind)
+
+        def forward(self, x):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            i, j = torch.arange(x.shape[1])[:, None], torch.arange(x.shape[1])[None]
+            removed = (j > i) | (i - j >= 7)
+            if how == "filled":
+                return (q @ k.mT).masked_fill(removed, fill).softmax(-1) @ v
+            bias = torch.zeros(removed.shape, dtype=kind).masked_fill(removed, fill)
+            if how == "added":
+                return (q @ k.mT + bias).softmax(-1) @ v
+            return F.scaled_dot_product_attention(q[:, None], k[:, None], v[:, None], attn_mask=bias)
+
+    cost = floptally.from_torch(Filled(), lambda batch, length: torch.zeros(batch, length, 8, dtype=kind))
+    assert cost.masks == [Mask.sliding_window(7)]
+
+
+def test_a_fill_that_leaves_a_weight_above_1e_30_masks_nothing():
+    class Filled(Core):
+        def attend(self, q, k, v):
+            seen = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool).tril()
+            return (q @ k.mT).masked_fill(~seen, -50.0).softmax(-1) @ v
+
+    cost = floptally.from_torch(Filled(), inputs)
+    assert cost.masks == [Mask.bidirectional()]
+    assert any("leaves small weights" in note for note in cost.notes)
+
+
+def test_shifted_windows_that_swin_masks_by_minus_100_count_their_pairs():
+    """Windows of 4 tokens, shifted by 2: the last one holds tokens of both ends, which do not attend each other."""
+
+    class Shifted(Core):
+        def attend(self, q, k, v):
+            n = q.shape[1]
+            q, k, v = (torch.roll(one, -2, 1).view(-1, n // 4, 4, 8) for one in (q, k, v))
+            side = (torch.arange(n) < n - 2).view(1, n // 4, 4)
+            bias = torch.zeros(1, n // 4, 4, 4).masked_fill(side[..., :, None] != side[..., None, :], -100.0)
+            return torch.roll(((q @ k.mT + bias).softmax(-1) @ v).flatten(1, 2), 2, 1)
+
+    cost = floptally.from_torch(Shifted(), inputs, lengths=[16, 32, 48, 20, 64])
+    for length in (16, 40, 64):
+        assert forward(cost, length) == length * PROJECTION + PAIR * (length // 4 * 16 - 8)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_learned_tokens_in_front_of_a_causal_sequence_count_their_pairs(fused):
+    class Prompted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.prompt, self.qkv = nn.Parameter(torch.zeros(3, 8)), nn.Linear(8, 24, bias=False)
+
+        def forward(self, x):
+            q, k, v = self.qkv(torch.cat((self.prompt.expand(len(x), 3, 8), x), 1)).chunk(3, -1)
+            if fused:
+                return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return (q @ k.mT).masked_fill(~torch.ones(q.shape[1], q.shape[1]).tril().bool(), -torch.inf).softmax(-1) @ v
+
+    cost = floptally.from_torch(Prompted(), inputs)
+    for length in (1, 57, 3000):
+        whole = length + 3
+        assert forward(cost, length) == whole * PROJECTION + PAIR * whole * (whole + 1) // 2
+        every = cost.flops(lengths=[length], convention="torch_flop_counter" if fused else "torch_flop_counter_eager").useful.forward
+        assert every == whole * PROJECTION + PAIR * whole * whole
+
+
+@pytest.mark.parametrize("factor", [10.0, 20.0])
+def test_scores_multiplied_by_a_large_factor_are_not_read_as_a_mask(factor):
+    class Normalized(Core):
+        def attend(self, q, k, v):
+            seen = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool).tril()
+            scores = factor * (F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT)
+            return scores.masked_fill(~seen, -torch.inf).softmax(-1) @ v
+
+    assert floptally.from_torch(Normalized(), inputs).masks == [Mask.causal()]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.7])
+def test_a_threshold_on_scores_depends_on_data(threshold):
+    class Above(Core):
+        def attend(self, q, k, v):
+            scores = q @ k.mT
+            return scores.masked_fill(scores < threshold, -torch.inf).softmax(-1) @ v
+
+    with pytest.raises(floptally.Error, match="attends under a mask whose values .* give masks="):
+        floptally.from_torch(Above(), inputs)
+
+
+def test_a_mask_that_changes_beyond_the_lengths_of_the_fit_is_counted_where_it_was_seen():
+    class Changing(Core):
+        def attend(self, q, k, v):
+            n = q.shape[1]
+            seen = torch.ones(n, n, dtype=torch.bool)
+            return (q @ k.mT).masked_fill(~(seen.tril() if n < 1000 else seen), -torch.inf).softmax(-1) @ v
+
+    cost = floptally.from_torch(Changing(), inputs)
+    for length, pairs in ((57, 57 * 58 // 2), (131, 131 * 132 // 2), (2047, 2047**2)):
+        assert forward(cost, length) == length * PROJECTION + PAIR * pairs
+    with pytest.raises(floptally.Error, match="^lengths: length 1500 was not counted by"):
+        forward(cost, 1500)
+
+
+def test_a_vision_transformer_at_sides_of_whole_patches_is_counted_by_a_table_of_sides():
+    class Patches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.patch, self.qkv = nn.Conv2d(3, 8, 16, 16, bias=False), nn.Linear(8, 24, bias=False)
+
+        def forward(self, x):
+            q, k, v = self.qkv(self.patch(x).flatten(2).mT).chunk(3, -1)
+            return F.scaled_dot_product_attention(q, k, v)
+
+    lengths = [32, 48, 64, 80, 112]
+    cost = floptally.from_torch(Patches(), lambda batch, side: torch.zeros(batch, 3, side, side), lengths=lengths)
+    for side in lengths:
+        patches = (side // 16) ** 2
+        assert forward(cost, side) == patches * (2 * 3 * 16 * 16 * 8 + PROJECTION) + PAIR * patches**2
+
+
+def test_an_example_whose_length_equals_its_width_varies_the_length_alone():
+    cost = floptally.from_torch(nn.Linear(8, 24, bias=False), {"input": torch.zeros(2, 8, 8)})
+    assert forward(cost, 57, 5) == 62 * PROJECTION
+
+
+def test_an_example_with_channels_before_the_length_varies_the_last_axis():
+    cost = floptally.from_torch(nn.Conv1d(8, 24, 3, padding=1, bias=False), {"input": torch.zeros(2, 8, 50)})
+    assert forward(cost, 57, 5) == 62 * 3 * PROJECTION
+    with pytest.raises(floptally.Error, match="cannot run on fake tensors with 2 samples, length 32: .*8"):
+        floptally.from_torch(nn.Linear(9, 4), {"input": torch.zeros(2, 50, 8)})

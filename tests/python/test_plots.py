@@ -559,5 +559,5 @@ def test_layouts_are_drawn_at_their_time_and_memory_with_the_names_of_the_front(
 
 
 def test_drawing_layouts_of_another_type_or_of_none_is_an_error() -> None:
-    with pytest.raises(floptally.Error, match="made: must be what Cost.search returns"):
+    with pytest.raises(floptally.Error, match="search: must be what Cost.search returns"):
         plots.layouts(3)  # type: ignore[arg-type]

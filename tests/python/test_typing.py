@@ -297,8 +297,10 @@ def test_the_repr_of_every_class_is_readable(llama: floptally.Cost) -> None:
 
 
 def stub_parameters() -> dict[str, list[tuple[str, str | None]]]:
-    """Name and default of each parameter of the stub's functions; of methods without self."""
+    """Name and default of each parameter of the stub's functions; of methods without self. `**how` stands for the
+    keywords of the function that the docstring names."""
     found: dict[str, list[tuple[str, str | None]]] = {}
+    as_others: dict[str, str] = {}
     keywords: dict[str, list[str]] = {"TypedDict": []}  # of a batch: the names of each TypedDict
     classes: dict[str, list[ast.stmt]] = {}
 
@@ -325,8 +327,13 @@ def stub_parameters() -> dict[str, list[tuple[str, str | None]]]:
                     pairs += [(name, "None") for name in keywords[ast.unparse(node.args.kwarg.annotation.slice)]]
                 if not prefix.startswith("_"):  # a base of the stub alone
                     found[prefix + node.name] = pairs
+                named = re.search(r"how: keywords of\s+`([\w.]+)`\.", ast.get_docstring(node) or "")
+                if named is not None:
+                    as_others[node.name] = named[1]
 
     visit(ast.parse((pathlib.Path(floptally.__file__).parent / "_core.pyi").read_text()).body, "")
+    for name, other in as_others.items():
+        found[name] += found[other]
     return found
 
 

@@ -2027,56 +2027,8 @@ def _coefficient_hash(cost: Cost, convention: str, plan: Plan | None) -> int:
     """A hash of what a cost counts under a convention and a plan."""
 def _conventions() -> list[tuple[ConventionName, str]]:
     """Name and summary of every convention."""
-def _fit(
-    work: Breakdown,
-    *,
-    dp: int = 1,
-    cp: int = 1,
-    tp: int = 1,
-    pp: int = 1,
-    vpp: int = 1,
-    ep: int = 1,
-    etp: int | None = None,
-    dp_replicate: int = 1,
-    layout: str | None = None,
-    order: str = "tp-cp-ep-dp-pp",
-    expert_order: str | None = None,
-    gpus_per_node: int | None = None,
-    sequence_parallel: bool = False,
-    context_exchange: ContextExchange = "ring",
-    zero: ZeroStates = "none",
-    microbatches: int = 1,
-    layers_of_chunks: Sequence[int] | None = None,
-    num_layers_in_first_pipeline_stage: int = 0,
-    num_layers_in_last_pipeline_stage: int = 0,
-    account_for_embedding_in_pipeline_split: bool = False,
-    account_for_loss_in_pipeline_split: bool = False,
-    pipeline_model_parallel_layout: str | None = None,
-    layer_split: LayerSplit = "automatic",
-    optimizer: OptimizerStates = "adamw",
-    weight_bits: int = 16,
-    gradient_bits: int = 16,
-    activation_bits: int = 16,
-    cache_bits: int = 16,
-    logits_bits: int = 16,
-    cached_tokens: int = 0,
-    flash_attention: bool = True,
-    fused_elementwise: bool = True,
-    hidden_dropout: bool = False,
-    attention_dropout: bool = False,
-    weights_inside_experts: bool = False,
-    matrix_inputs: BlockFormat = "none",
-    matrix_weights: BlockFormat = "none",
-    frozen_weights: BlockFormat = "none",
-    recompute_modules: Sequence[LayerModule] = [],
-    offload_modules: Sequence[LayerModule] = [],
-    offload_layers: int = 0,
-    optimizer_offload: float = 0.0,
-    network_gbps: Mapping[str, float] | None = None,
-    memory_gib: float | None = None,
-    reserve_gib: float = 0.0,
-) -> tuple[str, str, str]:
-    """The JSON of a fit, its table, and the JSON of the table."""
+def _fit(work: Breakdown, **how: Any) -> tuple[str, str, str]:
+    """The JSON of a fit, its table, and the JSON of the table. how: keywords of `Breakdown.fit`."""
 def _search(
     work: Breakdown,
     *,
@@ -2159,17 +2111,9 @@ def _prepare_together(prepare: Callable[[], object], *, rank: int, reducer: Redu
     """Calls `prepare`. If it raises on one rank, all ranks raise."""
 def _require_held(tokens: Integers, *, scope: ScopeName | Scope, layout: ParallelLayout, reducer: Reducer) -> None:
     """Raises on all ranks if the ranks do not hold the tokens that the scope says."""
-def _bytes(
-    work: Breakdown,
-    *,
-    weight_bits: int = 16,
-    gradient_bits: int = 16,
-    activation_bits: int = 16,
-    cache_bits: int = 16,
-    batches: int = 1,
-    distinct_experts: int | None = None,
-) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]:
-    """The values of a `Bytes`: its JSON, its table, the JSON of the table, its phases."""
+def _bytes(work: Breakdown, **how: Any) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]:
+    """The values of a `Bytes`: its JSON, its table, the JSON of the table, its phases. how: keywords of
+    `Breakdown.bytes`."""
 def _mbu(
     work: Breakdown,
     *,

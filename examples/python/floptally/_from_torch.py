@@ -81,13 +81,14 @@ def from_torch(
             under fake tensors, so ``torch.zeros`` costs nothing.
             An example is a dict, tuple or tensor. Its first integer tensor [batch, length] or floating tensor [batch,
             length, width] gives the two sizes. Every first axis of size ``batch`` and every other axis of size
-            ``length`` then varies. Without such a tensor, the first tensor's first axis is ``batch`` and the model is
+            ``length`` then varies. If the model does not run with that, the length is the second axis alone (where it
+            equals the width), or the last one (channels first). Without such a tensor, the first tensor's first axis is ``batch`` and the model is
             of fixed size. Inputs that require a gradient get one.
         masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one
             for all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected:
-            from the kernels' arguments, the block mask of flex attention, the values of masks that do not depend on
-            data, and what transformers' attention modules and configs say, if the config reader agrees. A core
-            of a fixed size counts the pairs that were detected. It has the passed mask if none were.
+            from the kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on
+            data. A core of a fixed size counts the pairs that were detected. It has the passed mask if none were.
+            A product that makes a mask, such as an indexer's scores, counts the pairs that the choice was made from.
         loss: a function from the model's output to the tensor that ``backward()`` is called on. Default: the sum of
             all floating outputs.
         lengths: five lengths or more: three to fit, others to check. If a model counts by chunks, pass multiples of
@@ -169,6 +170,8 @@ def counted(
     copy = _torch_trace.real_copy(model) if mode is None else _torch_trace.fake_copy(model, mode)
     prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
+    readings = other_readings(example_inputs)
+    first_problem: Exception | None = None
     chosen_masks = given_masks(masks)
     tell = Progress(progress)
     if components is None and type(model).__module__.split(".")[0] in ("diffusers", "timm"):
@@ -203,6 +206,11 @@ def counted(
             except Error:
                 raise
             except Exception as problem:
+                if not steps and not decided_by_data(problem) and readings:
+                    first_problem = first_problem or problem
+                    make_inputs, _ = sized_inputs(example_inputs, readings.pop(0))
+                    continue
+                problem = first_problem or problem
                 if not by_example and not real and decided_by_data(problem):
                     by_example = True
                     steps.clear()
@@ -251,7 +259,7 @@ def counted(
         _torch_formulas.check_patterns("masks", masks, [(name, name) for name in sorted(attending)], "module that attends")
 
     def fit(notes: Sequence[str], chunks: Sequence[int], by_size: bool) -> tuple[Cost, Table, SeenMasks]:
-        seen = SeenMasks(copy, chosen_masks, names, sizes, min(5, len(sizes) - far.ran), partial(mask_of_module, copy))
+        seen = SeenMasks(chosen_masks, names, sizes, min(5, len(sizes) - far.ran))
         seen.more = partial(far.add_dense, 1) if arity == 2 and lengths is None else None
         table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(chosen_masks), chunks, list(notes), by_size)
         seen.notes = table.notes
@@ -259,7 +267,6 @@ def counted(
             cost = table.cost()
         except MoreLengths:
             return fit(notes, chunks, by_size)
-        seen.check()
         return cost, table, seen
 
     def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
@@ -549,10 +556,20 @@ def summed(outputs: Any) -> torch.Tensor:
 # Inputs and sizes.
 
 
-def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
+EVERY_AXIS, SECOND_AXIS, LAST_AXIS = range(3)
+
+
+def sized_inputs(
+    example: Any, reading: int = EVERY_AXIS
+) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
     """Returns (function, what varies). The function gets a size and returns the arguments of forward for that size, as
     (positional ones, keyword ones). What varies is 1: samples; 2: samples and length; 3: samples, length and keys;
-    or GRIDS: samples, rows and columns."""
+    or GRIDS: samples, rows and columns.
+
+    reading: which axes of an example have the length. EVERY_AXIS: all that are as long as the second axis of the first
+        tensor of sequences. SECOND_AXIS: of tensors [batch, length, width] the second alone. LAST_AXIS: of these the
+        last, as convolutions have it.
+    """
     if callable(example):
         parameters = inspect.signature(example).parameters.values()
         names = [parameter.name for parameter in parameters if parameter.default is parameter.empty and parameter.kind in (0, 1)]
@@ -582,7 +599,7 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
     batch, length = found[0].shape[0] if found[0].dim() else 1, 0
     for one in found:
         if one.dim() == (3 if one.is_floating_point() else 2):
-            batch, length = int(one.shape[0]), int(one.shape[1])
+            batch, length = int(one.shape[0]), int(one.shape[2 if reading == LAST_AXIS else 1])
             break
     if batch == length:
         raise Error(
@@ -591,8 +608,9 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         )
 
     def resized(value: torch.Tensor, size: Size) -> torch.Tensor:
+        only = None if reading == EVERY_AXIS or value.dim() < 3 or not value.is_floating_point() else reading
         shape = [
-            size[0] if axis == 0 and n == batch else size[1] if length and n == length else n
+            size[0] if axis == 0 and n == batch else size[1] if length and n == length and only in (None, axis) else n
             for axis, n in enumerate(value.shape)
         ]
         needs_gradient = value.requires_grad and value.is_leaf
@@ -613,6 +631,22 @@ def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], 
         return with_tensors((args, kwargs), partial(resized, size=size))  # type: ignore[no-any-return]
 
     return inputs, 2 if length else 1
+
+
+def other_readings(example: Any) -> list[int]:
+    """Returns the other ways to read the axes of an example, for a model that does not run with the first one: if its
+    length equals its width, or if channels stand before the length. Empty for a callable."""
+    from ._torch_trace import tensors_in
+
+    if callable(example):
+        return []
+    for one in tensors_in(split(example)):
+        if one.dim() == (3 if one.is_floating_point() else 2):
+            if one.dim() == 2:
+                return []
+            batch, length, width = one.shape
+            return [SECOND_AXIS] * (length == width) + [LAST_AXIS] * (width != batch)
+    return []
 
 
 def with_tensors(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
@@ -727,7 +761,7 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
     return found
 
 
-# Masks that transformers' models state.
+# Masks and transformers' configs.
 
 
 def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[str] = ("eager", "grouped_mm")) -> None:
@@ -743,32 +777,6 @@ def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[s
             config.use_cache = False  # type: ignore[union-attr]
         if getattr(config, "_experts_implementation", None) in changed:
             config._experts_implementation = "eager" if real else "batched_mm"  # type: ignore[union-attr]
-
-
-def mask_of_module(model: torch.nn.Module, name: str) -> Mask | None:
-    """Returns the mask of the attention module `name` of transformers, read from the module and its config. None if
-    they do not say it."""
-    module = model.get_submodule(name)
-    config = getattr(module, "config", None)
-    causal = getattr(module, "is_causal", None)
-    if causal is None:
-        causal = getattr(module, "is_decoder", None)
-    if config is None or not isinstance(causal, bool):
-        return None
-    window = getattr(config, "sliding_window", None)
-    kinds, index = getattr(config, "layer_types", None), getattr(module, "layer_idx", None)
-    if hasattr(module, "sliding_window"):
-        window = module.sliding_window
-    elif kinds and isinstance(index, int) and index < len(kinds):
-        if kinds[index] == "full_attention":
-            window = None
-        elif kinds[index] == "chunked_attention" and causal:
-            return Mask.chunked(config.attention_chunk_size)
-        elif kinds[index] != "sliding_attention":
-            return None
-    if not isinstance(window, int) or isinstance(window, bool):
-        return Mask.causal() if causal else Mask.bidirectional()
-    return Mask.sliding_window(window) if causal else None
 
 
 def given_masks(masks: Mask | str | Mapping[str, Mask | str] | None) -> dict[str, Mask]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ._core import Error, Mask
-from ._cost import cost
 from ._torch_entries import Names, Series, Size
 from ._torch_masks import Pairs, Pattern, Rows, Seen, mask_of_patterns, squares_of
 from ._torch_values import MOST_ELEMENTS, Unseen
@@ -30,6 +28,8 @@ class MoreLengths(Exception):
     """Raised after a step at another length was added. The caller must then read all masks again."""
 
 
+#: Why the pairs of a core cannot be counted, or an empty text; (heads, of how many, mask); (attended pairs, all pairs).
+Looked = tuple[str, list[tuple[int, int, Mask]], list[tuple[int, int] | None]]
 DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pair
 
 
@@ -52,32 +52,20 @@ class Attended:
 
 
 class SeenMasks:
-    """Chooses the mask of each attention core: the mask that the caller passed, else the mask that was found while the
-    steps ran, else the mask that a transformers module states.
+    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran.
 
-    near: how many of the sizes must show each mask. stated: a function from the name of a module to the mask that the
-    module and its config state, or None.
+    near: how many of the sizes must show each mask.
     """
 
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        chosen: Mapping[str, Mask],
-        names: Names,
-        sizes: Sequence[Size],
-        near: int,
-        stated: Callable[[str], Mask | None],
-    ) -> None:
-        self.model = model
+    def __init__(self, chosen: Mapping[str, Mask], names: Names, sizes: Sequence[Size], near: int) -> None:
         self.chosen_masks = chosen
         self.names = names
         self.sizes = sizes
         self.near = near
-        self.stated = stated
-        self.read: set[str] = set()
         self.is_partial = False  #: True if some mask could not be seen at all sizes
         self.notes: list[str] = []
         self.known: dict[int, tuple[Series, Attended]] = {}
+        self.looked: dict[tuple[int, ...], Looked] = {}
         #: Adds a step at a length up to which tables reach. False if there is none.
         self.more: Callable[[], bool] | None = None
 
@@ -89,9 +77,10 @@ class SeenMasks:
 
     def found(self, series: Series, is_square: bool) -> Attended:
         chosen = next((mask for pattern, mask in self.chosen_masks.items() if fnmatchcase(series.module, pattern)), None)
+        if series.first.decides:
+            return self.of_decisions(series)
         if chosen is not None and is_square:
             return Attended([(1, 1, chosen)], is_given=True)
-        stated = self.stated(series.module)
         # Pairs that cannot be computed at a long length are looked at up to a shorter one.
         unseen = [place for place, several in enumerate(series.seen) if is_unseen(several)]
         lost = unseen if min(unseen, default=0) >= self.near else []
@@ -111,46 +100,58 @@ class SeenMasks:
                     f"{self.names.component(series.module)}: its mask leaves small weights, as log(mask + 1e-10) does: "
                     "pairs above 1e-30 of the largest weight count as attended"
                 )
-            reason = odd(sizes, every)
+            reason, parts, known = self.looked_at(sizes, every)
         if not reason:
-            parts = self.by_head(sizes, every, stated)
-            found = iter([count_of(several) for several in every])
+            found = iter(known)
             counts = [None if place in lost else next(found) for place in range(len(series.seen))]
             if parts and all(mask == Mask.bidirectional() for _, _, mask in parts):
                 return Attended()
+            if parts:  # single rows have shown that the mask holds at the longest length too
+                counts = [
+                    count if count is not None or place in lost else count_of_parts(parts, series.seen[place])
+                    for place, count in enumerate(counts)
+                ]
             if parts or any(count is not None for count in counts):
                 return Attended(parts, counts)
             reason = "match no known mask"
         if not is_square:
-            counts = [count_under(chosen or stated, several) for several in series.seen]
+            counts = [count_under(chosen, several) for several in series.seen]
             if None not in counts:
-                if chosen is None and stated is not None:
-                    self.note_stated(series, stated)
                 return Attended(counts=counts)
             if chosen is not None and series.first.kind == "operator":
                 return Attended()  # FLOPs of a formula that are none per pair
-        elif stated is not None:
-            self.note_stated(series, stated)
-            return Attended([(1, 1, stated)], is_given=True)
         raise Error(
             series.module or "model",
             f"has an attention mask whose values {reason} ({series.first.op}): pass masks={{'{series.module or '*'}': "
             f"floptally.Mask...}}, or a mask of Mask.from_callable",
         )
 
-    def note_stated(self, series: Series, stated: Mask) -> None:
-        self.read.add(stated.name)
-        self.note(
-            f"{self.names.component(series.module)}: its mask is {stated.name} by the words of its module, and was not seen"
-        )
+    def looked_at(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> Looked:
+        """Returns why the pairs of a core cannot be counted, or an empty text with the masks of its heads and its (attended
+        pairs, all pairs) at each size. The layers of a model often share what a step has seen."""
+        key = tuple(id(pairs) for pairs in flat(seen))
+        if key not in self.looked:
+            reason = odd(sizes, seen)
+            parts = [] if reason else self.by_head(sizes, seen)
+            self.looked[key] = reason, parts, [] if reason else [count_of(several) for several in seen]
+        return self.looked[key]
+
+    def of_decisions(self, one: Series) -> Attended:
+        """Returns the pairs of a product that makes a mask: those that its choice was made from. `masks` are not about
+        it."""
+        seen = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in one.seen]
+        places = [place for place, several in enumerate(one.seen) if not is_unseen(several)]
+        sizes, every = [self.sizes[place] for place in places], [seen[place] for place in places]
+        if all(pairs.is_full() for pairs in flat(every)) or odd(sizes, every):
+            return Attended()
+        counts = [count_of(several) if place in places else None for place, several in enumerate(seen)]
+        return Attended(self.by_head(sizes, every), counts)
 
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
 
-    def by_head(
-        self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]], stated: Mask | None
-    ) -> list[tuple[int, int, Mask]]:
+    def by_head(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> list[tuple[int, int, Mask]]:
         """Returns a mask for each head. Empty if the pattern of a head is not a mask over the whole sequence."""
         if any(len(several) != 1 for several in seen):
             return []
@@ -163,7 +164,7 @@ class SeenMasks:
         parts = []
         for key, number in numbers.items():
             patterns = [as_square(several[0], index) for several, index in zip(seen, key)]
-            mask = mask_of_patterns(patterns, stated) or self.table(sizes, patterns)
+            mask = mask_of_patterns(patterns) or self.table(sizes, patterns)
             if mask is None:
                 return []
             parts.append((number, sum(numbers.values()), mask))
@@ -202,28 +203,6 @@ class SeenMasks:
         shown = f"1 to {max(pairs)}" if len(pairs) == max(pairs) else ", ".join(map(str, sorted(pairs)))
         self.note(f"{mask.name}: a mask of no known form, whose pairs are known at lengths {shown}")
         return mask
-
-    def check(self) -> None:
-        """Raises an Error if the masks that modules use differ from those of the config. Does nothing if the config
-        cannot be read."""
-        config = getattr(self.model, "config", None)
-        if not self.read or config is None or not hasattr(config, "to_dict"):
-            return
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what its head is
-                known = {mask.in_tower("text").name for mask in cost(config.to_dict()).masks}
-        except Error:
-            return
-        both_sides = {Mask.bidirectional().name, Mask.cross_attention().name, Mask.encoder().name}
-        odd = sorted(self.read - known - (both_sides if known & both_sides else set()))
-        if odd:
-            raise Error(
-                "masks",
-                f"the attention modules have {', '.join(odd)}, but the config says "
-                f"{', '.join(sorted(known)) or 'none'}: pass masks=",
-            )
-
 
 def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
     return [pairs for several in seen for pairs in several]
@@ -296,8 +275,8 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of an attention core in one step, by the mask that was passed or that the
-    config states. None if there is no mask, or if the numbers of keys and queries differ."""
+    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed. None if there is no
+    mask, or if the core has not as many keys as queries."""
     attended = every = 0
     for pairs in several:
         heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads
@@ -306,6 +285,19 @@ def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] |
         attended += heads * mask.pairs(pairs.queries)
         every += heads * pairs.queries * pairs.keys
     return (attended, every) if every else None
+
+
+def count_of_parts(parts: Sequence[tuple[int, int, Mask]], several: Sequence[Seen]) -> tuple[int, int] | None:
+    """Returns (attended pairs, all pairs) of a core of one step, by the masks of its heads. None if it has not as many
+    keys as queries, or if a mask is a table without that length."""
+    pairs = several[0] if len(several) == 1 else None
+    if not isinstance(pairs, Pairs) or pairs.queries != pairs.keys:
+        return None
+    try:
+        attended = sum(len(pairs.of) * heads // of * mask.pairs(pairs.queries) for heads, of, mask in parts)
+    except Error:
+        return None
+    return attended, pairs.area
 
 
 def count_of(several: Sequence[Pairs]) -> tuple[int, int] | None:

@@ -659,6 +659,10 @@ class Table:
         backward = [b - e for b, e in zip(series.backward, series.excess)]
         ran = self.fit(where, series.first.op, backward) if any(backward) else {}
         units = self.fit(where, series.first.op, forward)
+        if ran and set(ran) != set(units):  # two forms of numbers that are proportional: a table, and a polynomial
+            ratio = Fraction(backward[0], forward[0]) if forward[0] else Fraction()
+            if all(b == ratio * f for b, f in zip(backward, forward)) and all((ratio * c).denominator == 1 for c in units.values()):
+                ran = {name: int(ratio * c) for name, c in units.items()}
         for name in [name for name in ran if name.startswith(("after ", "later ")) and name not in units]:
             # The first tokens, or the first chunk, need fewer FLOPs and are counted separately.
             every = "tokens" if name.startswith("after ") else name.removeprefix("later ")
@@ -818,10 +822,17 @@ class Table:
         if attended.is_full:
             for unit, flops in units.items():
                 self.put(series, Mask.bidirectional() if unit in SQUARES else unit, term, flops)
-        elif squares and attended.parts and all(units[unit] * k % n == 0 for unit in squares for k, n, _ in attended.parts):
+        elif squares and attended.parts and self.are_of_lengths(series, units, attended):
             self.put_masks(series, term, units, attended)
         else:
             self.put_part(series, term, units, attended)
+
+    def are_of_lengths(self, one: Series, units: Mapping[str, int], attended: Attended) -> bool:
+        """True if the masks of a core can count its pairs from the lengths alone: all heads have the same FLOPs, and no
+        tokens are added to the lengths. The masks that the caller passed must do so."""
+        whole = all(flops * k % n == 0 for unit, flops in units.items() if unit in SQUARES for k, n, _ in attended.parts)
+        added = any(mask != Mask.bidirectional() for _, _, mask in attended.parts) and self.extra_tokens(one)
+        return whole and (attended.is_given or not added or not any(attended.counts))
 
     def put_masks(self, series: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
         longer = self.extra_tokens(series)

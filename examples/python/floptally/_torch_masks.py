@@ -441,31 +441,26 @@ def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
     return result
 
 
-def mask_of_patterns(patterns: Sequence[Pattern], stated: Mask | None) -> Mask | None:
-    """Returns the mask that has these patterns, one for each length that was run. None if no known mask has them.
-
-    stated: the mask that the model's config states, or None. It is returned if it has the same pairs.
-    """
+def mask_of_patterns(patterns: Sequence[Pattern]) -> Mask | None:
+    """Returns the mask that has these patterns, one for each length that was run. None if no known mask has them."""
     squares = squares_of(patterns)
     if not squares:
         return None
     try:
-        found = mask_of_squares(squares, stated)
+        found = mask_of_squares(squares)
     except Unknown:
         return None
-    stated_rows = [one for one in patterns if isinstance(one, Rows) and one.told and one.queries == one.keys]
-    if found is None or len(stated_rows) < len(patterns):
+    told = [one for one in patterns if isinstance(one, Rows) and one.told and one.queries == one.keys]
+    if found is None or len(told) < len(patterns):
         return found
-    return further(max(stated_rows, key=lambda one: one.queries), found, squares)
+    return further(max(told, key=lambda one: one.queries), found, squares)
 
 
-def mask_of_squares(squares: Sequence[Square], stated: Mask | None) -> Mask | None:
+def mask_of_squares(squares: Sequence[Square]) -> Mask | None:
     def fits(mask: Mask, turned: bool) -> bool:
         rule = rule_of(mask)
         return rule is not None and all(square.is_of(rule, turned) for square in squares)
 
-    if stated is not None and fits(stated, False):
-        return stated
     longest = max(squares, key=lambda one: one.length)
     if all(bool(longest.row(query).all()) for query in places(longest.length)) and fits(Mask.bidirectional(), False):
         return Mask.bidirectional()

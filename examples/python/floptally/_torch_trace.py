@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import inspect
 import weakref
 from collections import Counter
@@ -40,6 +41,10 @@ DESCRIBING = frozenset(
     "sym_is_contiguous is_strides_like_format is_non_overlapping_and_dense".split()
 )
 DECIDED_BY_VALUES = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+#: Operators that choose the best of their operand's numbers.
+CHOOSING = frozenset("topk sort argsort kthvalue argmax max median msort".split())
+#: Operators whose result has no gradient, as an integer has none.
+ROUNDING = frozenset("round floor ceil trunc sign sgn heaviside".split())
 KNOWN_NAMESPACES = ("aten", "torch_attn", "higher_order")  #: namespaces of operators whose arguments are known
 MOST_IN_BUFFER = 1 << 26  #: largest buffer, in elements, whose values are kept
 
@@ -58,6 +63,8 @@ class Product:
     place: int  #: when the forward ran it
     seen: list[Seen] = field(default_factory=list)  #: of a core: which pairs it attends; empty: all
     is_attention: bool = False  #: True if scores become weights by a softmax or the like, or in a fused kernel
+    decides: bool = False  #: True if integers or bools were made of its numbers, such as the choice of the best keys
+    chosen_from: list[Seen] = field(default_factory=list)  #: the pairs that such a choice was made from; empty: all
     backward: int = 0
     groups_excess: int = 0  #: of `backward`: what the counter counts too often for a convolution in groups
     recomputed: int = 0  #: FLOPs of its forward that the backward ran again
@@ -120,6 +127,18 @@ def tag_of(tensor: torch.Tensor) -> Tag:
     return found
 
 
+def deciding_of(tensor: torch.Tensor) -> frozenset[Product]:
+    """Returns the products that reach a tensor through decisions alone; see Recorder.note_decisions."""
+    found: frozenset[Product] = getattr(tensor, "_floptally_deciding", frozenset())
+    return found
+
+
+@functools.cache
+def decided_by_values(func: Any) -> bool:
+    """True for an operator whose result Python reads, or whose shape depends on values."""
+    return bool(DECIDED_BY_VALUES & set(getattr(func, "tags", ())))
+
+
 def is_choice(tensor: torch.Tensor) -> bool:
     """True if the tensor is the result of a decision on input data, such as a comparison of token ids."""
     return hasattr(tensor, "_floptally_choice")
@@ -180,10 +199,11 @@ class Recorder(TorchDispatchMode):
         self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
 
     def read_once(self, key: tuple[Any, ...], read: Callable[[], Seen]) -> Seen:
-        """Returns the result of `read`. Operands that are alike share one call of `read`. key: the operand, and
-        everything else that the pairs depend on."""
+        """Returns the pairs that `read` returns, which is called once for operands that are alike. key: the operand or the
+        window of a kernel, and what else the pairs depend on."""
         operand, *rest = key
-        name = (operand.key if isinstance(operand, Lazy) else (id(operand), operand._version), *rest)
+        known = (id(operand), operand._version) if isinstance(operand, torch.Tensor) else operand
+        name = (operand.key if isinstance(operand, Lazy) else known, *rest)
         if name not in self.pairs:
             self.pairs[name] = operand, read()  # the operand stays alive, so that its id stays its own
         return self.pairs[name][1]
@@ -213,7 +233,7 @@ class Recorder(TorchDispatchMode):
             raise TooLong(f"more than {self.most_operators} operators")
         inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
         call = Call(func, args, kwargs, inputs)
-        if DECIDED_BY_VALUES & set(getattr(func, "tags", ())):
+        if decided_by_values(func):
             value = None if self.values.real else self.values.computed(call)
             if value is not None and not isinstance(value, (torch.Tensor, list, tuple)):
                 return value  # Python asks for a number
@@ -440,6 +460,7 @@ class Recorder(TorchDispatchMode):
         args, out = call.args, call.out
         if product is None or product.kind == "constant":
             self.values.after(call)
+            self.note_decisions(call)
             return
         if product.kind in ("attention", "operator") or len(product.dims) != 4 or "conv" in name or not self.values.draws:
             return
@@ -474,8 +495,40 @@ class Recorder(TorchDispatchMode):
         product.seen.append(seen)
         product.is_attention = is_weight(weights)
         for first_product in self.values.products_of(weights):
+            if first_product in deciding_of(weights):
+                continue  # it made the mask
             first_product.is_attention |= is_weight(weights)
             first_product.seen = [*(known for known in first_product.seen if known is not seen), seen]
+
+    def note_decisions(self, call: Call) -> None:
+        """Notes which products reach an operator's output only through integers, bools or rounded numbers. Such a product
+        makes a mask, as the scores of an indexer do from which the best keys are chosen. It is not what the mask removes
+        pairs from."""
+        direct: set[Product] | None = None
+        for out in tensors_in(call.out):
+            products = self.values.products_of(out)
+            if not products:
+                continue
+            if direct is None:
+                direct = {one for of in call.inputs for one in self.values.products_of(of) if one not in deciding_of(of)}
+                self.note_choice(call, direct)
+            rounded = not (out.is_floating_point() or out.is_complex()) or call.name in ROUNDING
+            for product in products:
+                product.decides |= rounded
+            deciding = frozenset(one for one in products if rounded or one not in direct)
+            if deciding:
+                out._floptally_deciding = deciding  # type: ignore[attr-defined]
+
+    def note_choice(self, call: Call, products: Iterable[Product]) -> None:
+        """Notes from which pairs an operator chooses the best: a mask may have removed some of them before."""
+        scores = call.args[0] if call.name in CHOOSING and call.args else None
+        if not isinstance(scores, torch.Tensor) or scores.dim() < 2:
+            return
+        value = self.values.known(scores)
+        for product in products:
+            if value is not None and len(product.dims) == 4 and not product.chosen_from:
+                if sorted(scores.shape[-2:]) == sorted((product.dims[1], product.dims[3])):
+                    product.chosen_from = [pairs_of(value, product.dims[0], is_mask=True)]
 
     def finish(self) -> Step:
         """Assigns every backward product to its forward product, and returns the whole step."""
@@ -497,6 +550,9 @@ class Recorder(TorchDispatchMode):
             known[-1].groups_excess += excess
             known[-1].own_backward += own
         self.put_back()
+        for one in self.step.products:
+            one.decides &= not one.seen and not one.is_attention
+            one.seen = one.chosen_from if one.decides else one.seen
         for (module, name), flops in rest.items():
             self.step.products.append(
                 Product(module, name, "backward", 0, (), (), len(self.step.products), backward=flops)
@@ -561,7 +617,8 @@ def product_of(
             seen = [pairs_of_mask(mask, query.shape[:-2], dims[0], values, read_once)]
         seen = [replace(one, heads=dims[0], queries=dims[1], keys=dims[2]) if isinstance(one, Unseen) else one for one in seen]
         if window is not None or any(causal):
-            found = pairs_of_window(window or (-1, -1), dims[0], dims[1], dims[2], any(causal))
+            sides, heads, queries, keys, is_causal = window or (-1, -1), *dims[:3], any(causal)
+            found = read_once((sides, heads, queries, keys, is_causal), lambda: pairs_of_window(sides, heads, queries, keys, is_causal))
             seen = [both(found, one) for one in seen] or [found]
     elif own:
         return operator_product(name, flops, list(tensors_in(args)), told_pairs(arguments))

@@ -36,6 +36,9 @@ MOST_KEPT = 1 << 26
 #: Numbers at or below this, added to scores, are taken for a mask. Such a tensor keeps its values when a tensor
 #: without values is added to it.
 FILL = -50.0
+#: Standard deviation of drawn scores. Models multiply their scores, by 10 for normalized queries and keys: a weight must
+#: not get below 1e-30 by that. A comparison with a number near 1 must still turn out differently from pair to pair.
+OF_SCORES = 0.3
 #: Standard deviation of drawn tensors other than scores, such as a learned bias.
 OF_BIAS = 0.1
 
@@ -167,7 +170,7 @@ class Values:
             if dropped is not None:
                 dropped._floptally_value = None  # type: ignore[attr-defined]
 
-    def draw(self, out: torch.Tensor, products: tuple[Product, ...] = (), scale: float = 1.0) -> None:
+    def draw(self, out: torch.Tensor, products: tuple[Product, ...] = (), scale: float = OF_SCORES) -> None:
         """Sets random values for a tensor without known values."""
         with unset_fake_temporarily():
             if out.numel() <= self.most_elements:

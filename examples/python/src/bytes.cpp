@@ -158,7 +158,7 @@ py::tuple fit_of_work(const counted_work& work, const arguments& args) {
     how.ranks.tensor.sequence_parallel =
         args.lookup("sequence_parallel") ? args.flag("sequence_parallel") : layout.sequence_parallel.value_or(false);
     how.sharded = args.lookup("zero") ? from_name<zero_stage>(args.text("zero"), "zero", zero_stage_names)
-                                     : layout.sharded.value_or(zero_stage::none);
+                                      : layout.sharded.value_or(zero_stage::none);
     fit_report result =
         fit_of(work.as->model->parts, work.batch, layout.sizes, work.as->plan, how,
                from_name<context_exchange>(args.text("context_exchange"), "context_exchange", context_exchange_names),

@@ -47,23 +47,24 @@ namespace floptally::inline v0_3 {
 
 /// The memory of a layout's fullest stage, and whether it fits.
 struct layout_memory {
-    std::uint64_t stage = 0;  ///< the pipeline stage whose ranks hold the most
-    rank_memory held{};       ///< the memory of a rank of that stage
-    double gib = 0;           ///< GiB of that rank, the reserve included
-    bool fits = false;        ///< false where the memory of a GPU is smaller
+    std::uint64_t stage = 0;  ///< the pipeline stage whose ranks hold the most memory
+    rank_memory held{};       ///< the memory that a rank of this stage holds
+    double gib = 0;           ///< GiB that this rank needs, including the reserve
+    bool fits = false;        ///< false if one GPU has less memory than `gib`
 
     [[nodiscard]] double gib_without_reserve() const { return static_cast<double>(held.total()) / 1073741824; }
 };
 
-/// The predicted step of a layout.
+/// The predicted time and memory of a step under a layout.
 struct layout_prediction {
     training_layout layout{};
     layout_memory memory{};
     double seconds = 0;            ///< predicted time of the step
-    double bound = 0;              ///< a time that no step can be below: kernels at their peak, all exchanges hidden
-    double mfu = 0;                ///< useful FLOPs over `seconds` and the peak of all GPUs
+    double bound = 0;              ///< a lower bound of the step time: kernels run at their peak, and computation hides
+                                   ///< all exchanges
+    double mfu = 0;                ///< useful FLOPs ÷ (`seconds` x peak of all GPUs)
     double bubble = 0;             ///< the part of the step in which the busiest stage waits for others
-    double exposed_exchanges = 0;  ///< seconds of the slowest stage's exchanges that no computation hides
+    double exposed_exchanges = 0;  ///< seconds of exchanges that no computation hides, on the slowest stage
     double optimizer = 0;          ///< seconds of the optimizer step
 };
 
@@ -71,10 +72,10 @@ struct layout_prediction {
 
 namespace floptally::inline v0_3::detail {
 
-/// Seconds of the passes of a unit for one microbatch, on one rank at the peaks.
+/// The seconds that the passes of a unit take for one microbatch on one rank at peak rate.
 struct pass_seconds {
     double forward = 0;
-    double backward_data = 0;  ///< includes recompute
+    double backward_data = 0;  ///< the time includes recompute
     double backward_weights = 0;
     double core_forward = 0;   ///< the part of `forward` that attention cores take
     double core_backward = 0;  ///< the part of `backward_data` that attention cores take
@@ -89,7 +90,7 @@ struct pass_seconds {
     [[nodiscard]] double all() const { return forward + backward_data + backward_weights; }
 };
 
-/// Bytes that a unit exchanges for one microbatch, by group and pass.
+/// The bytes that the ranks of a unit exchange for one microbatch, by group of ranks and pass.
 struct pass_bytes {
     double bytes[parallel_axis_count][3] = {};  ///< passes: forward, backward_data with recompute, backward_weights
 
@@ -102,17 +103,17 @@ struct pass_bytes {
     }
 };
 
-/// Bytes between two chunks for one microbatch: hidden states, and the gradients that come back.
+/// The bytes that two consecutive chunks exchange for one microbatch: hidden states forward, their gradients backward.
 struct message_bytes {
     double forward = 0;
     double backward = 0;
 };
 
-/// Bytes of weights and gradients that a unit exchanges, by group.
+/// The bytes of weights and gradients that the ranks of a unit exchange, by group of ranks.
 struct state_bytes_sent {
-    double reduced[parallel_axis_count] = {};   ///< of gradients
-    double gathered[parallel_axis_count] = {};  ///< of weights
-    double once[parallel_axis_count] = {};      ///< once a step, whatever is sharded
+    double reduced[parallel_axis_count] = {};   ///< bytes of reduced gradients
+    double gathered[parallel_axis_count] = {};  ///< bytes of gathered weights
+    double once[parallel_axis_count] = {};      ///< bytes that are exchanged once a step, whatever is sharded
 
     void add(const state_bytes_sent& other, double times) {
         for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
@@ -123,13 +124,13 @@ struct state_bytes_sent {
     }
 };
 
-/// Values of units that were computed already, for some sizes of a layout.
+/// Keeps values that were computed for a unit. The sizes of a layout on which the values depend are the key.
 template <std::size_t Sizes, class Value>
 class unit_cache {
   public:
     using key = std::array<std::uint64_t, Sizes>;
 
-    /// Returns the values of all units for these sizes.
+    /// Returns the known values of all units for these sizes.
     [[nodiscard]] std::vector<std::optional<Value>>& of(const key& sizes) { return known_[sizes]; }
 
     template <class Make>
@@ -151,8 +152,8 @@ class unit_cache {
 
 namespace floptally::inline v0_3 {
 
-/// Returns the settings of a step whose layers' matrices run in FP8 or FP4: components without such matrices (attention
-/// cores, routers, the lm_head) run at `other_peak_tflops`.
+/// Returns the precision settings of a step whose layers run their matrices in FP8 or FP4. Components without such
+/// matrices (attention cores, routers, the lm_head) run at `other_peak_tflops`.
 [[nodiscard]] inline std::vector<precision_setting> settings_of_other_components(std::span<const model_part> model,
                                                                                  double other_peak_tflops) {
     std::vector<std::string> matrices;
@@ -177,21 +178,21 @@ namespace floptally::inline v0_3 {
     return settings;
 }
 
-/// Predicts the memory and the time of a step under any layout, with one clock:
+/// Predicts the memory and the time of a step under any layout. All layouts use the same model of time:
 ///
-/// - A product takes its executed FLOPs over the peak of its precision times one efficiency.
-/// - Exchanged bytes take their bandwidth, less what the trainer hides. Exchanges of activations lengthen the passes of
-///   a microbatch. Those of gradients and weights come after the pipeline, less the time of the passes that hide them.
-/// - The clock of the pipeline's schedule runs all passes. So the bubble is in it, and the imbalance of stages,
-///   microbatches and replicas.
+/// - A matrix product takes its executed FLOPs ÷ (peak of its precision x efficiency).
+/// - An exchange takes its bytes ÷ bandwidth, minus the time that the trainer hides behind computation. Exchanges of
+///   activations make the passes of a microbatch longer. Exchanges of gradients and weights come after the pipeline.
+/// - The pipeline's schedule is simulated with all passes. So the time includes the bubble, and the imbalance of
+///   stages, microbatches and replicas.
 ///
-/// It counts no products: `rank_parts`, `memory_of`, `communication_of` and `pipeline_order` do. Results for the units
-/// of a model are kept, so that thousands of layouts share them.
+/// The class itself counts nothing: `rank_parts`, `memory_of`, `communication_of` and `pipeline_order` count. It keeps
+/// the results for the units of a model, so that thousands of layouts share them.
 class layout_predictor {
   public:
-    /// `lengths` are the sequences of a global batch. `memory` has what all layouts share: optimizer, bits, kernels,
-    /// recomputed and offloaded modules, the split of layers. A layout replaces its `sharded`, `microbatches`,
-    /// `schedule`, `token_ranks` and sequence parallelism, and the plan's `recomputed`.
+    /// `lengths` are the lengths of all sequences in a global batch. `memory` has what all layouts share: optimizer,
+    /// bits, kernels, recomputed and offloaded modules, the split of layers. Each layout replaces its `sharded`,
+    /// `microbatches`, `schedule`, `token_ranks` and sequence parallelism, and the plan's `recomputed`.
     layout_predictor(std::span<const model_part> model, const mask_set& masks, std::vector<std::uint64_t> lengths,
                      const training_plan& plan, const memory_options& memory, const training_cluster& cluster,
                      const trainer_habits& trainer = trainers::megatron,
@@ -218,7 +219,7 @@ class layout_predictor {
     }
 
     [[nodiscard]] const training_cluster& cluster() const { return cluster_; }
-    /// Sets the part of the peak that products reach; nothing is counted again.
+    /// Sets the part of the peak that matrix products reach. The predictor counts nothing again.
     void set_efficiency(double efficiency) {
         cluster_.efficiency = efficiency;
         require();
@@ -228,13 +229,13 @@ class layout_predictor {
     [[nodiscard]] std::span<const std::uint64_t> lengths() const { return lengths_; }
     [[nodiscard]] std::span<const model_part> model() const { return units_.model(); }
 
-    /// Returns the plan of a layout.
+    /// Returns the training plan of a layout.
     [[nodiscard]] training_plan plan_of(const training_layout& layout) const {
         training_plan own = plan_;
         own.recomputed = layout.recomputed;
         return own;
     }
-    /// Returns the options of `memory_of` for a layout.
+    /// Returns the options with which `memory_of` counts a layout.
     [[nodiscard]] memory_options memory_options_of(const training_layout& layout) const {
         memory_options own = memory_;
         own.sharded = layout.sharded;
@@ -244,7 +245,7 @@ class layout_predictor {
         own.ranks.tensor.sequence_parallel = layout.sequence_parallel;
         return own;
     }
-    /// Returns the options of `communication_of` for a layout.
+    /// Returns the options with which `communication_of` counts a layout.
     [[nodiscard]] communication_options communication_options_of(const training_layout& layout) const {
         return {.ranks = memory_options_of(layout).ranks,
                 .sharded = layout.sharded,
@@ -254,20 +255,20 @@ class layout_predictor {
                 .bits = memory_.bits,
                 .gpus_per_node = cluster_.network.gpus_per_node};
     }
-    /// Returns the split of layers over the chunks of a layout.
+    /// Returns how a layout splits the layers over its chunks.
     [[nodiscard]] pipeline_split split_of_layers(const training_layout& layout) const {
         return split_of(units_.model(), layout.sizes, memory_.ranks);
     }
 
-    /// Returns the memory of a layout's fullest stage. Throws `error` for a layout that is impossible, and for a global
-    /// batch that is not dp x microbatch x accumulation.
+    /// Returns the memory of a layout's fullest stage. Throws `error` if the layout is impossible, or if the global
+    /// batch is not dp x microbatch x accumulation.
     [[nodiscard]] layout_memory fit(const training_layout& layout) {
         require(layout);
         const parallel_layout first(layout.sizes, layout.sizes.world_size(), 0);
         return fit(layout, first, stages_of(layout));
     }
 
-    /// Returns the predicted step of a layout. Throws as `fit` does.
+    /// Returns the predicted step of a layout. Throws the same errors as `fit`.
     [[nodiscard]] layout_prediction predict(const training_layout& layout) {
         require(layout);
         const parallel_layout first(layout.sizes, layout.sizes.world_size(), 0);
@@ -277,7 +278,7 @@ class layout_predictor {
         return predicted;
     }
 
-    /// Returns the predicted step of a layout that fits; of others the memory alone.
+    /// Returns the predicted step of a layout that fits. For a layout that does not fit, returns only the memory.
     [[nodiscard]] layout_prediction predict_if_it_fits(const training_layout& layout) {
         require(layout);
         const parallel_layout first(layout.sizes, layout.sizes.world_size(), 0);
@@ -289,7 +290,7 @@ class layout_predictor {
         return predicted;
     }
 
-    /// Returns the assumptions of every prediction, one sentence each.
+    /// Returns the assumptions that all predictions make, one sentence each.
     [[nodiscard]] std::vector<std::string> assumed() const {
         const auto number = [](double value) { return detail::general_decimal(value, 4); };
         std::vector<std::string> list;
@@ -324,12 +325,12 @@ class layout_predictor {
     }
 
   private:
-    /// The chunks of a pipeline as units.
+    /// The chunks of a pipeline, divided into units.
     struct stages {
         std::vector<detail::chunk_units> chunks{};
-        std::vector<detail::chunk_units> ranks{};  ///< units of all chunks of a rank
+        std::vector<detail::chunk_units> ranks{};  ///< for each rank, the units of all its chunks
     };
-    using axis_seconds = std::array<double, parallel_axis_count>;  ///< seconds of a byte over each group
+    using axis_seconds = std::array<double, parallel_axis_count>;  ///< seconds for each sent byte, by group of ranks
 
     [[nodiscard]] static std::vector<model_part> with_head(std::span<const model_part> model,
                                                            const training_plan& plan) {
@@ -377,7 +378,7 @@ class layout_predictor {
         }
     }
 
-    /// Returns the chunks of a layout's pipeline. They are the same for all layouts with equal pp and vpp.
+    /// Returns the chunks and ranks of a layout's pipeline. They are the same for all layouts with equal pp and vpp.
     [[nodiscard]] const stages& stages_of(const training_layout& layout) {
         stages& known = stages_[{layout.sizes.pp, layout.sizes.vpp}];
         if (known.chunks.empty()) {
@@ -390,7 +391,7 @@ class layout_predictor {
         return known;
     }
 
-    /// Returns the published order of a layout's schedule.
+    /// Returns the order of passes that is published for the schedule of a layout.
     [[nodiscard]] const pipeline_order& order_of(const training_layout& layout) {
         const pipeline_schedule schedule = schedule_of(layout);
         const std::array<std::uint64_t, 4> key{static_cast<std::uint64_t>(schedule), layout.sizes.pp, layout.sizes.vpp,
@@ -400,7 +401,8 @@ class layout_predictor {
             return found->second;
         }
         pipeline_order order(schedule, layout.sizes.pp, layout.sizes.vpp, layout.microbatches);
-        // Orders are kept for the next layout with as many chunks and microbatches, in at most some 100 MB.
+        // The order is kept for later layouts with as many chunks and microbatches. All kept orders take at most some
+        // 100 MB.
         passes_kept_ += order.chunks() * order.microbatches();
         if (passes_kept_ > 2'000'000) {
             orders_.clear();
@@ -414,7 +416,7 @@ class layout_predictor {
                    : layout.schedule;
     }
 
-    /// Returns the tally of a microbatch.
+    /// Returns the tally of one microbatch of `samples` sequences.
     [[nodiscard]] tally batch_of(std::uint64_t microbatch, std::uint64_t samples) const {
         tally batch(masks_);
         batch.add_lengths(
@@ -422,11 +424,11 @@ class layout_predictor {
                                        lengths_.begin() + static_cast<std::ptrdiff_t>((microbatch + 1) * samples)));
         return batch;
     }
-    /// The microbatches of one size.
+    /// The tallies of all microbatches, for one number of sequences in a microbatch.
     struct batches {
-        std::vector<tally> all{};    ///< every microbatch, or one if all are alike
-        std::size_t fullest = 0;     ///< the microbatch with the most tokens
-        std::vector<double> part{};  ///< tokens of each microbatch over those of the fullest
+        std::vector<tally> all{};    ///< every microbatch, or only one if all are alike
+        std::size_t fullest = 0;     ///< index of the microbatch with the most tokens
+        std::vector<double> part{};  ///< for each microbatch, its tokens ÷ the tokens of the fullest
     };
     [[nodiscard]] const batches& batches_of(std::uint64_t samples) {
         batches& known = batches_[samples];
@@ -445,7 +447,7 @@ class layout_predictor {
         return known;
     }
 
-    /// Calls `each(unit, times)` for the units of a chunk or of a rank.
+    /// Calls `each(unit, times)` for each unit of a chunk or of a rank. `times` says how often the unit occurs.
     template <class Each>
     void for_each_unit(const detail::chunk_units& own, Each each) {
         for (const auto& [unit, count] : own.layers) {
@@ -536,13 +538,14 @@ class layout_predictor {
         return fullest_stage;
     }
 
-    /// Returns the most activations that each rank holds at once.
+    /// Returns the most bytes of activations that each rank holds at once.
     [[nodiscard]] std::vector<std::uint64_t> held_at_once(const training_layout& layout,
                                                           std::span<const std::uint64_t> kept_by_chunk) {
         if (layout.sizes.pp == 1 && layout.sizes.vpp == 1 && layout.schedule != pipeline_schedule::gpipe) {
             return {kept_by_chunk[0]};
         }
-        // After the warm-up a rank's passes repeat every pp microbatches, and the most is held within four such rounds.
+        // After the warm-up, a rank's passes repeat every pp microbatches. So the rank holds its most within four such
+        // rounds.
         training_layout first_rounds = layout;
         if (layout.schedule != pipeline_schedule::gpipe) {
             first_rounds.microbatches = std::min(layout.microbatches, 4 * layout.sizes.pp);
@@ -550,7 +553,7 @@ class layout_predictor {
         return order_of(first_rounds).most_held(kept_by_chunk);
     }
 
-    /// Returns the time of each byte that a rank sends over each group, in seconds.
+    /// Returns the seconds that a rank needs for each sent byte, by group of ranks.
     [[nodiscard]] axis_seconds seconds_of_a_byte(const parallel_layout& rank, zero_stage sharded) const {
         axis_seconds seconds{};
         const group_bandwidths& network = cluster_.network;
@@ -565,7 +568,7 @@ class layout_predictor {
         }
         return seconds;
     }
-    /// Returns the part of the bytes that a rank sends over a group which goes to other nodes.
+    /// Returns which part of the bytes that a rank sends over a group goes to other nodes.
     [[nodiscard]] double part_between_nodes(const parallel_layout& rank, parallel_axis axis, zero_stage sharded) const {
         const std::uint64_t node = cluster_.network.gpus_per_node;
         const auto ratio = [](const detail::node_share& share) {
@@ -600,7 +603,7 @@ class layout_predictor {
         return ratio(detail::ring_between_nodes(rank.group(axis), node));
     }
 
-    /// Returns the bytes that a unit exchanges for the fullest microbatch, by pass.
+    /// Returns the bytes that the ranks of a unit exchange for the fullest microbatch, by pass.
     [[nodiscard]] detail::pass_bytes exchanged(std::size_t unit, const training_layout& layout, const tally& batch,
                                                const training_plan& plan, const communication_options& options) const {
         const parallel_sizes& sizes = layout.sizes;
@@ -638,7 +641,7 @@ class layout_predictor {
         return bytes;
     }
 
-    /// Returns the bytes of weights and gradients that a unit exchanges.
+    /// Returns the bytes of weights and gradients that the ranks of a unit exchange.
     [[nodiscard]] detail::state_bytes_sent exchanged_states(std::size_t unit, const training_layout& layout,
                                                             const parallel_layout& first, const training_plan& plan,
                                                             communication_options options) const {
@@ -660,7 +663,7 @@ class layout_predictor {
         return bytes;
     }
 
-    /// Returns the seconds of a unit's passes at the peaks, for each microbatch, without context parallelism.
+    /// Returns the seconds that a unit's passes take at peak rate, for each microbatch, without context parallelism.
     [[nodiscard]] std::vector<detail::pass_seconds> work_of(std::size_t unit, const training_layout& layout,
                                                             const training_plan& plan, const batches& microbatches,
                                                             const tensor_options& options) const {
@@ -685,7 +688,7 @@ class layout_predictor {
         }
         return seconds;
     }
-    /// Returns true for the component of an attention core, which ranks of context parallelism exchange keys for.
+    /// Returns true if the component is an attention core, for which context-parallel ranks exchange keys and values.
     [[nodiscard]] static bool is_core(std::span<const model_part> parts, const component_name& component) {
         return std::any_of(parts.begin(), parts.end(), [&](const model_part& part) {
             return std::any_of(part.cost.entries().begin(), part.cost.entries().end(), [&](const cost_entry& entry) {
@@ -702,8 +705,8 @@ class layout_predictor {
         return cluster_.peak_tflops;
     }
 
-    /// Returns the bytes of the hidden states that enter a layer of another chunk, and of their gradients that come
-    /// back.
+    /// Returns the bytes that two chunks exchange if the second begins with this unit: its hidden states, and their
+    /// gradients.
     [[nodiscard]] detail::message_bytes message_of(std::size_t unit, const training_layout& layout, const tally& batch,
                                                    const training_plan& plan) const {
         const std::vector<model_part> parts = units_.parts_of(unit);
@@ -716,7 +719,8 @@ class layout_predictor {
             const cost_entry* const reader =
                 parts[i].elsewhere ? nullptr : detail::reader_of_stream(parts[i].cost, width);
             if (reader != nullptr) {
-                const std::uint64_t states = std::uint64_t{checked(width, "bytes") * units.count(parts[i].cost, *reader)};
+                const std::uint64_t states =
+                    std::uint64_t{checked(width, "bytes") * units.count(parts[i].cost, *reader)};
                 for (const auto when :
                      {detail::exchange_moment::first_forward, detail::exchange_moment::backward_data}) {
                     entries.put(i, parts[i].cost, *reader,
@@ -741,7 +745,7 @@ class layout_predictor {
         return batch.get(view::padded, accumulator::tokens);
     }
 
-    /// Times of a stage outside of its passes.
+    /// The times that a stage spends outside its passes.
     struct stage_times {
         double exposed = 0;  ///< exchanges of gradients and weights that no pass hides
         double sent = 0;     ///< all exchanges, hidden or not
@@ -767,7 +771,7 @@ class layout_predictor {
         const std::size_t kinds = microbatches.all.size();
         const double shown_part = 1 - (sizes.vpp > 1 ? trainer_.hidden_interleaved
                                                      : trainer_.hidden[static_cast<std::size_t>(parallel_axis::pp)]);
-        // Messages between each chunk and the next, in seconds.
+        // The messages between each chunk and the next, as seconds.
         auto& messages = messages_.of({sizes.tp, sizes.cp, together, layout.microbatch});
         std::vector<detail::message_bytes> between(chunks - 1);
         std::size_t entered = pipeline.chunks.front().layers.empty() ? 0 : pipeline.chunks.front().layers.front().first;
@@ -779,8 +783,8 @@ class layout_predictor {
             const double of_byte = byte_seconds[chunk % sizes.pp][static_cast<std::size_t>(parallel_axis::pp)];
             between[chunk] = {own.forward * of_byte, own.backward * of_byte};
         }
-        // Seconds of the passes of each chunk: at the peaks for each kind of microbatch, and of its exchanges for the
-        // fullest one.
+        // The seconds of the passes of each chunk. `peak` is their work at peak rate, for each kind of microbatch.
+        // `exposed` is their exchanges for the fullest microbatch that no computation hides.
         std::vector<detail::pass_seconds> peak(chunks * kinds);
         std::vector<detail::pass_seconds> exposed(chunks);
         std::vector<axis_seconds> sent(chunks, axis_seconds{});
@@ -800,7 +804,7 @@ class layout_predictor {
                 }
             });
             const detail::pass_seconds& own = peak[microbatches.fullest * chunks + chunk];
-            // Attention cores alone hide the exchanges of context parallelism; the whole pass hides others.
+            // Only attention cores hide the exchanges of context parallelism. The whole pass hides all other exchanges.
             const double cores[3] = {own.core_forward, own.core_backward, 0};
             const double all[3] = {own.forward, own.backward_data, own.backward_weights};
             double passes[3] = {};
@@ -833,7 +837,7 @@ class layout_predictor {
         predicted.bubble = std::max(0.0, 1 - busiest_stage(layout, peak, exposed, microbatches) / passes);
     }
 
-    /// Returns the time after the passes: the optimizer, and exchanges of gradients and weights that no pass hides.
+    /// Returns the time after all passes: the optimizer, and the exchanges of gradients and weights that no pass hides.
     [[nodiscard]] double after_passes(const training_layout& layout, const parallel_layout& first,
                                       const stages& pipeline, std::span<const detail::pass_seconds> peak,
                                       std::span<const detail::pass_seconds> exposed, std::span<const axis_seconds> sent,
@@ -889,7 +893,7 @@ class layout_predictor {
         return latest;
     }
 
-    /// Returns the seconds in which the optimizer of a stage moves its state through the memory.
+    /// Returns the seconds that the optimizer of a stage needs to move its state through the memory.
     [[nodiscard]] double optimizer_seconds(const training_layout& layout, const parallel_layout& first,
                                            const detail::chunk_units& stage, const training_plan& plan) {
         if (!cluster_.memory_tbps) {
@@ -914,7 +918,7 @@ class layout_predictor {
         return to_double(flops{sum.moved_bits / 8}) / (*cluster_.memory_tbps * 1e12);
     }
 
-    /// Returns the passes of all chunks of a microbatch in picoseconds.
+    /// Appends the passes of all chunks for one microbatch to `work`, in picoseconds.
     static void append_passes(std::vector<chunk_work>& work, std::span<const detail::pass_seconds> peak,
                               std::span<const detail::pass_seconds> exposed, double part, double efficiency,
                               bool with_exchanges) {
@@ -930,7 +934,7 @@ class layout_predictor {
         }
     }
 
-    /// Returns the seconds until the last pass of the last replica has ended.
+    /// Returns the seconds from the start to the end of the last pass of the slowest replica.
     [[nodiscard]] double seconds_of_passes(const training_layout& layout, std::span<const detail::pass_seconds> peak,
                                            std::span<const detail::pass_seconds> exposed, const batches& microbatches,
                                            double efficiency, bool with_exchanges) {
@@ -952,8 +956,8 @@ class layout_predictor {
         return static_cast<double>(longest) * 1e-12;
     }
 
-    /// Returns the time of one replica's passes by the clock of its schedule. Without a pipeline passes follow each
-    /// other.
+    /// Returns the time of one replica's passes in picoseconds, simulated by its schedule. Without a pipeline, passes
+    /// run one after the other.
     [[nodiscard]] std::uint64_t makespan(const training_layout& layout, std::span<const chunk_work> work,
                                          std::size_t chunks) {
         if (chunks == 1) {
@@ -972,7 +976,7 @@ class layout_predictor {
                    : order_of(layout).run(work).makespan;
     }
 
-    /// Returns the time of the stage that works longest, at the peaks. No step is shorter.
+    /// Returns the time that the stage with the most work needs at peak rate. No step can be shorter.
     [[nodiscard]] static double seconds_of_work(const training_layout& layout,
                                                 std::span<const detail::pass_seconds> peak,
                                                 const batches& microbatches) {
@@ -1005,7 +1009,8 @@ class layout_predictor {
         return longest;
     }
 
-    /// Returns the time of each byte that a stage's rank sends. Stages differ where a node ends inside of one.
+    /// Returns the seconds for each sent byte, for a rank of each stage. Stages differ if a node ends in the middle of
+    /// a stage.
     [[nodiscard]] std::span<const axis_seconds> byte_seconds_of(const training_layout& layout,
                                                                 const parallel_layout& first) {
         const parallel_sizes& sizes = layout.sizes;
@@ -1035,12 +1040,12 @@ class layout_predictor {
     context_exchange context_;
     bool is_even_ = true;
     double useful_ = 0;
-    double slowest_exchange_ = 0;  ///< seconds of the group over which a stage sends longest, of the last layout
+    double slowest_exchange_ = 0;  ///< for the last layout: seconds that the slowest group of any stage sends
     std::vector<precision_setting> settings_{};
     std::map<std::pair<std::uint64_t, std::uint64_t>, stages> stages_{};
     std::map<std::uint64_t, batches> batches_{};
     std::map<std::array<std::uint64_t, 4>, pipeline_order> orders_{};
-    std::uint64_t passes_kept_ = 0;  ///< forward passes in `orders_`
+    std::uint64_t passes_kept_ = 0;  ///< number of forward passes in `orders_`
     std::map<std::array<std::uint64_t, 8>, std::vector<axis_seconds>> byte_seconds_{};
     detail::unit_cache<7, detail::state_sums> states_{};
     detail::unit_cache<6, detail::chunk_sums> kept_{};

@@ -25,24 +25,25 @@
 
 namespace floptally::inline v0_3 {
 
-/// A layout of a training step: the ranks, the batch of each, and what they store and recompute.
+/// A layout of a training step: its ranks, the batch of each rank, and what the ranks shard and recompute.
 struct training_layout {
     parallel_sizes sizes{};
-    std::uint64_t microbatch = 1;    ///< sequences of a microbatch
-    std::uint64_t microbatches = 1;  ///< microbatches that each replica accumulates in a step
+    std::uint64_t microbatch = 1;    ///< number of sequences in a microbatch
+    std::uint64_t microbatches = 1;  ///< number of microbatches that each replica accumulates in a step
     zero_stage sharded = zero_stage::optimizer;
     recompute recomputed = recompute::none;
-    /// The order of a pipeline's passes. One chunk a rank: 1F1B, GPipe or ZB-H1; more: interleaved.
+    /// The order of a pipeline's passes. With one chunk per rank it is 1F1B, GPipe or ZB-H1. With several it is
+    /// interleaved.
     pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
     bool sequence_parallel = false;
 
     [[nodiscard]] friend bool operator==(const training_layout&, const training_layout&) = default;
 };
 
-/// Names of the values of `zero_stage`, in their order.
+/// Names of the values of `zero_stage`, in the same order.
 inline constexpr const char* zero_stage_names[] = {"none", "optimizer", "gradients", "weights"};
 
-/// Returns a layout in one line: "dp 8, tp 2, pp 4, vpp 5, microbatch 1 x 32, zero optimizer, recompute none".
+/// Returns a layout as one line: "dp 8, tp 2, pp 4, vpp 5, microbatch 1 x 32, zero optimizer, recompute none".
 [[nodiscard]] inline std::string to_string(const training_layout& layout) {
     const parallel_sizes& sizes = layout.sizes;
     std::string text = detail::text_of({"dp ", sizes.dp});
@@ -71,44 +72,46 @@ inline constexpr const char* zero_stage_names[] = {"none", "optimizer", "gradien
 struct training_cluster {
     std::uint64_t gpus = 1;
     double peak_tflops = 0;  ///< dense peak of one GPU in the precision of the layers' matrices
-    /// Dense peak of attention cores, routers and the lm_head, which stay in 16 bits under FP8 and FP4; 0:
-    /// `peak_tflops`.
+    /// Dense peak of one GPU for attention cores, routers and the lm_head. They stay in 16 bits if the layers run in
+    /// FP8 or FP4. 0: `peak_tflops`.
     double other_peak_tflops = 0;
-    /// The part of the peak that each product reaches, from 0 to 1. It is measured, or fitted to measured steps with
-    /// this clock. An MFU is lower: it contains the bubble and the communication.
+    /// The part of the peak that each matrix product reaches, from 0 to 1. It is measured, or fitted to measured steps
+    /// with `layout_predictor`. The MFU is lower, because it includes the bubble and the communication.
     double efficiency = 1;
     double memory_gib = 0;  ///< memory of one GPU in GiB (2³⁰ bytes)
-    /// Memory of one GPU that other things need: workspaces, CUDA, NCCL, the allocator's waste.
+    /// GiB of one GPU that are needed for other things: workspaces, CUDA, NCCL, unused memory of the allocator.
     double reserve_gib = 0;
     group_bandwidths network{};
-    std::optional<double> memory_tbps{};  ///< bandwidth of one GPU's memory, for the optimizer; empty: it takes no time
+    std::optional<double> memory_tbps{};  ///< bandwidth of one GPU's memory, for the optimizer; empty: the optimizer
+                                          ///< takes no time
 };
 
-/// The defaults of a trainer: how it splits layers, what it shards, and which communication it hides.
+/// The defaults of a trainer: how it splits layers, what it shards, and which communication runs during computation.
 struct trainer_habits {
     std::string_view name = "megatron";
     layer_split layers = layer_split::automatic;
     bool has_tensor_parallel = true;
     bool has_pipelines = true;
-    /// The states that it shards over data-parallel ranks, as a search tries them.
+    /// For each `zero_stage`: true if a search for this trainer tries it.
     std::array<bool, 4> shards{false, true, false, false};
     bool has_replicas = false;  ///< true: a search also tries replicas of sharded states, one for each node (HSDP)
     bool has_zero_bubble = false;
-    /// The part of each group's communication that runs at the same time as computation, from 0 to 1.
+    /// For each group of ranks, the part of its communication that runs at the same time as computation, from 0 to 1.
     std::array<double, parallel_axis_count> hidden{};
-    double hidden_interleaved = 0;  ///< the same for messages of an interleaved pipeline
-    std::string_view note{};        ///< which settings of the trainer that is
+    double hidden_interleaved = 0;  ///< this part for the messages of an interleaved pipeline
+    std::string_view note{};        ///< the settings of the trainer that these defaults assume
 };
 
-/// The trainers whose habits the library knows.
+/// The trainers whose defaults the library knows.
 namespace trainers {
 
-/// Megatron-Core with `overlap_grad_reduce`, `overlap_param_gather` and `overlap_p2p_comm` (interleaved only).
+/// Megatron-Core with `overlap_grad_reduce` and `overlap_param_gather`, and with `overlap_p2p_comm` if the pipeline is
+/// interleaved.
 inline constexpr trainer_habits megatron{
     .hidden = {0, 1, 1, 0, 0, 1, 0, 0},
     .hidden_interleaved = 1,
     .note = "Megatron-Core with overlap_grad_reduce, overlap_param_gather, and overlap_p2p_comm where interleaved"};
-/// torchtitan: FSDP2 with prefetching, pipelines of torch.distributed.pipelining, HSDP.
+/// torchtitan: FSDP2 with prefetching, HSDP, and the pipelines of torch.distributed.pipelining.
 inline constexpr trainer_habits torchtitan{.name = "torchtitan",
                                            .layers = layer_split::torchtitan,
                                            .shards = {false, false, true, true},
@@ -130,7 +133,7 @@ inline constexpr const trainer_habits* all[] = {&megatron, &torchtitan, &fsdp};
 
 }  // namespace trainers
 
-/// Returns the habits of the trainer of this name. Throws `error` for another name.
+/// Returns the defaults of the trainer with this name. Throws `error` for any other name.
 [[nodiscard]] inline const trainer_habits& trainer_named(std::string_view name) {
     std::string names;
     for (const trainer_habits* const known : trainers::all) {

@@ -22,7 +22,7 @@
 
 namespace floptally::inline v0_3::conventions {
 
-// Conventions that count all masks alike: as L², as L²/2, or not at all.
+// Conventions that treat every mask alike: they count L² pairs, L²/2 pairs, or no pairs.
 
 /// `floating_point_ops` of transformers' `Trainer` for text: 6 x tokens x `num_parameters(exclude_embeddings=True)`.
 /// Frozen weights and adapters are parameters too. For a model whose main input is no text, the Trainer multiplies by
@@ -48,7 +48,7 @@ inline constexpr convention palm{
                    .with(term::latent_norm)
                    .with(term::bias)};
 
-/// nanoGPT's `estimate_mfu`: PaLM's formula, N without position embeddings.
+/// nanoGPT's `estimate_mfu`: PaLM's formula, but N does not include position embeddings.
 inline constexpr convention nanogpt{
     .name = "nanogpt"sv,
     .summary = "(6N + 12LHQT) x tokens, N without position embeddings, attention as L²"sv,
@@ -64,21 +64,21 @@ inline constexpr convention torchtitan{
     .windows = window_pairs::ignored,
     .counted = products.with(term::norm).with(term::latent_norm).with(term::bias)};
 
-/// BioNeMo recipes' `PerfLogger`.
+/// Counts like `PerfLogger` of the BioNeMo recipes.
 inline constexpr convention bionemo{.name = "bionemo"sv,
                                     .summary = "6 x matmul weights x tokens + attention as L²; no router"sv,
                                     .causal = causal_pairs::full_square,
                                     .windows = window_pairs::ignored,
                                     .counted = products.without(term::router)};
 
-/// levanter's `lm_flops_per_token`, times three for forward and backward.
+/// Counts like levanter's `lm_flops_per_token`, times three for forward and backward.
 inline constexpr convention levanter{.name = "levanter"sv,
                                      .summary = "every matmul and the softmax, every mask as L²"sv,
                                      .causal = causal_pairs::full_square,
                                      .windows = window_pairs::ignored,
                                      .counted = products.with(term::softmax)};
 
-/// nanotron's `get_flops`.
+/// Counts like nanotron's `get_flops`.
 inline constexpr convention nanotron{.name = "nanotron"sv,
                                      .summary = "every matmul, every mask as L²"sv,
                                      .causal = causal_pairs::full_square,
@@ -92,7 +92,7 @@ inline constexpr convention flash_attention{
     .windows = window_pairs::ignored,
     .backward = attention_backward::flash};
 
-/// `torch.utils.flop_counter.FlopCounterMode` with a fused attention kernel.
+/// Counts like PyTorch's `torch.utils.flop_counter.FlopCounterMode` for a model with a fused attention kernel.
 inline constexpr convention torch_flop_counter{.name = "torch_flop_counter"sv,
                                                .summary = "every mask as L², attention backward 2.5x (fused kernel)"sv,
                                                .causal = causal_pairs::full_square,
@@ -101,7 +101,7 @@ inline constexpr convention torch_flop_counter{.name = "torch_flop_counter"sv,
                                                .groups = grouped_gradient::all_channels,
                                                .operators = counted_operators::registered};
 
-/// `FlopCounterMode` with eager attention.
+/// Counts like PyTorch's `FlopCounterMode` for a model with eager attention.
 inline constexpr convention torch_flop_counter_eager{
     .name = "torch_flop_counter_eager"sv,
     .summary = "every mask as L², attention backward 2x (eager attention)"sv,
@@ -153,7 +153,7 @@ namespace maxtext {
 
 namespace conventions {
 
-/// MaxText's `calculate_tflops_training_per_device`.
+/// Counts like MaxText's `calculate_tflops_training_per_device`.
 inline constexpr convention maxtext{
     .name = "maxtext"sv,
     .summary = "every matmul; causal attention as L²/2, a window as LW − W²/2, a chunk as C²/2"sv,
@@ -277,9 +277,9 @@ inline constexpr convention megatron_2026_10{
     .scan_flops = megatron.scan_flops,
     .pairs = floptally::megatron_2026_10::count_pairs};
 
-/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, but it counts Kimi delta attention as a kernel with chunks
-/// of 64 tokens, by the formula of the paper. For DeepSeek-V4.1, Qwen3.8-Flash-Next and MiniMax-M3 its formulas give
-/// the same FLOPs as `exact`.
+/// NeMo Automodel 0.7 (October 2026): like `nemo_automodel`, except for Kimi delta attention. It counts that as a
+/// kernel with chunks of 64 tokens, by the formula of the paper. For DeepSeek-V4.1, Qwen3.8-Flash-Next and MiniMax-M3
+/// its formulas give the same FLOPs as `exact`.
 inline constexpr convention nemo_automodel_0_7{
     .name = "nemo_automodel_0_7"sv,
     .summary = "as nemo_automodel; a delta rule with a decay for each channel by chunks of 64 tokens"sv,
@@ -319,15 +319,15 @@ namespace torchtitan {
 
 namespace conventions {
 
-/// OLMo-core's `num_flops_per_token` before its release 3.0.
+/// Counts like OLMo-core's `num_flops_per_token` before its release 3.0.
 inline constexpr convention olmo_core{.name = "olmo_core"sv,
                                       .summary = "every matmul; attention as L², a window as L x min(L, W)"sv,
                                       .causal = causal_pairs::full_square,
                                       .windows = window_pairs::ignored,
                                       .pairs = floptally::torchtitan::count_pairs};
 
-/// OLMo-core's `num_flops_per_token` since its release 3.0: the attended pairs, 8 FLOPs forward for an element of a
-/// gated delta net's state and 10 for one of Kimi delta attention.
+/// Counts like OLMo-core's `num_flops_per_token` since its release 3.0: only the attended pairs count. In the forward,
+/// an element of a gated delta net's state counts 8 FLOPs, and one of Kimi delta attention counts 10.
 inline constexpr convention olmo_core_3{
     .name = "olmo_core_3"sv,
     .summary = "every matmul over the attended pairs; 8 FLOPs an element of a delta rule's state, 10 of KDA"sv,
@@ -347,7 +347,7 @@ inline constexpr convention sglang{
 
 namespace recsys_examples {
 
-/// Counts h²/2 pairs for a history of h tokens and ignores windows. In its group, a target attends only to itself.
+/// Counts h²/2 pairs for a history of h tokens and ignores windows. Within its group, a target attends only to itself.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (!attends.is<mask_statistics::hstu>()) {
@@ -366,7 +366,7 @@ namespace recsys_examples {
 
 namespace conventions {
 
-/// `cal_hstu_flops` of recsys-examples.
+/// Counts like `cal_hstu_flops` of recsys-examples.
 inline constexpr convention recsys_examples{
     .name = "recsys_examples"sv,
     .summary = "HSTU layers only, with gate and residual; history as h²/2, attention backward 2.5x; windows ignored"sv,
@@ -418,7 +418,7 @@ namespace verl {
 
 namespace conventions {
 
-/// verl's `FlopsCounter` until June 2026.
+/// Counts like verl's `FlopsCounter` until June 2026.
 inline constexpr convention verl{
     .name = "verl"sv,
     .summary =
@@ -457,7 +457,7 @@ namespace vllm {
 
 namespace conventions {
 
-/// vLLM's `ModelMetrics`. Use it with `counted_passes::forward`.
+/// Counts like vLLM's `ModelMetrics`. Use it with `counted_passes::forward`.
 inline constexpr convention vllm_prefill{
     .name = "vllm_prefill"sv,
     .summary = "new tokens x context, or x min(context, W); lm_head of one token a request; no router"sv,
@@ -471,7 +471,7 @@ inline constexpr convention vllm_prefill{
 
 namespace conventions {
 
-/// The conventions of the library, `exact` first.
+/// All conventions of the library. `exact` is the first.
 inline constexpr std::array all{&exact,
                                 &megatron,
                                 &megatron_2026_10,
@@ -500,7 +500,7 @@ inline constexpr std::array all{&exact,
                                 &torch_flop_counter_eager,
                                 &recsys_examples};
 
-/// A public FLOP counter under another name than that of the convention that it follows.
+/// A public FLOP counter that follows a convention with another name. For example, trl's counter follows `nanotron`.
 struct counter_of_preset {
     std::string_view name;
     const convention* how;

@@ -48,11 +48,11 @@ struct assumed_plan {
     std::string_view name;     ///< name of what the tool gets wrong: "frozen_weights"
     std::string_view meaning;  ///< what the tool assumes, in one line
     training_plan plan;
-    bool without_adapters = false;  ///< true if adapters let gradients pass, but their own FLOPs do not count
+    bool without_adapters = false;  ///< true if gradients flow through adapters whose own FLOPs do not count
 };
 
-/// Returns the plans that a tool may assume instead of this one. All differ from it in one respect, except the last,
-/// which differs in two.
+/// Returns the plans that a tool may assume instead of `plan`. All but the last differ from `plan` in one respect. The
+/// last differs in two.
 [[nodiscard]] inline std::vector<assumed_plan> assumed_plans(const training_plan& plan) {
     std::vector<assumed_plan> assumed;
     const auto add = [&assumed](std::string_view name, std::string_view meaning, const training_plan& changed) {
@@ -93,7 +93,7 @@ struct assumed_plan {
     return assumed;
 }
 
-/// A step as one convention counts it. The terms add up to the exact FLOPs minus the total.
+/// A step as one convention counts it. The terms add up to the exact FLOPs minus `total`.
 struct compared_convention {
     convention how;
     flops total;                           ///< the FLOPs that the convention counts for the step in the requested view
@@ -108,12 +108,12 @@ struct convention_choice {
     std::string_view meaning;
     /// The kinds of entries that a convention may count or leave out; empty if the rule is not about kinds.
     term_set kinds{};
-    /// Replaces the rule by that of `exact`, and returns true if this changed the convention; null: the rule is only
-    /// which `kinds` count.
+    /// A function that replaces the rule by that of `exact`. It returns true if this changed the convention. Null if
+    /// the rule only chooses which `kinds` count.
     bool (*settle)(convention&) = nullptr;
 };
 
-/// Sets a member to its value in `exact`. Returns true if that changes it.
+/// Sets a member of a convention to its value in `exact`. Returns true if that changes the member.
 template <class Member>
 constexpr bool settle_member(convention& how, Member convention::*which) {
     const bool changes = how.*which != conventions::exact.*which;
@@ -198,8 +198,9 @@ inline constexpr convention_choice convention_choices[] = {
 static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty(),
               "a term is in no choice of convention_choices: add it to one, else differences do not add up");
 
-/// Parts of a counting rule that are replaced one after the other: which entries only the convention counts, how many
-/// FLOPs common entries have, and which entries only `exact` counts.
+/// The parts of a counting rule, which are replaced one after the other. `entries_too_many` are entries that only the
+/// convention counts. `amounts` are the FLOPs of entries that both count. `entries_missing` are entries that only
+/// `exact` counts.
 enum class settled_part : std::uint8_t { entries_too_many, amounts, entries_missing };
 
 /// Replaces one part of a convention's counting rule by the rule of `exact`. Returns true if this changes the
@@ -307,7 +308,7 @@ class convention_comparison {
         }
         return plans;
     }
-    /// Counts the batch under each convention with one of the assumed plans.
+    /// Counts the batch under each convention with the assumed plan of index `assumed`.
     [[nodiscard]] std::vector<flops> totals_by(std::size_t assumed, const tally& batch, view seen) const {
         const counters_of_plan& counters = assumed_[assumed];
         std::vector<flops> totals;
@@ -330,7 +331,7 @@ class convention_comparison {
         }
         return totals;
     }
-    /// Returns the compared conventions, in their order.
+    /// Returns the conventions that this object compares, in the order in which they were passed.
     [[nodiscard]] std::vector<convention> conventions() const {
         std::vector<convention> all;
         for (const path& from : paths_) {
@@ -343,7 +344,8 @@ class convention_comparison {
     struct counters_of_plan {
         assumed_plan assumed;
         std::vector<flop_counter> by_convention;
-        std::vector<flop_counter> of_rank_2{};  ///< like `by_convention`, but with adapters of rank 2 instead of 1
+        std::vector<flop_counter> of_rank_2{};  ///< counters like those of `by_convention`, but with adapters of rank 2
+                                                ///< instead of 1
     };
     /// Returns the plan with the given rank for all adapters.
     [[nodiscard]] static training_plan with_rank(training_plan plan, std::uint64_t rank) {

@@ -46,10 +46,10 @@ struct trainer_line {
 
 namespace detail {
 
-/// Special properties of a number in a trainer's log.
+/// How a trainer prints a number in its log, if this is unusual.
 enum class trainer_number : std::uint8_t {
     needed,
-    optional,   ///< a record without this number is recognized, too
+    optional,   ///< the record is also recognized without this number
     truncated,  ///< the trainer truncates the decimals instead of rounding them
     inverse     ///< the trainer prints 1 ÷ the member: batches per second for `seconds`
 };
@@ -85,7 +85,7 @@ inline constexpr trainer_form trainer_forms[] = {
        {"throughput per GPU (TFLOP/s/GPU):", &trainer_line::tflops},
        {"global batch size:", &trainer_line::samples},
        {"tokens per GPU (tokens/s/GPU):", &trainer_line::tokens_per_second, 1, trainer_number::optional}}}},
-    {"Megatron-LM",  // includes the numbers that Primus adds to the line
+    {"Megatron-LM",  // this format includes the numbers that Primus adds to the line
      {{{"elapsed time per iteration (ms):", &trainer_line::seconds, milliseconds},
        {"compute per GPU (TFLOP/s/GPU):", &trainer_line::tflops},
        {"global batch size:", &trainer_line::samples},
@@ -162,8 +162,8 @@ inline constexpr trainer_form trainer_forms[] = {
      "{",
      "}"}};
 
-/// Returns the decimal exponent at the beginning of a text: 16 for "e+16", the form in which Python prints large
-/// floats. Returns 0 if the text begins with no exponent.
+/// Returns the decimal exponent at the beginning of a text: 16 for "e+16". Python prints large floats in this form.
+/// Returns 0 if the text begins with no exponent.
 [[nodiscard]] inline double exponent_at(std::string_view text) {
     if (text.empty() || (text.front() != 'e' && text.front() != 'E')) {
         return 0;
@@ -285,7 +285,7 @@ struct decimal_number {
     return std::nullopt;
 }
 
-/// Adds the fields of a form that a line has.
+/// Reads each field of the format that occurs in the line, and stores it in `found`.
 inline void add_fields(const trainer_form& form, std::string_view line, trainer_line& found) {
     for (const trainer_field& field : form.fields) {
         if (field.member != nullptr) {
@@ -420,7 +420,7 @@ class trainer_log_reader {
     std::array<std::optional<trainer_line>, std::size(detail::trainer_forms)> records_{};
 };
 
-/// Returns the names of the known trainers for an error: "Megatron-LM, MaxText, …".
+/// Returns the names of the known trainers for the text of an error: "Megatron-LM, MaxText, …".
 [[nodiscard]] inline std::string known_trainers() {
     std::string names;
     std::string_view last;

@@ -26,9 +26,9 @@ constexpr void require_heads(std::uint64_t num_heads, std::uint64_t num_kv_heads
 
 /// Grouped-query attention (arXiv:2305.13245): `num_kv_heads` key and value heads serve `num_heads` query heads.
 ///
-/// Forward FLOPs with h = hidden_size, d = head_dim, H = num_heads, K = num_kv_heads. Per token: q 2·h·H·d, k and v
-/// 2·h·K·d each, output 2·H·d·h; per attended pair 2·H·d for QKᵀ and 2·H·d for PV. `head_dim` need not be hidden_size /
-/// num_heads.
+/// Forward FLOPs with h = hidden_size, d = head_dim, H = num_heads and K = num_kv_heads: a token takes 2·h·H·d for q,
+/// 2·h·K·d each for k and v, and 2·H·d·h for the output. An attended pair takes 2·H·d for QKᵀ and 2·H·d for PV.
+/// `head_dim` need not be hidden_size / num_heads.
 ///
 /// An output gate is one more linear h → `gate_size`. Its sigmoid scales the attended values (arXiv:2505.06708).
 /// `gate_size` is H·d for an element-wise gate and H for one number per head.
@@ -107,8 +107,9 @@ struct mqa {
     }
 };
 
-/// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens (accumulator
-/// `keys`), whose width is `context_size` (0: hidden_size). Every query attends to every key: Σ n·k pairs.
+/// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens, which a
+/// tally sums in the accumulator `keys`. Their width is `context_size` (0: hidden_size). Every query attends to every
+/// key: Σ n·k pairs.
 struct cross_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;

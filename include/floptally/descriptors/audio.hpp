@@ -31,14 +31,15 @@ struct convolution {
     std::int64_t dilation = 1;  ///< frames between two taps of the kernel
     std::uint64_t groups = 1;
     bool bias = false;
-    bool gated = false;            ///< half of the output channels gate the other half, so that only half of them leave
-                                   ///< the convolution
+    bool gated = false;            ///< half of the output channels gate the other half, so only half of them leave the
+                                   ///< convolution
     std::uint64_t bins = 1;        ///< output positions on the second axis (spectrogram bins)
     std::uint64_t bin_kernel = 1;  ///< kernel size on the second axis
 };
 
-/// The frames that a chain of convolutions outputs for a clip. The number of frames is that of one convolution with
-/// this field and stride (`unit::strided_frames`). {1, 1}: as many as the input has.
+/// The rate at which a chain of convolutions turns input frames into output frames. The number of output frames is that
+/// of a single convolution with this receptive field and stride (`unit::strided_frames`). With {1, 1} it is the number
+/// of input frames.
 struct frame_rate {
     std::int64_t field = 1;   ///< receptive field in input frames, minus the padding on both sides
     std::int64_t stride = 1;  ///< input frames per output frame
@@ -50,7 +51,7 @@ struct frame_rate {
                 chunk};
     }
 
-    /// Returns the statistic that counts these frames.
+    /// Returns the statistic that counts the output frames.
     [[nodiscard]] constexpr statistic frames() const { return unit::strided_frames(field, stride, chunk); }
     /// Returns the mask in which every output frame attends to every other. With a `window` above 0, a frame attends
     /// only to the frames in the same window of `window` frames.
@@ -62,8 +63,8 @@ struct frame_rate {
 };
 
 /// A chain of convolutions, as at the start of most audio towers (arXiv:2006.11477, section 2; arXiv:2212.04356,
-/// section 2.2). Forward 2·kernel·in·out/groups for each output frame. The backward of the first convolution is half as
-/// large as for other weights, because the input needs no gradient.
+/// section 2.2). The forward takes 2·kernel·in·out/groups FLOPs for each output frame. The backward of the first
+/// convolution is half as large as for other weights, because the input needs no gradient.
 struct convolution_stem {
     std::uint64_t in_channels = 0;
     bounded_vector<convolution, 16> convolutions{};

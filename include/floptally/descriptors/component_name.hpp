@@ -86,7 +86,7 @@ class component_name {
     std::uint8_t length_;
 };
 
-/// Writes the text.
+/// Writes the name to a stream.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const component_name& name) {
     return to << name.view();

@@ -13,15 +13,15 @@
 
 namespace floptally::inline v0_3 {
 
-/// Attention over a window of tokens and over compressed keys, of which each stands for a block of tokens
-/// (DeepSeek-V4). One vector of `head_dim` is both key and value for all query heads. Queries come from a low-rank
-/// latent. The output is first projected within groups of heads, and then a second matrix mixes the groups.
+/// Attention over a window of tokens and over compressed keys (DeepSeek-V4). Each compressed key stands for a block of
+/// tokens. One vector of `head_dim` is both key and value for all query heads. Queries come from a low-rank latent. The
+/// output is first projected within groups of heads, and then a second matrix mixes the groups.
 ///
-/// Forward FLOPs with H heads of width d, g = o_groups, o = o_lora_rank. Per token: q 2·h·q_lora_rank +
-/// 2·q_lora_rank·H·d; kv 2·h·d; compressed keys and the gate that weighs the tokens of a block 2·2·h·d, twice that if
-/// blocks `overlap`; output 2·H·d·o + 2·g·o·h; per attended pair of either kind 2·H·2d. With `compress_ratio` 0 a query
-/// attends only to the `window` tokens. Otherwise it also attends to all complete blocks before it, or to the
-/// `best_keys` best ones.
+/// Forward FLOPs with h = hidden_size, H heads of width d, g = o_groups and o = o_lora_rank: a token takes
+/// 2·h·q_lora_rank + 2·q_lora_rank·H·d for q, 2·h·d for kv, and 2·H·d·o + 2·g·o·h for the output. The compressed keys
+/// and the gate that weighs the tokens of a block take 2·2·h·d per token, or twice that if blocks `overlap`. An
+/// attended pair takes 2·H·2d. With `compress_ratio` 0 a query attends only to the `window` tokens. Otherwise it also
+/// attends to all complete blocks before it, or to the `best_keys` best ones.
 ///
 /// A separate `lightning_indexer` with the same `compress_ratio` chooses the best blocks.
 struct compressed_attention {

@@ -77,7 +77,7 @@ class constant_cost {
         return cost(std::move(table));
     }
 
-    /// These functions are the same as in `cost`.
+    /// These functions do the same as the functions of `cost` with the same names.
     [[nodiscard]] constexpr const auto& components() const { return components_; }
     [[nodiscard]] constexpr const auto& entries() const { return entries_; }
     [[nodiscard]] constexpr const auto& weights() const { return weights_; }
@@ -110,7 +110,7 @@ class constant_cost {
     bool has_[modality_count] = {};
 };
 
-/// Adds, multiplies and compares constant costs like costs.
+/// Constant costs can be added, multiplied and compared, as costs can.
 template <std::size_t... A, std::size_t... B>
 [[nodiscard]] constexpr cost operator+(const constant_cost<A...>& a, const constant_cost<B...>& b) {
     return cost(a) + cost(b);

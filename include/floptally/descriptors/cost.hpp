@@ -144,8 +144,8 @@ class cost {
         return *this;
     }
 
-    /// Makes tallies count a statistic that no entry needs, such as the text tokens that stand for images, or the
-    /// tokens of a loss mask.
+    /// Makes tallies count a statistic that no entry of the cost needs. Examples are the text tokens that stand for
+    /// images, or the tokens of a loss mask.
     constexpr cost& keep(const statistic& units) {
         table_.masks.find_or_add(units, "masks");
         return *this;
@@ -161,8 +161,8 @@ class cost {
         return a;
     }
 
-    /// Returns `times` copies of the same layer, each with its own weights. FLOPs per measured visit of an expert are
-    /// not multiplied, because visits are already summed over all layers.
+    /// Returns `times` copies of the same layer, each with its own weights. FLOPs per measured visit to an expert are
+    /// not multiplied, because the number of visits is already summed over all layers.
     [[nodiscard]] friend constexpr cost operator*(std::uint64_t times, cost layer) {
         for (cost_entry& entry : layer.table_.entries) {
             const checked copies(times, layer.table_.components[entry.component].view());
@@ -191,7 +191,8 @@ class cost {
         return with_entries([](const cost_entry& entry) { return entry.with_shared_weights(); });
     }
 
-    // Defined before its callers: clang evaluates a template in a constant expression only after its definition.
+    // This function is defined before its callers, because clang evaluates a template in a constant expression only
+    // after its definition.
 
     /// Returns this cost with its components renamed by `rename`. Entries over measured visits of experts keep their
     /// component.
@@ -263,7 +264,7 @@ class cost {
     [[nodiscard]] constexpr std::string_view weight_name(const cost_entry& entry) const {
         return table_.weight_name(entry);
     }
-    /// Returns every mask and other statistic of the model. Build a tally of its batches with them.
+    /// Returns every mask and other statistic of the model. To count batches of the model, construct a tally with them.
     [[nodiscard]] constexpr const mask_set& masks() const { return table_.masks; }
 
     /// Returns the number of stored weights. It includes all experts, and a tied embedding once.
@@ -293,7 +294,7 @@ class cost {
         }
     }
 
-    /// Adds the entries of QKᵀ, PV and softmax, with `per_unit` pairs for each unit of `base`'s accumulator.
+    /// Adds the entries of QKᵀ, PV and softmax. Each unit of the accumulator of `base` has `per_unit` pairs.
     constexpr void put_core(const component_name& component, const attention_core& core, cost_entry base,
                             std::uint64_t per_unit, const statistic& attends) {
         const checked heads(core.num_heads, component.view());

@@ -24,8 +24,8 @@ namespace value {
 using set = std::uint16_t;
 inline constexpr set stream = 1;   ///< the input of the layer's part: the hidden states
 inline constexpr set context = 2;  ///< the output of an encoder, or a second stream
-inline constexpr set time = 4;     ///< an embedding of a whole sample, such as that of the timestep; if no entry writes
-                                ///< it, `context` is used instead
+/// An embedding of a whole sample, such as that of the timestep. If no entry writes it, `context` is used instead.
+inline constexpr set time = 4;
 /// The values that later parts of a model read too.
 inline constexpr set carried = stream | context | time;
 /// Returns the bit of intermediate value n (0 to 12) inside a part. Number the values as you like. The sum of a part's
@@ -44,7 +44,7 @@ inline constexpr set carried = stream | context | time;
 struct dataflow {
     value::set reads = 0;
     value::set also_reads = 0;  ///< the second operand of a product of two activations
-    value::set fused_with = 0;  ///< for QKᵀ: the values (V), if one fused kernel computes QKᵀ and PV
+    value::set fused_with = 0;  ///< for QKᵀ: the values (V) of the attention, if one fused kernel computes QKᵀ and PV
     value::set writes = 0;
 
     [[nodiscard]] friend constexpr bool operator==(const dataflow&, const dataflow&) = default;
@@ -96,7 +96,7 @@ struct cost_entry {
 };
 
 /// A weight matrix [out_features, in_features] that is applied to every unit of an accumulator: 2·in·out FLOPs each.
-/// Biases are additions, for which no FLOPs count. `term::bias` has only their number of weights.
+/// Additions of biases count no FLOPs. Entries of kind `term::bias` have only the number of biases.
 struct linear {
     std::uint64_t in_features = 0;
     std::uint64_t out_features = 0;

@@ -39,7 +39,8 @@ constexpr void add_matrices(cost& sum, const component_name& component, linear u
     sum.add(component, down);
 }
 
-/// Two matrices, up and down: 2·2·h·i FLOPs per token.
+/// Two matrices, up and down. They take 2·2·h·i forward FLOPs per token, with h = hidden_size and i =
+/// intermediate_size.
 struct mlp {
     std::uint64_t intermediate_size = 0;
     elementwise_parameters elementwise{};
@@ -59,7 +60,8 @@ struct mlp {
     }
 };
 
-/// Three matrices, gate, up and down (SwiGLU, GeGLU; arXiv:2002.05202): 2·3·h·i FLOPs per token.
+/// Three matrices: gate, up and down (SwiGLU, GeGLU; arXiv:2002.05202). They take 2·3·h·i forward FLOPs per token, with
+/// h = hidden_size and i = intermediate_size.
 struct gated_mlp {
     std::uint64_t intermediate_size = 0;
     elementwise_parameters elementwise{};
@@ -95,16 +97,18 @@ struct gated_mlp {
 };
 
 /// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and shared experts for all
-/// tokens. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
-/// 2·m·h·s. No token is dropped: every token reaches all its experts.
+/// tokens. With h = hidden_size, E experts of width i and shared experts of width s, a token takes 2·h·E forward FLOPs
+/// for the router, 2·m·h·i for each chosen expert and 2·m·h·s for the shared experts. An expert has m = 3 matrices, or
+/// 2 if it is not gated. No token is dropped: every token reaches all its experts.
 ///
 /// With a `latent_size` l the routed experts have inputs of width l, between two shared matrices h → l and l → h. With
-/// Z `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts, of which Z are identities and cost
+/// Z `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts. Z of them are identities and cost
 /// nothing. How many tokens choose a real expert depends on the data, so a configuration alone gives only an upper
 /// bound of the FLOPs.
 ///
-/// `routed_is_measured`: experts count by `tally::add_measured(visits, …)`, 2·m·h·i per visit, instead of by tokens.
-/// This is exact with identity experts, dropped tokens and capacity slots.
+/// With `routed_is_measured`, the FLOPs of routed experts are 2·m·h·i for each visit of a token to an expert. Add the
+/// measured number of visits with `tally::add_measured(visits, …)`. The count is then exact with identity experts,
+/// dropped tokens and capacity slots.
 struct moe {
     std::uint64_t num_experts = 0;
     std::uint64_t num_experts_per_tok = 0;
@@ -115,8 +119,9 @@ struct moe {
     elementwise_parameters elementwise{};
     std::uint64_t latent_size = 0;    ///< width of the routed experts' inputs; 0: hidden_size
     std::uint64_t zero_experts = 0;   ///< identity experts in addition to `num_experts`
-    bool routed_is_measured = false;  ///< routed experts count measured visits instead of tokens
-    /// The name of the `measured` accumulator that counts visits of experts. Experts of another kind need another name.
+    bool routed_is_measured = false;  ///< the FLOPs of routed experts count by measured visits instead of by tokens
+    /// The name of the `measured` accumulator that counts visits of tokens to experts. Give experts of another kind
+    /// another name.
     std::string_view visits = "routed";
     std::uint64_t expert_bias = 0;  ///< number of biases of one expert; a token uses those of its chosen experts
 
@@ -153,7 +158,7 @@ struct moe {
                       .writes = inner,
                       .sharding = tensor_sharding::experts(num_experts, intermediate_size)};
         if (routed_is_measured) {
-            // All matrices of the experts form one entry, because a measured number belongs to one entry.
+            // All matrices of the experts form one entry, because only one entry can use a measured number.
             expert.applied = matrices;
             expert.stored = matrices * checked(num_experts, "moe.experts");
             expert.reads = 0;

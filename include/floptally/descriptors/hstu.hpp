@@ -19,10 +19,10 @@ namespace floptally::inline v0_3 {
 
 /// A layer of HSTU (arXiv:2402.17152): gated attention without softmax, and no feed-forward.
 ///
-/// Forward FLOPs with h = hidden_size and N heads. Per token: u, v, q, k in one matrix 2·h·N·(2·linear_dim +
-/// 2·attention_dim), output 2·κ·N·linear_dim·h; per attended pair 2·N·attention_dim for QKᵀ and 2·N·linear_dim for PV.
-/// κ is the number of blocks that are concatenated before the output matrix: only the gated attention (1), or also u
-/// and the attention (3, `concat_ua`).
+/// Forward FLOPs with h = hidden_size and N heads: u, v, q and k are one matrix and take 2·h·N·(2·linear_dim +
+/// 2·attention_dim) per token. The output takes 2·κ·N·linear_dim·h per token. An attended pair takes 2·N·attention_dim
+/// for QKᵀ and 2·N·linear_dim for PV. The output matrix reads κ concatenated blocks: only the gated attention (κ = 1),
+/// or also u and the attention (κ = 3, `concat_ua`).
 struct hstu_layer {
     std::uint64_t num_heads = 0;
     std::uint64_t attention_dim = 0;  ///< width of a head's queries and keys

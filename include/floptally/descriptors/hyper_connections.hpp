@@ -11,14 +11,13 @@
 
 namespace floptally::inline v0_3 {
 
-/// Hyper-connections around one part of a layer (arXiv:2409.19606; constrained to doubly stochastic mixes in
-/// DeepSeek-V4). The residual consists of n streams of width h. A weighted sum of the streams is the part's input, and
-/// the part's result is added to each stream with a weight. A matrix computes these coefficients from all streams
-/// together.
+/// Hyper-connections around one part of a layer (arXiv:2409.19606; DeepSeek-V4 uses them with doubly stochastic mixes).
+/// The residual consists of n streams of width h. A weighted sum of the streams is the part's input, and the part's
+/// result is added to each stream with a weight. A matrix computes these coefficients from all streams together.
 ///
-/// Forward FLOPs per token: coefficients 2·n·h·(2 + n)·n, and 2·n·n·h to mix the streams by n·n of these coefficients.
-/// Without `mixes` (HY-V4) the streams are not mixed, and the coefficients are 2·n·h·2n. Combining and distributing
-/// multiply element by element and are not counted.
+/// A token takes 2·n·h·(2 + n)·n forward FLOPs for the coefficients, and 2·n·n·h to mix the streams with n·n of them.
+/// Without `mixes` (HY-V4) the streams are not mixed, and the coefficients take 2·n·h·2n. Combining and distributing
+/// the streams multiplies element by element and is not counted.
 struct hyper_connections {
     std::uint64_t streams = 0;
     bool mixes = true;
@@ -55,8 +54,8 @@ struct hyper_connections {
     }
 };
 
-/// The head that combines the n streams into one after the last layer. It computes one coefficient per stream: 2·n·h·n
-/// FLOPs per token.
+/// The head that combines the n streams of width h into one after the last layer. It computes one coefficient per
+/// stream, which takes 2·n·h·n FLOPs per token.
 struct stream_head {
     std::uint64_t streams = 0;
     elementwise_parameters elementwise{};
@@ -75,10 +74,11 @@ struct stream_head {
     }
 };
 
-/// Several residual streams with gates (Qwen4). A low-rank matrix n·h → rank → n·h computes the gates with which the
-/// streams are combined. A matrix n·h → n computes the weights with which the part's result is added to the streams.
+/// Several residual streams with gates (Qwen4): n streams of width h. A low-rank matrix n·h → rank → n·h computes the
+/// gates with which the streams are combined. A matrix n·h → n computes the weights with which the part's result is
+/// added to the streams.
 ///
-/// Forward FLOPs per token: 2·2·n·h·rank, plus 2·n·h·n if it `injects`.
+/// A token takes 2·2·n·h·rank forward FLOPs, and 2·n·h·n more with `injects`.
 struct gated_streams {
     std::uint64_t streams = 0;
     std::uint64_t rank = 0;

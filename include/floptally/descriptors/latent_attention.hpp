@@ -18,9 +18,10 @@ namespace floptally::inline v0_3 {
 /// of `kv_lora_rank`, queries from one of `q_lora_rank`. The part of a key with rotary positions is shared by all
 /// heads.
 ///
-/// Forward FLOPs with H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim, c = kv_lora_rank. Per token:
-/// q 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r), or 2·h·H·(n + r) at full rank; kv 2·h·(c + r) + 2·c·H·(n + v); output
-/// 2·H·v·h; per attended pair 2·H·(n + r) for QKᵀ and 2·H·v for PV.
+/// Forward FLOPs with h = hidden_size, H heads, n = qk_nope_head_dim, r = qk_rope_head_dim, v = v_head_dim and c =
+/// kv_lora_rank: a token takes 2·h·q_lora_rank + 2·q_lora_rank·H·(n + r) for q, or 2·h·H·(n + r) at full rank. It takes
+/// 2·h·(c + r) + 2·c·H·(n + v) for keys and values, and 2·H·v·h for the output. An attended pair takes 2·H·(n + r) for
+/// QKᵀ and 2·H·v for PV.
 ///
 /// With `absorbed`, the matrix kv_b is not applied to the latent. One part of it is applied to the query (2·H·n·c per
 /// token), the other to the output of the core (2·H·c·v). A pair then costs 2·H·(c + r) for QKᵀ and 2·H·c for PV.
@@ -52,8 +53,8 @@ struct mla {
         constexpr value::set q_latent = value::local(0);
         constexpr value::set q = value::local(1);
         const value::set latent =
-            shares_latent ? value::stream : value::local(2);  // with `shares_latent`, the latent comes from an earlier
-                                                              // layer with the stream
+            shares_latent ? value::stream : value::local(2);  // with `shares_latent`, the latent of an earlier layer
+                                                              // arrives together with the hidden states
         constexpr value::set kv = value::local(3);
         constexpr value::set out = value::local(4);
         constexpr value::set absorbed_out = value::local(5);
@@ -141,11 +142,11 @@ struct mla {
 /// The lightning indexer of DeepSeek sparse attention (DeepSeek-V3.2, arXiv:2512.02556, section 2.1). It scores every
 /// earlier token cheaply, so that the main attention needs only the `mask::top_k` best.
 ///
-/// Forward FLOPs with H heads of width d. Per token: queries 2·query_size·H·d from the latent of the attention's
-/// queries, one key 2·h·d, one weight per head 2·h·H; per pair of a causal mask, whatever the mask of the layer, 2·H·d
-/// for QKᵀ. The scores of the heads are then summed with the head weights. With `head_sum_is_product` this sum counts
-/// as a product [1, H]·[H, keys] of 2·H per pair, as in Hugging Face's implementation. A fused kernel computes it
-/// without a product.
+/// Forward FLOPs with h = hidden_size and H heads of width d: a token takes 2·query_size·H·d for queries, 2·h·d for one
+/// key, and 2·h·H for one weight per head. The queries are computed from the latent of the attention's queries. A pair
+/// of a causal mask takes 2·H·d for QKᵀ, whatever the mask of the layer. The scores of the heads are then summed with
+/// the head weights. With `head_sum_is_product` this sum counts as a product [1, H]·[H, keys] of 2·H per pair, as in
+/// Hugging Face's implementation. A fused kernel computes it without a product.
 ///
 /// With a `compress_ratio` the indexer scores blocks instead of tokens: a pair is a query and a complete block before
 /// it. A matrix with `key_width` columns computes the key of a block. With `key_gate` another matrix weighs the block's

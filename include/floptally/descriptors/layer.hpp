@@ -66,7 +66,7 @@ struct elementwise_parameters {
 class layer_masks {
   public:
     static constexpr std::size_t max_entries = 512;
-    static constexpr std::size_t max_masks = 16;  ///< most different masks of one model
+    static constexpr std::size_t max_masks = 16;  ///< largest number of different masks in one model
 
     constexpr layer_masks() : layer_masks(mask::causal()) {}
     constexpr layer_masks(const statistic& every) {
@@ -110,7 +110,7 @@ class layer_masks {
         entries_[size_++] = static_cast<std::uint8_t>(known_.find_or_add(entry, "masks"));
     }
 
-    bounded_vector<mask, max_masks> known_;  // does not allocate, so that a descriptor can be a constant
+    bounded_vector<mask, max_masks> known_;  // a bounded vector allocates no memory, so a descriptor can be a constant
     std::uint8_t entries_[max_entries]{};    // indices into `known_`
     std::size_t size_ = 0;
     bool is_list_ = false;

@@ -13,12 +13,14 @@
 
 namespace floptally::inline v0_3 {
 
-/// Gated delta net (arXiv:2412.06464; Qwen3-Next): each value head has a state of dk x dv, which is updated by the
-/// delta rule.
+/// Gated delta net (arXiv:2412.06464; Qwen3-Next). Each value head has a state of dk x dv, which the delta rule
+/// updates.
 ///
-/// Forward FLOPs per token, with K = num_key_heads·dk, V = num_value_heads·dv: q, k, v and gate 2·h·(2K + 2V), without
-/// an `output_gate` 2·h·(2K + V); b and a 2·h·2·num_value_heads; convolution 2·k·(2K + V) over q, k and v; state, for
-/// each value head, 2·dk·dv each to look up the key (kᵀS), to add the correction (k·δᵀ) and to read (qᵀS); out 2·V·h.
+/// Forward FLOPs per token with h = hidden_size, k = conv_kernel, K = num_key_heads·dk and V = num_value_heads·dv: q,
+/// k, v and gate take 2·h·(2K + 2V), or 2·h·(2K + V) without an `output_gate`. The gates b and a take
+/// 2·h·2·num_value_heads. The convolution over q, k and v takes 2·k·(2K + V). The state of each value head takes
+/// 2·dk·dv three times: to look up the key (kᵀS), to add the correction (k·δᵀ) and to read (qᵀS). The output takes
+/// 2·V·h.
 struct gated_delta_net {
     std::uint64_t num_key_heads = 0;
     std::uint64_t num_value_heads = 0;
@@ -59,9 +61,10 @@ struct gated_delta_net {
 /// Kimi delta attention (arXiv:2510.26692): the gated delta rule with one decay for each channel. It has H heads of
 /// width d.
 ///
-/// Forward FLOPs per token, with w = H·d: q, k and v 2·h·3w, convolution 2·k·3w, forget gate and output gate of rank d
-/// 2·h·d + 2·d·w each (of full rank 2·h·w), b 2·h·H; state 3 · 2·d·d per head (look up, correct and read, as in
-/// `gated_delta_net`); out 2·w·h.
+/// Forward FLOPs per token with h = hidden_size, k = conv_kernel and w = H·d: q, k and v take 2·h·3w, and their
+/// convolution takes 2·k·3w. The forget gate and the output gate take 2·h·d + 2·d·w each, or 2·h·w if they have full
+/// rank. The gate b takes 2·h·H. The state of each head takes 2·d·d three times: to look up, correct and read, as in
+/// `gated_delta_net`. The output takes 2·w·h.
 struct kda {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -121,8 +124,8 @@ struct kda {
 };
 
 /// Lightning attention (arXiv:2401.04658; MiniMax-01, arXiv:2501.08313): linear attention with a decay and an output
-/// gate. Forward FLOPs per token, with w = H·d: q, k and v 2·h·3w, gate 2·h·w, state 2·d·d per head to update and 2·d·d
-/// to read, out 2·w·h.
+/// gate. Forward FLOPs per token with h = hidden_size and H heads of width d, w = H·d: q, k and v take 2·h·3w, the gate
+/// takes 2·h·w. The state of each head takes 2·d·d to update and 2·d·d to read. The output takes 2·w·h.
 struct lightning_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -149,9 +152,9 @@ struct lightning_attention {
 /// The mLSTM layer of xLSTM (arXiv:2405.04517, section 2.3): a matrix memory dk x dv and a normaliser of dk for each
 /// head.
 ///
-/// Forward FLOPs per token, with the widths K and V of all heads: q and k 2·h·2K, v and output gate 2·h·2V, input and
-/// forget gates 2·h·2H; state, per head, 2·dk·dv to store k·vᵀ, 2·dk·dv to read it and 2·dk to read the normaliser; out
-/// 2·V·h.
+/// Forward FLOPs per token with h = hidden_size, H heads, K = H·dk and V = H·dv: q and k take 2·h·2K. v and the output
+/// gate take 2·h·2V. The input and forget gates take 2·h·2H. The memory of each head takes 2·dk·dv to store k·vᵀ,
+/// 2·dk·dv to read it, and 2·dk to read the normaliser. The output takes 2·V·h.
 struct mlstm {
     std::uint64_t num_heads = 0;
     std::uint64_t key_head_dim = 0;
@@ -183,8 +186,9 @@ struct mlstm {
     }
 };
 
-/// The time mix of RWKV-4 (arXiv:2305.13048, section 3.1): receptance, key and value 2·h·a each and output 2·a·h per
-/// token, with a = `attention_size`. Its recurrence is element-wise and counts no FLOPs.
+/// The time mix of RWKV-4 (arXiv:2305.13048, section 3.1). With h = hidden_size and a = `attention_size`, a token takes
+/// 2·h·a forward FLOPs each for receptance, key and value, and 2·a·h for the output. The recurrence is element-wise and
+/// counts no FLOPs.
 struct rwkv_time_mix {
     std::uint64_t attention_size = 0;
     elementwise_parameters elementwise{};
@@ -202,7 +206,8 @@ struct rwkv_time_mix {
     }
 };
 
-/// The channel mix (feed-forward) of RWKV-4: key 2·h·i, value 2·i·h and receptance 2·h·h per token.
+/// The channel mix (feed-forward) of RWKV-4. With h = hidden_size and i = intermediate_size, a token takes 2·h·i
+/// forward FLOPs for the key, 2·i·h for the value and 2·h·h for the receptance.
 struct rwkv_channel_mix {
     std::uint64_t intermediate_size = 0;
     elementwise_parameters elementwise{};

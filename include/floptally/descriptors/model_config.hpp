@@ -21,14 +21,14 @@
 
 namespace floptally::inline v0_3 {
 
-/// How the core of multi-head latent attention runs: with keys and values for each head (`expanded`, as in training),
-/// or over the latent itself (`absorbed`, as in a decoder with a cache).
+/// How the core of multi-head latent attention runs. `expanded`: with keys and values for each head, as in training.
+/// `absorbed`: over the latent itself, as in a decoder with a cache.
 enum class mla_core : std::uint8_t { expanded, absorbed };
-/// The names of `mla_core`, in its order.
+/// The names of the values of `mla_core`, in the same order.
 inline constexpr const char* mla_core_names[] = {"expanded", "absorbed"};
 
-/// A text of model specs (docs/specs.md) and the file that it was read from. Errors before the first spec's name show
-/// the file instead.
+/// A text of model specs (docs/specs.md), and the file that it was read from. An error shows the name of the spec that
+/// it is in. Before the first spec it shows the file.
 struct spec_text {
     std::string text;
     std::string file{};
@@ -52,8 +52,8 @@ struct read_options {
     std::vector<std::string> parts{};
     /// The treatment of a key that the model's class neither reads nor ignores. By default, reading throws an `error`
     /// if the key looks like a size ("num_recurrent_steps": 3), and adds a note for any other such key. False: all such
-    /// keys are notes. True: all are errors. A size for which the config has no key, so that the default of the class
-    /// counts, is then an error, too.
+    /// keys are notes. True: all are errors. With true, it is also an error if the config has no key for a size and the
+    /// default of the class would count.
     std::optional<bool> strict{};
 };
 
@@ -65,8 +65,9 @@ inline constexpr std::string_view unread_size_note = "config has a size that is 
 
 }  // namespace detail
 
-/// Returns true if a note of `model_config::notes` assumes a size of the model: a default of its class, a head that the
-/// config does not name, or a key that looks like a size and is not read (with `read_options::strict` false).
+/// Returns true if a note of `model_config::notes` assumes a size of the model. It may assume a default of the model's
+/// class or a head that the config does not name. Or it says that a key that looks like a size is not read (with
+/// `read_options::strict` false).
 [[nodiscard]] inline bool is_assumption(std::string_view note) {
     for (const std::string_view start : {detail::class_sizes_note, detail::head_note, detail::unread_size_note}) {
         // In the notes of a pipeline, the name of the model comes first: "text_encoder: config ...".
@@ -114,7 +115,7 @@ struct model_config {
     std::vector<tower_input> towers{};  ///< vision and audio towers
 };
 
-/// Returns those notes of a model that assume a size.
+/// Returns the notes of a model that say which of its sizes the reader assumed.
 [[nodiscard]] inline std::vector<std::string> assumptions_of(const model_config& model) {
     std::vector<std::string> assumptions;
     for (const std::string& note : model.notes) {

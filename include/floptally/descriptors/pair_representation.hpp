@@ -44,10 +44,11 @@ constexpr void add_core(cost& sum, std::string_view component, std::uint64_t num
 
 }  // namespace detail
 
-/// A triangle multiplication in one direction (algorithms 11 and 12), with z = hidden_size of a pair, c = `width`.
+/// A triangle multiplication in one direction (algorithms 11 and 12). A pair has a vector of width z = hidden_size, and
+/// the product has width c = `width`.
 ///
-/// Forward FLOPs: per pair 2·z·4c for two values and their gates, 2·c·z for the output and 2·z·z for its gate; per
-/// triple of tokens 2·c.
+/// A pair takes 2·z·4c forward FLOPs for two values and their gates, 2·c·z for the output and 2·z·z for the output's
+/// gate. A triple of tokens takes 2·c.
 struct triangle_multiplication {
     std::uint64_t width = 0;
     elementwise_parameters elementwise{};
@@ -67,8 +68,8 @@ struct triangle_multiplication {
 /// Triangle attention around a starting or an ending node (algorithms 13 and 14). A pair attends to all pairs with the
 /// same starting (or ending) token. The third edge of the triangle gives the bias.
 ///
-/// Forward FLOPs: per pair 2·z·H for the bias, 2·z·4Hd for q, k, v and a gate, 2·Hd·z for the output; per triple of
-/// tokens 4·Hd.
+/// Forward FLOPs with z = hidden_size, H = num_heads and d = head_dim: a pair takes 2·z·H for the bias, 2·z·4Hd for q,
+/// k, v and a gate, and 2·Hd·z for the output. A triple of tokens takes 4·Hd.
 struct triangle_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -89,7 +90,8 @@ struct triangle_attention {
 /// The mean of outer products over an alignment (algorithm 9). The alignment's tokens have the width hidden_size, the
 /// resulting pairs the width `pair_size`.
 ///
-/// Forward FLOPs: per token of the alignment 2·m·2c, per pair and row of the alignment 2·c², per pair 2·c²·z.
+/// Forward FLOPs with m = hidden_size, c = width and z = pair_size: a token of the alignment takes 2·m·2c. A pair takes
+/// 2·c² for each row of the alignment, and 2·c²·z once.
 struct outer_product_mean {
     std::uint64_t width = 0;
     std::uint64_t pair_size = 0;
@@ -109,8 +111,8 @@ struct outer_product_mean {
 
 /// An average of each row of an alignment with weights from the pairs (algorithm 10): attention without queries.
 ///
-/// Forward FLOPs: per token of the alignment 2·m·2Hd for values and a gate, 2·Hd·m for the output; per pair 2·z·H; per
-/// pair and row 2·Hd.
+/// Forward FLOPs with m = hidden_size, z = pair_size, H = num_heads and d = head_dim: a token of the alignment takes
+/// 2·m·2Hd for values and a gate, and 2·Hd·m for the output. A pair takes 2·z·H once, and 2·Hd for each row.
 struct pair_weighted_average {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -130,8 +132,9 @@ struct pair_weighted_average {
 };
 
 /// Gated attention along an alignment's rows with pairs as bias, or with `columns` along its columns (AlphaFold 2,
-/// algorithms 7 and 8). Forward FLOPs: per token of the alignment 2·m·4Hd for q, k, v and a gate, 2·Hd·m for the
-/// output; along rows, per pair 2·z·H for the bias; per attended pair 4·Hd.
+/// algorithms 7 and 8). Forward FLOPs with m = hidden_size, z = pair_size, H = num_heads and d = head_dim: a token of
+/// the alignment takes 2·m·4Hd for q, k, v and a gate, and 2·Hd·m for the output. Along rows, a pair takes 2·z·H for
+/// the bias. An attended pair takes 4·Hd.
 struct alignment_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -153,8 +156,9 @@ struct alignment_attention {
     }
 };
 
-/// Attention between tokens with a gate, and with pairs as bias (algorithm 24). Forward FLOPs: per token 2·h·4Hd for q,
-/// k, v and the gate, 2·Hd·h for the output; per pair 2·z·H for the bias and 4·Hd.
+/// Attention between tokens with a gate, and with pairs as bias (algorithm 24). Forward FLOPs with h = hidden_size, z =
+/// pair_size, H = num_heads and d = head_dim: a token takes 2·h·4Hd for q, k, v and the gate, and 2·Hd·h for the
+/// output. A pair takes 2·z·H for the bias and 4·Hd for the attention.
 struct pair_biased_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;

@@ -47,7 +47,7 @@ class part_list {
         }
     }
 
-    /// Appends these parts as the encoder of `decoder`, after `change` was applied to each cost.
+    /// Adds these parts to the list `decoder` as its encoder. First applies `change` to the cost of each part.
     template <class Change>
     void append_encoder_to(part_list& decoder, Change change) const {
         for (model_part& part : in_order("encoder", part_role::encoder)) {
@@ -75,8 +75,8 @@ class part_list {
         }
     }
 
-    /// Returns the parts in forward order: inputs, the encoder, the layers, and the later parts in the order of their
-    /// addition.
+    /// Returns the parts in forward order: inputs, encoder, layers, and then the parts after the layers as they were
+    /// added.
     [[nodiscard]] std::vector<model_part> in_order() const { return in_order("layer", part_role::layer); }
 
   private:

@@ -68,8 +68,8 @@ struct tensor_sharding {
     /// Keeps the weight whole on every rank, and every rank runs all tokens.
     [[nodiscard]] static constexpr tensor_sharding repeated() { return {sharding_kind::repeated}; }
 
-    /// Returns this sharding for a matrix [out, in]. Numbers that are 0 are replaced by those of the matrix: columns,
-    /// rows, vocabulary words or the width of a head.
+    /// Returns this sharding for a matrix [out, in]. Fills in each number that is 0 from the matrix: columns, rows,
+    /// vocabulary words or the width of a head.
     [[nodiscard]] constexpr tensor_sharding of_matrix(std::uint64_t in, std::uint64_t out) const {
         tensor_sharding result = *this;
         const bool is_out = by == sharding_kind::columns || by == sharding_kind::vocabulary;

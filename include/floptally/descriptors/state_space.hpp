@@ -13,7 +13,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Adds a causal depthwise convolution over `kernel_size` tokens: 2·kernel·channels per token.
+/// Adds a causal depthwise convolution over `kernel_size` tokens, which takes 2·kernel_size·channels FLOPs per token.
 ///
 /// The taps of the kernel before the first token of a sequence count too, because kernels compute them.
 constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels,
@@ -45,9 +45,10 @@ constexpr void add_projection(floptally::cost& sum, const char* component, std::
 /// Mamba-1, the S6 selective state space (arXiv:2312.00752, algorithm 2): each of i = `inner_size` channels has a state
 /// of n = `state_size` numbers.
 ///
-/// Forward FLOPs per token: in 2·h·2i, convolution 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i, state 2·i·n
-/// to update and 2·i·n to read, out 2·i·h. The scan counts as it is defined. Kernels that compute it in chunks do more
-/// work, which does not count.
+/// Forward FLOPs per token with h = hidden_size and k = conv_kernel: the input matrix takes 2·h·2i, the convolution
+/// 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i. The state takes 2·i·n to update and 2·i·n to read. The output
+/// matrix takes 2·i·h. These are the FLOPs of the scan as the paper defines it. Kernels that compute it in chunks do
+/// more work, which does not count.
 struct mamba {
     std::uint64_t inner_size = 0;  ///< channels: expand · hidden_size
     std::uint64_t state_size = 0;
@@ -81,11 +82,12 @@ struct mamba {
     }
 };
 
-/// Mamba-2, SSD (arXiv:2405.21060): heads of p = `head_dim` channels with a state p x n each. The heads of one of g =
-/// `n_groups` groups share B and C.
+/// Mamba-2, SSD (arXiv:2405.21060). A head has p = `head_dim` channels with n = `state_size` numbers of state each. The
+/// heads of one of g = `n_groups` groups share B and C.
 ///
-/// Forward FLOPs per token, with i = num_heads·head_dim (which may differ from expand·h): in 2·h·(2i + 2·g·n +
-/// num_heads), convolution 2·k·(i + 2·g·n), state 2·i·n to update and 2·i·n to read, out 2·i·h.
+/// Forward FLOPs per token with h = hidden_size, k = conv_kernel and i = num_heads·head_dim (which may differ from
+/// expand·h): the input matrix takes 2·h·(2i + 2·g·n + num_heads), the convolution 2·k·(i + 2·g·n). The state takes
+/// 2·i·n to update and 2·i·n to read. The output matrix takes 2·i·h.
 struct mamba2 {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -119,9 +121,9 @@ struct mamba2 {
 
 /// The recurrent block of Griffin and RecurrentGemma with its RG-LRU (arXiv:2402.19427, section 2.4).
 ///
-/// Forward FLOPs per token, with w = `lru_width`: two branches 2·h·w each, convolution 2·k·w on one of them, input and
-/// recurrence gates as block-diagonal matrices 2·w·(w / num_blocks) each, out 2·w·h. The recurrence is element-wise and
-/// counts no FLOPs.
+/// Forward FLOPs per token with h = hidden_size, k = conv_kernel and w = `lru_width`: two branches take 2·h·w each, and
+/// a convolution on one of them takes 2·k·w. The input gate and the recurrence gate are block-diagonal matrices and
+/// take 2·w·(w / num_blocks) each. The output takes 2·w·h. The recurrence is element-wise and counts no FLOPs.
 struct rg_lru {
     std::uint64_t lru_width = 0;
     std::uint64_t num_blocks = 0;  ///< number of blocks of each gate matrix; it equals the number of attention heads
@@ -159,8 +161,9 @@ struct rg_lru {
     }
 };
 
-/// The gated short convolution of LFM2 (arXiv:2511.23404): in 2·h·3h, depthwise convolution 2·k·h, out 2·h·h per token.
-/// The gates multiply element by element and count no FLOPs.
+/// The gated short convolution of LFM2 (arXiv:2511.23404). With h = hidden_size and k = conv_kernel, a token takes
+/// 2·h·3h forward FLOPs for the input matrix, 2·k·h for the depthwise convolution and 2·h·h for the output matrix. The
+/// gates multiply element by element and count no FLOPs.
 struct short_convolution {
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};

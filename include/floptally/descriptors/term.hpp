@@ -10,7 +10,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The kind of work of an entry of a cost. `meanings` has the properties of each kind.
+/// The kind of work of an entry of a cost. The table `meanings` has the properties of each kind.
 enum class term : std::uint8_t {
     linear,              ///< weight times activation
     input_linear,        ///< a weight times the model's input (pixels, sound), which needs no gradient
@@ -45,7 +45,7 @@ enum class term : std::uint8_t {
     teacher_scores  ///< the attention's QKᵀ computed once more, as the target of an indexer's loss; added by a plan
 };
 
-/// The operands of an entry.
+/// The operands of the work that an entry stands for.
 enum class term_operands : std::uint8_t {
     matrix,       ///< a weight matrix and activations
     vector,       ///< a weight for each element, multiplied or added: no matrix product
@@ -70,7 +70,7 @@ enum class term_backward : std::uint8_t {
     instead           ///< the entry itself runs after the backward pass and has no forward
 };
 
-/// The properties of a kind of work.
+/// The properties of one kind of work: its operands, its place in the model and its backward.
 struct term_meaning {
     const char* name = "";
     term_operands operands = term_operands::matrix;
@@ -125,7 +125,7 @@ inline constexpr term_meaning meanings[] = {
 inline constexpr std::size_t term_count = sizeof(meanings) / sizeof(meanings[0]);
 static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached == term::optimizer);
 
-/// Returns the properties of a kind.
+/// Returns the properties of this kind of work.
 [[nodiscard]] constexpr const term_meaning& meaning_of(term kind) { return meanings[static_cast<std::size_t>(kind)]; }
 
 /// Returns true for kinds with weights: matrices, vectors, look-up tables.
@@ -156,26 +156,26 @@ static_assert(meanings[static_cast<std::size_t>(term::optimizer)].when_detached 
     return kind == term::index_scores || kind == term::teacher_scores;
 }
 
-/// A set of terms.
+/// A set of kinds of work (`term`).
 class term_set {
   public:
     constexpr term_set() = default;
     template <class... Terms>
     constexpr explicit term_set(Terms... terms) : bits_(((1U << static_cast<unsigned>(terms)) | ...)) {}
 
-    /// Returns true if the set has the term.
+    /// Returns true if the set has the kind of work `which`.
     [[nodiscard]] constexpr bool contains(term which) const {
         return ((bits_ >> static_cast<unsigned>(which)) & 1U) != 0;
     }
-    /// Returns true if the set has no term.
+    /// Returns true if the set has no kind of work.
     [[nodiscard]] constexpr bool is_empty() const { return bits_ == 0; }
-    /// Returns the set plus one term.
+    /// Returns the set plus the kind of work `which`.
     [[nodiscard]] constexpr term_set with(term which) const {
         term_set set = *this;
         set.bits_ |= 1U << static_cast<unsigned>(which);
         return set;
     }
-    /// Returns the set minus one term.
+    /// Returns the set minus the kind of work `which`.
     [[nodiscard]] constexpr term_set without(term which) const {
         term_set set = *this;
         set.bits_ &= ~(1U << static_cast<unsigned>(which));
@@ -186,7 +186,7 @@ class term_set {
     unsigned bits_ = 0;
 };
 
-/// Returns all terms for which `belongs` returns true.
+/// Returns the set of all kinds of work for which `belongs` returns true.
 template <class Belongs>
 [[nodiscard]] constexpr term_set terms_that(Belongs belongs) {
     term_set set;

@@ -18,8 +18,9 @@ namespace floptally::inline v0_3 {
 
 /// The embedding before the first layer and the lm_head after the last.
 ///
-/// The lm_head has 2·h·V FLOPs per token, whether or not it is tied to the embedding. The look-up has none. With a
-/// `padded_size`, the padded and executed views count the padded vocabulary, and the useful view counts the real one.
+/// The lm_head takes 2·h·V FLOPs per token (h = hidden_size, V = size), whether or not it is tied to the embedding. The
+/// look-up takes none. With a `padded_size`, the padded and executed views count the padded vocabulary, and the useful
+/// view counts the real one.
 struct vocabulary {
     std::uint64_t size = 0;
     std::uint64_t padded_size = 0;  ///< size of the vocabulary after padding, for the padded and executed views; 0: not
@@ -37,7 +38,7 @@ struct vocabulary {
         return sum;
     }
 
-    /// Returns the lm_head. With `shared_weights` it is another use of a head whose weights are counted elsewhere.
+    /// Returns the lm_head. With `shared_weights` its weights do not count, because another entry has the same weights.
     [[nodiscard]] constexpr floptally::cost head_cost(std::uint64_t hidden_size, bool shared_weights = false) const {
         if (padded_size != 0 && padded_size < size) {
             detail::refuse("padded_vocab_size", {"must be at least vocab_size (", size, "), got ", padded_size});
@@ -57,9 +58,9 @@ struct vocabulary {
 /// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` depths has a matrix 2h → h
 /// over the hidden state and the next token's embedding, one more layer, and another computation of logits.
 ///
-/// FLOPs per token and depth: 2·2h·h, those of the layer, and 2·h·V. They are the component "mtp". Only routed experts
-/// with measured visits stay in the component of the model's other experts. Embedding and lm_head are those of the
-/// model.
+/// A token takes, for each depth, 2·2h·h FLOPs for the matrix, the FLOPs of the layer, and 2·h·V for the logits. They
+/// count in the component "mtp". Only routed experts with measured visits stay in the component of the model's other
+/// experts. The depths use the embedding and the lm_head of the model.
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
     bool shared_head = true;               ///< true: all depths use the model's lm_head; false: each depth has its own

@@ -22,9 +22,9 @@
 
 namespace floptally::inline v0_3 {
 
-/// Turns patches of pixels into tokens. It is a convolution whose stride is its kernel size, so a matrix [hidden_size,
-/// in_channels · frames · patch²]. Forward 2·in·out FLOPs per patch. The backward is half as large as for other
-/// weights, because pixels need no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
+/// Turns patches of pixels into tokens. It is a convolution whose stride equals its kernel size, and therefore a matrix
+/// [hidden_size, in_channels · frames · patch²]. The forward takes 2·in·out FLOPs per patch. The backward is half as
+/// large as for other weights, because pixels need no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
 struct patch_embedding {
     std::uint64_t in_channels = 3;
     std::uint64_t patch_size = 0;           ///< side of a patch in pixels; its height if `patch_width` is set
@@ -96,8 +96,8 @@ struct patch_merger {
     }
 };
 
-/// GLM-4.1V's merger (arXiv:2507.01006): a convolution that joins side² patches to the width of the text model, a
-/// matrix of that width, and a gated MLP.
+/// GLM-4.1V's merger (arXiv:2507.01006). A convolution joins side² patches to the width of the text model. A matrix of
+/// that width and a gated MLP follow.
 struct gated_patch_merger {
     std::uint64_t spatial_merge_size = 2;
     std::uint64_t hidden_size = 0;  ///< width of the tower

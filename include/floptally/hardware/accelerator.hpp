@@ -76,7 +76,7 @@ inline constexpr std::size_t max_driver_names = 8;
 
 namespace detail {
 
-/// The end of an error about a rate that nobody has published.
+/// The end of the error text for a rate that no vendor has published.
 inline constexpr std::string_view measure_instead =
     "; pass the peak (peak_tflops=, --peak-tflops), which floptally.measure_peak() measures on the device";
 
@@ -158,7 +158,7 @@ inline constexpr double impossible_tflops = 1e5;
 
 namespace detail {
 
-/// Throws the error of `require_possible_peak`.
+/// Throws the error for a peak that is too large to be in TFLOP/s of one GPU.
 [[noreturn, gnu::cold]] inline void refuse_peak(double peak_tflops, std::string_view field) {
     struct unit {
         const char* name;

@@ -27,7 +27,7 @@ struct memory_bandwidth {
 
 /// The size of a device's memory, with its public source.
 struct memory_size {
-    /// GiB (2^30 bytes). Vendors print it as GB. Drivers report up to 2 % less, because they reserve some for
+    /// GiB (2^30 bytes). Vendors print it as GB. Drivers report up to 2 % less, because they reserve some memory for
     /// themselves.
     double gib = 0;
     publication source{};
@@ -47,14 +47,14 @@ namespace detail {
     return {source.title, source.url};
 }
 
-/// Returns the quality of `source_of`.
+/// Returns the quality of the source that `source_of` returns.
 [[nodiscard]] inline source_quality quality_of(const accelerator_row& row, const memory_row& memory) {
     return memory.source.title != nullptr ? memory.quality : row.quality;
 }
 
-/// Returns the memory of the accelerator that `accelerator_named(product)` finds, or null if the figure is unknown. A
-/// driver name selects the memory of that variant. The name of the accelerator selects a memory only if all variants
-/// have the same figure.
+/// Returns the memory of the accelerator that `accelerator_named(product)` finds. `figure` says whether its bandwidth
+/// or its size is wanted. Returns null if this figure is unknown. A driver name selects the memory of that variant. The
+/// name of the accelerator selects a memory only if all variants have the same figure.
 [[nodiscard]] inline const memory_row* memory_of(std::string_view product, double memory_row::*figure) {
     const accelerator_row& row = row_of(accelerator_named(product));
     const std::string_view wanted = trimmed(product);
@@ -123,8 +123,8 @@ namespace detail {
 
 namespace detail {
 
-/// Throws `error` with field `field`, because the figure of this accelerator's memory is unknown, or because the name
-/// is ambiguous. The error says what to pass instead.
+/// Throws an `error` that names `field`, because the figure of this accelerator's memory is unknown, or because the
+/// name is ambiguous. The error says what to pass instead.
 template <class Known>
 [[noreturn]] void refuse_memory(std::string_view product, std::string_view field, std::string_view figure,
                                 Known is_known) {

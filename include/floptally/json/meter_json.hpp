@@ -150,7 +150,7 @@ template <class Span>
     return out;
 }
 
-/// Returns the percentiles of the steps' times; Returns null if they include no step.
+/// Returns the percentiles of the steps' times. Returns null if they include no step.
 [[nodiscard]] inline nlohmann::ordered_json percentiles_json(const meter& timing) {
     if (timing.steady_steps() == 0) {
         return nullptr;

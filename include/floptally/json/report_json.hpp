@@ -25,7 +25,7 @@ namespace detail {
 
 using ordered_json = nlohmann::ordered_json;
 
-/// Returns a count in both views. Counts are decimal strings, because a double would round them.
+/// Returns the useful and the padded count as JSON. Counts are decimal strings, because a double would round them.
 inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
     return {{"useful", std::to_string(useful)}, {"padded", std::to_string(padded)}};
 }
@@ -73,8 +73,8 @@ inline ordered_json flops_json(const report& r, view seen) {
 
 }  // namespace detail
 
-/// Returns the report as JSON. Counts are decimal strings with all digits; ratios and rates are numbers. In MACs the
-/// keys `flops`, `tflops_per_gpu` and `peak_tflops` are `macs`, `tmacs_per_gpu` and `peak_tmacs`.
+/// Returns the report as JSON. Counts are decimal strings with all digits; ratios and rates are numbers. If the report
+/// is in MACs, the keys `flops`, `tflops_per_gpu` and `peak_tflops` become `macs`, `tmacs_per_gpu` and `peak_tmacs`.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const report& r) {
     const bool in_macs = r.unit == work_unit::macs;
     const char* const peak_key = in_macs ? "peak_tmacs" : "peak_tflops";

@@ -79,7 +79,7 @@ namespace floptally::inline v0_3 {
                            {"fullest_stage", found.memory.stage},
                            {"is_on_front", std::find(front.begin(), front.end(), i) != front.end()}});
     }
-    json points = json::array();  // time and memory of all layouts, for a picture
+    json points = json::array();  // time and memory of all layouts, for a plot
     for (const layout_prediction& found : search.found) {
         points.push_back({found.seconds, found.memory.gib});
     }

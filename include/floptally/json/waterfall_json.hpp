@@ -48,7 +48,7 @@ namespace floptally::inline v0_3 {
     return detail::with_utf8(std::move(out));
 }
 
-/// Returns the steps of all ranks as JSON, in seconds.
+/// Returns how each rank spent its step as JSON, in seconds.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const std::vector<rank_line>& lines) {
     nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
     for (const rank_line& line : lines) {
@@ -82,9 +82,9 @@ namespace floptally::inline v0_3 {
     return detail::with_utf8(std::move(lines));
 }
 
-/// Returns a step by component as JSON. Nanoseconds over all GPUs are decimal strings; those of `lost` add up to the
-/// part of the time that an MFU of 100 % would not need. Points are percentage points of the MFU, shares are fractions
-/// of the step's time.
+/// Returns a step by component as JSON. Nanoseconds over all GPUs are decimal strings. The nanoseconds in `lost` add up
+/// to the part of the time that an MFU of 100 % would not need. Points are percentage points of the MFU, shares are
+/// fractions of the step's time.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const component_waterfall& shown) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
     for (const component_line& line : shown.lines()) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -161,7 +160,7 @@ class list {
     }
 
     constexpr void grow(std::size_t count, const char* field) {
-        constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+        constexpr std::size_t most = UINT32_MAX;
         if (count > most && size_ < most) {
             count = most;
         }

@@ -21,37 +21,39 @@
 
 namespace floptally::inline v0_3 {
 
-/// The network of a GPU in the vendor's own system.
+/// The network that connects an accelerator in the vendor's own system.
 struct known_network {
     std::string_view accelerator;
-    double within_gbps = 0;           ///< GB/s that a GPU sends to GPUs of its node
-    double between_gbps = 0;          ///< GB/s that a GPU sends to other nodes
-    std::uint64_t gpus_per_node = 8;  ///< GPUs that one NVLink network connects
+    double within_gbps = 0;           ///< GB/s that one GPU sends to other GPUs of its node
+    double between_gbps = 0;          ///< GB/s that one GPU sends to other nodes
+    std::uint64_t gpus_per_node = 8;  ///< number of GPUs that one NVLink network connects
     std::string_view source{};
 };
 
-/// The networks that the library knows. NVLink's rate is half of the printed one, which counts both directions.
+/// The networks that the library knows. Vendors print NVLink's rate for both directions together, so the rate here is
+/// half as large.
 inline constexpr known_network known_networks[] = {
     {"A100 SXM", 300, 25, 8, "DGX A100 datasheet: 600 GB/s NVLink, 200 Gb/s of InfiniBand for each GPU"},
     {"H100 SXM", 450, 50, 8, "DGX H100 datasheet: 900 GB/s NVLink, 400 Gb/s of InfiniBand for each GPU"},
     {"H200 SXM", 450, 50, 8, "DGX H200 datasheet: 900 GB/s NVLink, 400 Gb/s of InfiniBand for each GPU"},
-    {"H800 SXM", 200, 50, 8, "DeepSeek-V3 (arXiv:2412.19437): NVLink of H800; 400 Gb/s of InfiniBand for each GPU"},
+    {"H800 SXM", 200, 50, 8, "arXiv:2505.09343: 400 GB/s NVLink of an H800, 400 Gb/s of InfiniBand for each GPU"},
     {"B200", 900, 50, 8, "DGX B200 datasheet: 1.8 TB/s NVLink, 400 Gb/s for each GPU"},
     {"B300", 900, 100, 8, "DGX B300 datasheet: 1.8 TB/s NVLink, 800 Gb/s for each GPU"},
     {"GB200", 900, 50, 72, "GB200 NVL72: 1.8 TB/s NVLink, 400 Gb/s for each GPU"},
     {"GB300", 900, 100, 72, "GB300 NVL72: 1.8 TB/s NVLink, 800 Gb/s for each GPU"}};
 
-/// The fraction of the peak that kernels must reach so that predicted step times equal published ones.
+/// The efficiency with which a prediction equals published step times. It is the part of the peak that matrix products
+/// reach.
 struct known_efficiency {
     std::string_view accelerator;
     precision of = precision::bf16;
     bool has_experts = false;
     double value = 0;
-    std::uint64_t runs = 0;  ///< number of published steps to which the value is fitted
+    std::uint64_t runs = 0;  ///< number of published steps to which the efficiency was fitted
 };
 
-/// Efficiencies fitted with `layout_predictor` to the published steps of Megatron-Bridge whose layouts are known: the
-/// median over the steps. tests/benchmark/rank_layouts.cpp prints this table.
+/// The known efficiencies. Each is the median over the published steps of Megatron-Bridge whose layouts are known,
+/// fitted with `layout_predictor`. tests/benchmark/rank_layouts.cpp prints this table.
 inline constexpr known_efficiency known_efficiencies[] = {
     {"B200", precision::fp8, false, 0.451, 2},     {"GB200", precision::fp8, false, 0.421, 10},
     {"GB300", precision::fp8, false, 0.540, 9},    {"H100 SXM", precision::fp8, false, 0.526, 6},
@@ -62,15 +64,15 @@ inline constexpr known_efficiency known_efficiencies[] = {
     {"B300", precision::fp8, true, 0.250, 6},      {"GB200", precision::fp8, true, 0.276, 7},
     {"GB300", precision::fp8, true, 0.336, 9},     {"H100 SXM", precision::fp8, true, 0.364, 6}};
 
-/// The efficiency that a search assumes, and the source of the value.
+/// The efficiency that a search assumes, and the source of this number.
 struct assumed_efficiency {
     double value = 0;
     std::string source{};
 };
 
-/// Returns the efficiency of the most similar published steps. The kind of model (with experts or dense) weighs most,
-/// then the precision, then the accelerator. If several are equally similar, takes the accelerator with the nearest
-/// peak, then the one with more steps.
+/// Returns the known efficiency that fits best. It first compares whether the model has experts, then the precision,
+/// then the accelerator. Among equally good ones it takes the accelerator with the nearest peak, then the one with more
+/// published steps.
 [[nodiscard]] inline assumed_efficiency efficiency_of(std::string_view accelerator, precision which, bool has_experts) {
     const double own_peak = accelerator.empty() ? 0 : accelerator_named(accelerator).published_tflops(which);
     const auto distance = [&](const known_efficiency& known) {
@@ -95,10 +97,10 @@ struct assumed_efficiency {
                              " models on ", best->accelerator, " in ", name(best->of)})};
 }
 
-/// Returns a cluster of `gpus` accelerators, with the peak, memory, network and memory bandwidth that the library
-/// knows. In FP8 and FP4, attention cores, routers and the lm_head run at the peak of bf16. If one NVLink network
-/// connects 72 GPUs, a cluster with more GPUs uses 64 of each 72. Throws `error` for an accelerator without a published
-/// rate of the precision.
+/// Returns a cluster of known accelerators, with their peak, memory, memory bandwidth and network. In FP8 and FP4,
+/// attention cores, routers and the lm_head run at the peak of bf16. If one NVLink network connects 72 GPUs, a cluster
+/// of more than 72 GPUs uses 64 of them as a node. Throws `error` if the vendor publishes no rate of the accelerator in
+/// this precision.
 [[nodiscard]] inline training_cluster cluster_named(std::string_view accelerator, std::string_view precision_name,
                                                     std::uint64_t gpus) {
     const floptally::accelerator& part = accelerator_named(accelerator);

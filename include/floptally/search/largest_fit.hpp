@@ -19,7 +19,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the memory of the fullest rank of a report in GiB, including the reserve.
+/// Returns the GiB that the fullest rank of a report needs, including the reserve.
 [[nodiscard]] inline double gib_of(const fit_report& report) {
     std::uint64_t most = 0;
     for (const stage_fit& stage : report.stages) {
@@ -28,8 +28,8 @@ namespace floptally::inline v0_3 {
     return static_cast<double>(most) / 1073741824 + report.reserve_gib;
 }
 
-/// Returns the largest number from 1 to `most` for which `fits(number)` is true; 0 if there is none. `fits` must be
-/// true for all smaller numbers too. For memory this holds, because a larger batch needs no less memory.
+/// Returns the largest number from 1 to `most` for which `fits(number)` is true, or 0 if there is none. If a number
+/// fits, all smaller numbers must fit too, as they do for memory.
 template <class Fits>
 [[nodiscard]] std::uint64_t largest_that_fits(std::uint64_t most, Fits fits) {
     std::uint64_t good = 0;
@@ -46,17 +46,16 @@ template <class Fits>
     return good;
 }
 
-/// An accelerator, and whether its memory holds a step.
+/// An accelerator, and whether a step fits its memory.
 struct holding_accelerator {
     std::string_view name;
     double memory_gib = 0;
     bool fits = false;
-    std::optional<double> price{};  ///< price of one accelerator, as passed by the caller
+    std::optional<double> price{};  ///< the price of one accelerator, as passed by the caller
 };
 
-/// Returns the accelerators whose memory is known. Those whose memory holds `gib` GiB come first. Among them,
-/// accelerators with a price come first, the cheapest first, then the others by ascending memory. `prices` has names of
-/// accelerators and their prices, in any currency.
+/// Returns the accelerators whose memory size is known. Accelerators with at least `gib` come first. They are sorted by
+/// price if prices are given, and otherwise by memory. `prices` has prices by the accelerator's name, in any currency.
 [[nodiscard]] inline std::vector<holding_accelerator> accelerators_that_hold(
     double gib, const std::vector<std::pair<std::string_view, double>>& prices = {}) {
     std::vector<holding_accelerator> list;
@@ -78,7 +77,7 @@ struct holding_accelerator {
             put(part.name, part);
             continue;
         }
-        // The part is sold with several memory sizes: adds one name for each size.
+        // The accelerator has variants with different memories: lists one name for each size.
         const std::size_t first = list.size();
         for (const std::string_view name : names_with_memory(part)) {
             put(name, part);

@@ -25,7 +25,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Reads a layout from text, so that `explain` can tell why a search found it or left it out.
+/// Reads a layout that a search explains.
 
 namespace floptally::inline v0_3 {
 
@@ -41,7 +41,7 @@ namespace floptally::inline v0_3 {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the index of `name` in `names`. Throws an `error` with the field `explain` for another name.
+/// Returns the index of `name` in `names`. Throws an `error` that names "explain" for any other name.
 template <std::size_t Count>
 [[nodiscard]] std::size_t explained_index(const char* const (&names)[Count], std::string_view name, const char* what) {
     std::string list;
@@ -58,10 +58,9 @@ template <std::size_t Count>
 
 namespace floptally::inline v0_3 {
 
-/// Reads a layout for a predictor's cluster and batch. The text lists sizes by name, with the microbatch, the sharded
-/// states and recompute: "tp=2, pp=4, mb=1, zero=optimizer, recompute=none". It may also be a trainer's settings
-/// (`read_layout`). Values that the text leaves out come from `options`. A missing dp follows from the other sizes and
-/// the number of GPUs.
+/// Reads a layout from text. The text has sizes by name with the microbatch, the sharded states and recompute ("tp=2,
+/// pp=4, mb=1, zero=optimizer, recompute=none"), or a trainer's settings (`read_layout`). What the text leaves out
+/// comes from `options`. A missing dp follows from the other sizes and the number of GPUs.
 [[nodiscard]] inline training_layout training_layout_named(std::string_view text, const layout_predictor& predictor,
                                                            const search_options& options = {}) {
     training_layout layout{.microbatch = options.microbatch.value_or(1),

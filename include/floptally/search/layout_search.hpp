@@ -36,7 +36,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The layouts that a search tries. It varies every size that is empty here, and keeps every size that is set.
+/// The options of a search. The search tries only layouts with the values that are set here.
 struct search_options {
     std::optional<std::uint64_t> dp{};
     std::optional<std::uint64_t> cp{};
@@ -50,27 +50,28 @@ struct search_options {
     std::optional<zero_stage> sharded{};
     std::optional<recompute> recomputed{};
     std::optional<pipeline_schedule> schedule{};
-    std::optional<bool> sequence_parallel{};  ///< empty: on if tp is above 1
+    std::optional<bool> sequence_parallel{};  ///< empty: sequence parallelism is on if tp is above 1
     std::uint64_t largest_microbatch = 8;     ///< largest number of sequences in a microbatch
-    std::uint64_t largest_tp = 0;             ///< largest tp to try; 0: the number of GPUs of a node
-    std::uint64_t largest_vpp = 24;           ///< largest vpp to try: chunks of layers on a pipeline rank
-    /// Smallest number of tokens of a sequence on each context-parallel rank, because kernels are slow on fewer tokens.
-    /// Has no effect if `cp` is set.
+    std::uint64_t largest_tp = 0;             ///< largest number of tensor-parallel ranks; 0: as many as a node has
+                                              ///< GPUs
+    std::uint64_t largest_vpp = 24;           ///< largest number of chunks per pipeline rank
+    /// Least number of tokens of a sequence on each context-parallel rank, because kernels with fewer tokens are slow.
+    /// If `cp` is set, there may be fewer.
     std::uint64_t least_context = 2048;
-    /// Called now and then with the number of layouts that were tried, and with the number of all layouts to try.
+    /// A function that the search calls from time to time. Its arguments are the number of layouts tried so far and the
+    /// number of all layouts.
     std::function<void(std::uint64_t, std::uint64_t)> progress{};
 };
 
-/// The layouts that a search found, the shortest step time first.
+/// The result of a search: the layouts that fit, fastest first.
 struct layout_search {
     std::vector<layout_prediction> found{};
-    std::uint64_t tried = 0;       ///< number of layouts that were tried
-    std::uint64_t impossible = 0;  ///< number of layouts that do not divide the model, the batch or the ranks evenly
+    std::uint64_t tried = 0;       ///< number of tried layouts; each has as many ranks as there are GPUs
+    std::uint64_t impossible = 0;  ///< number of layouts that do not divide the model, the batch or the ranks
     std::uint64_t too_large = 0;   ///< number of layouts that do not fit the memory
     std::vector<std::string> assumed{};
 
-    /// Returns the indices in `found` of layouts that no other layout beats in both time and memory. The shortest step
-    /// time comes first.
+    /// Returns the indices in `found` of the layouts that no other layout beats in both time and memory, fastest first.
     [[nodiscard]] std::vector<std::size_t> pareto_front() const {
         std::vector<std::size_t> front;
         for (std::size_t i = 0; i < found.size(); ++i) {
@@ -133,8 +134,7 @@ class layout_candidates {
             const bool tries_tp =
                 options_.tp ? *options_.tp == tp : tp == 1 || (trainer_.has_tensor_parallel && tp <= most_tp);
             for (const std::uint64_t cp : tries_tp ? divisors_of(gpus_ / tp) : std::vector<std::uint64_t>{}) {
-                // Skips layouts for which the shortest sequence is too short. It is cut into 2·cp chunks, and a chunk
-                // needs at least tp tokens.
+                // each sequence has 2 cp chunks, and a chunk needs at least one token for each tensor-parallel rank
                 const bool is_long = options_.cp || cp == 1 || shortest_ / cp >= options_.least_context;
                 if (!allows(options_.cp, cp) || (cp > 1 && shortest_ / (2 * cp) < tp) || !is_long) {
                     continue;
@@ -176,9 +176,9 @@ class layout_candidates {
         }
     }
 
-    /// Returns true if a search tries this number of chunks per pipeline rank. If pp divides the layers, all chunks
-    /// must have equally many layers. Otherwise they must be equal if the embedding, or the embedding and the loss,
-    /// count as layers, or `vpp` must be a power of two.
+    /// Returns true if a search tries this number of chunks per rank. If pp divides the layers, all chunks must be
+    /// equally long. Otherwise they must be equally long with embedding or loss counted as layers, or their number must
+    /// be a power of two.
     [[nodiscard]] bool tries_chunks(const parallel_sizes& sizes, std::uint64_t vpp) const {
         const std::uint64_t chunks = sizes.pp * vpp;
         if (options_.vpp) {
@@ -268,18 +268,18 @@ class layout_candidates {
 
 namespace floptally::inline v0_3 {
 
-/// Returns the layouts that a search with these options tries. Some of them may turn out to be impossible. Sizes divide
-/// the number of GPUs, the batch and the experts. `etp` is 1 or equals `tp`. If pp divides the layers, all chunks of
-/// the pipeline have equally many layers. Otherwise the chunks are equal if embedding and loss count as layers, or
-/// `vpp` is a power of two.
+/// Returns the layouts that a search with these options tries, whether they are possible or not. Sizes are divisors of
+/// the numbers of GPUs, sequences and experts. Experts have one tensor-parallel rank, or as many as the dense layers.
+/// All chunks are equally long. If pp does not divide the layers, the chunks are equally long with embedding and loss
+/// counted as layers, or the number of chunks per rank is a power of two.
 [[nodiscard]] inline std::vector<training_layout> layouts_to_try(const layout_predictor& predictor,
                                                                  const search_options& options = {}) {
     return detail::layout_candidates(predictor, options).all();
 }
 
-/// Tries all layouts that the options allow, and returns those that fit the memory, the shortest step time first. Times
-/// that are equal to 0.001 % count as equal. Then the layout with the smaller product tp·cp·pp·vpp·ep comes first, then
-/// the one that needs less memory.
+/// Tries all layouts that the options allow and returns those that fit, fastest first. Times count as equal if they
+/// differ by less than 0.001 % of the fastest. Among these, the layout with the smallest tp·cp·pp·vpp·ep comes first,
+/// then the one with less memory.
 [[nodiscard]] inline layout_search search_layouts(layout_predictor& predictor, const search_options& options = {}) {
     layout_search search{.assumed = predictor.assumed()};
     const std::vector<training_layout> layouts = layouts_to_try(predictor, options);
@@ -312,7 +312,7 @@ namespace floptally::inline v0_3 {
     for (const layout_prediction& found : search.found) {
         soonest = soonest == 0 ? found.seconds : std::min(soonest, found.seconds);
     }
-    // Predicted times are not accurate to a thousandth of a per cent, so smaller differences count as none.
+    // A prediction is not exact to a thousandth of a per cent, so such differences do not count.
     const auto rank_of = [soonest](const layout_prediction& found) {
         const parallel_sizes& sizes = found.layout.sizes;
         return std::tuple(std::llround(found.seconds / soonest * 1e5),
@@ -323,8 +323,8 @@ namespace floptally::inline v0_3 {
     return search;
 }
 
-/// Returns a sentence that explains a layout. It says why the layout is impossible, or how many GiB too many a rank
-/// needs, or how long a step takes and how many found layouts are faster.
+/// Returns a text about one layout. If it is impossible, the text says what does not divide. If it does not fit, it
+/// says which rank lacks how many GiB. If it fits, it says how long a step takes and how many layouts are faster.
 [[nodiscard]] inline std::string explain(layout_predictor& predictor, const layout_search& search,
                                          const training_layout& layout) {
     const auto number = [](double value, int digits) { return detail::fixed_decimal(value, digits); };
@@ -366,14 +366,14 @@ namespace floptally::inline v0_3 {
     return text + (is_listed ? "" : "; the search does not try it with these options");
 }
 
-/// Returns the value of Megatron's `--pipeline-model-parallel-layout` for chunks with different numbers of layers.
-/// Empty if all chunks have equally many.
+/// Returns a pipeline's split of layers as Megatron's layout text. Returns an empty text if all chunks have equally
+/// many layers.
 [[nodiscard]] inline std::string layout_text_of(const layout_predictor& predictor, const training_layout& layout) {
     const pipeline_split split = predictor.split_of_layers(layout);
     if (split.described().empty()) {
         return {};
     }
-    std::uint64_t predictions = 0;  // number of layers of multi-token prediction; they run on the last chunk
+    std::uint64_t predictions = 0;  // layers of multi-token prediction, on the last chunk
     for (const model_part& part : predictor.model()) {
         predictions += part.name.view() == "mtp" && part.role == part_role::head ? 1 : 0;
     }
@@ -386,8 +386,8 @@ namespace floptally::inline v0_3 {
     return text;
 }
 
-/// Returns a layout as a trainer's settings in this format. If the format has settings for the batch, the recompute and
-/// the split of layers, they are included.
+/// Returns a layout as the settings of a trainer. Adds the batch, recompute and the split of layers if the format has
+/// settings for them.
 [[nodiscard]] inline std::string settings_of(const layout_predictor& predictor, const training_layout& layout,
                                              layout_format format) {
     std::string text = to_text(
@@ -395,7 +395,7 @@ namespace floptally::inline v0_3 {
         format);
     const std::uint64_t samples = layout.microbatch * layout.microbatches;
     if (format == layout_format::megatron) {
-        text.pop_back();  // removes the line break at the end
+        text.pop_back();  // removes the end of the line
         detail::append(text,
                        {" --micro-batch-size ", layout.microbatch, " --global-batch-size ", samples * layout.sizes.dp});
         text += layout.recomputed == recompute::full ? " --recompute-granularity full --recompute-method uniform "

@@ -19,9 +19,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the first `most` layouts of a search as a table. Its notes give the number of layouts that do not fit, and
-/// the assumptions of the search. A `*` marks the Pareto front: layouts that no other one beats in both time and
-/// memory.
+/// Returns the first `most` layouts of a search as a table. The notes say how many layouts were left out and what the
+/// search assumes. A `*` marks the Pareto front: layouts that no other layout beats in both time and memory.
 [[nodiscard]] inline table table_of(const layout_search& search, std::size_t most = 20) {
     table_section section{.columns = {{{}, cell_side::left, 2}}};
     const char* const sizes[] = {"dp", "tp", "cp", "pp", "vpp", "ep", "etp", "mb", "x"};
@@ -64,7 +63,7 @@ namespace floptally::inline v0_3 {
     return {.sections = {std::move(section)}, .notes = std::move(notes)};
 }
 
-/// Formats the table as aligned text, followed by its notes.
+/// Returns the table as aligned text, followed by its notes.
 [[nodiscard]] inline std::string to_table(const layout_search& search, std::size_t most = 20) {
     const table shown = table_of(search, most);
     std::string text = to_text(shown);

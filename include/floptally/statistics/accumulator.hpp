@@ -14,17 +14,17 @@ namespace floptally::inline v0_3 {
 /// encoder's side. Every tally has the first seven sums, and one sum `pairs` for each mask.
 enum class accumulator : std::uint8_t {
     count,    ///< sequences with at least one token
-    tokens,   ///< Σ n
+    tokens,   ///< Σ n, the new tokens
     keys,     ///< Σ k, the tokens of the encoder's side (keys of cross attention)
-    squares,  ///< Σ n²
-    cached,   ///< Σ n·past
-    crossed,  ///< Σ n·k
+    squares,  ///< Σ n², the squares of the numbers of new tokens
+    cached,   ///< Σ n·past, new tokens times cached tokens
+    crossed,  ///< Σ n·k, new tokens times tokens of the encoder's side
     routed,   ///< measured visits of tokens to experts, over all layers; in an entry of a cost it stands for any
               ///< `measured` sum
     pairs     ///< Σ attended pairs of one mask
 };
 
-/// The number of enumerators of `accumulator`.
+/// The number of accumulators.
 inline constexpr std::size_t accumulator_count = 8;
 
 /// Returns true for `pairs` and `routed`: a cost entry over them names its statistic by an index into `cost::masks()`.
@@ -45,17 +45,17 @@ enum class view : std::uint8_t {
     padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
     executed  ///< padded, plus recomputed forward passes and the product that a fused attention backward repeats
 };
-/// The names of the views, in the order of `view`.
+/// The names of the values of `view`, in the same order.
 inline constexpr const char* view_names[] = {"useful", "padded", "executed"};
 /// Returns "useful", "padded" or "executed".
 [[nodiscard]] constexpr const char* name_of(view which) { return view_names[static_cast<std::size_t>(which)]; }
 
-/// Writes the name: "tokens".
+/// Writes the name of an accumulator to a stream: "tokens".
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, accumulator what) {
     return to << name_of(what);
 }
-/// Writes the name: "useful".
+/// Writes the name of a view to a stream: "useful".
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, view seen) {
     return to << name_of(seen);

@@ -44,8 +44,8 @@ struct limited_by_window : mask_statistics::of_window<limited_by_window> {
 
 namespace maxtext {
 
-/// L² minus the square of the number of tokens beyond a window of W. This is twice the number of pairs of a sliding
-/// window, if the triangle at its start counts as half a square: c² + 2W(L − c) with c = min(L, W).
+/// L² minus the square of the number of tokens beyond a window of W: c² + 2W(L − c) with c = min(L, W). This is twice
+/// the number of pairs of a sliding window, if the triangle at its start counts as half a square.
 struct window_squares : mask_statistics::of_window<window_squares> {
     static constexpr std::string_view name = "window_squares"sv;
 
@@ -84,7 +84,7 @@ struct best_compressed_squares {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(mask_statistics::end_of(s)) - rows(s.past);
     }
-    /// Returns the count over the first n queries.
+    /// Returns the sum over the first n queries.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(ratio);
         const auto most = static_cast<std::uint64_t>(keys);
@@ -110,8 +110,8 @@ struct history_squares {
     }
 };
 
-/// All pairs of an HSTU mask except those of history queries with history keys. Of its group, a target attends only to
-/// itself.
+/// All pairs of an HSTU mask except those of history queries with history keys. Within its group, a target attends only
+/// to itself.
 struct other_pairs {
     std::int32_t flags;  ///< `detail::hstu_flags` of a mask without max_attn_len
 

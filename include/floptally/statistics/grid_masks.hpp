@@ -72,9 +72,9 @@ struct level_windows {
     }
 };
 
-/// Attention with fewer keys than queries: each output cell of a convolution is a query, and the output cells of a
-/// further convolution over its frame are the keys and values (Wang et al., arXiv:2102.12122, section 3.3).
-/// `unit_statistics::strided_cells` counts the query cells and the key cells.
+/// Attention with fewer keys than queries (Wang et al., arXiv:2102.12122, section 3.3). Each output cell of a
+/// convolution is a query. A further convolution runs over the frame of these cells, and its output cells are the keys
+/// and values. `unit_statistics::strided_cells` counts the query cells and the key cells.
 struct reduced_pairs {
     std::int32_t keys_field;
     std::int32_t keys_stride;
@@ -124,8 +124,9 @@ struct across_frames {
     }
 };
 
-/// The pairs between tokens of one image that a causal mask lacks: each token with the later tokens of the image, and
-/// with earlier ones beyond a window of `window` tokens (−1: no window). One token stands for `side` x `side` patches.
+/// The pairs between tokens of one image that a causal mask lacks. Each token is paired with the later tokens of the
+/// image. With a window of `window` tokens (−1: no window) it is also paired with earlier tokens beyond the window. One
+/// token stands for `side` x `side` patches.
 struct later_image_tokens {
     std::int32_t side;
     std::int32_t window;

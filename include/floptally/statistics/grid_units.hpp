@@ -110,8 +110,8 @@ struct merged_squares {
 };
 
 /// The output cells of convolutions over a frame: ⌊(patches − field)/stride⌋ + 1 on each side. With several `levels` it
-/// is the sum over the levels, of which each has twice the stride of the previous one. Throws `error` for a grid
-/// without any output cell.
+/// is the sum over the levels. Each level has twice the stride of the previous one. Throws `error` for a grid without
+/// any output cell.
 struct strided_cells {
     std::int32_t field;
     std::int32_t stride;

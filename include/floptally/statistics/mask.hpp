@@ -24,8 +24,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the statistic of a struct from the numbers of its text form. If a number is out of range, throws `error`
-/// with the parameter's name as field.
+/// Returns a statistic of the struct from the numbers in its text, such as 4096 in "sliding_window(4096)". If a number
+/// is out of range, throws an `error` that names the parameter.
 template <statistic_type Statistic, whole_number... Numbers>
 [[nodiscard]] constexpr statistic make_statistic(Numbers... numbers) {
     static_assert(
@@ -37,10 +37,10 @@ template <statistic_type Statistic, whole_number... Numbers>
 }
 
 /// The mask of an attention: a statistic that counts its (query, key) pairs. The functions make the library's masks.
-/// You can use a struct of your own instead (`statistic_type`). If a number is out of range, the functions throw
-/// `error` with the parameter's name as field. A floating-point number does not compile. The functions are templates,
-/// so that a program compiles the tables of those masks only that it uses. The functions of namespace `unit` make
-/// statistics that count tokens of towers, such as patches and frames.
+/// You can use a struct of your own instead (`statistic_type`). If a number is out of range, the functions throw an
+/// `error` that names the parameter. A floating-point number does not compile. The functions are templates, so that a
+/// program compiles only the masks that it uses. The functions of namespace `unit` make statistics that count tokens of
+/// towers, such as patches and frames.
 class mask : public statistic {
   public:
     /// The causal mask is the default.
@@ -160,8 +160,8 @@ class mask : public statistic {
                                                       bool shrinking) {
         return detail::from_numbers<mask_statistics::level_windows>(cells, level, shifted ? 1 : 0, shrinking ? 1 : 0);
     }
-    /// Attention with fewer keys than queries: queries are the output cells of a convolution, keys those of a further
-    /// convolution over the same frame.
+    /// Attention with fewer keys than queries. The queries are the output cells of a convolution. The keys are the
+    /// output cells of a further convolution over the same frame.
     [[nodiscard]] static constexpr mask reduced_pairs(whole_number auto field, whole_number auto stride,
                                                       whole_number auto keys_field, whole_number auto keys_stride) {
         return detail::from_numbers<mask_statistics::reduced_pairs>(keys_field, keys_stride, field, stride);
@@ -182,7 +182,8 @@ class mask : public statistic {
         return detail::from_numbers<mask_statistics::listed_pairs>(patches, units, other_patches, other_units);
     }
 
-    /// Each token of a grid of latents attends to every other within `reach`.
+    /// Each token of a grid of latents attends to every token of the sample, of its frame, or at its position in all
+    /// frames. `reach` chooses one of the three.
     template <class = void>
     [[nodiscard]] static constexpr mask latent_pairs(const latent_patches& patches = {},
                                                      latent_reach reach = latent_reach::sample) {
@@ -201,7 +202,7 @@ class mask : public statistic {
                                                                   static_cast<int>(queries), static_cast<int>(keys));
     }
 
-    /// The cells after convolutions and upsamplers attend to each other within `reach`.
+    /// The cells after convolutions and upsamplers attend to each other. `reach` says to which cells a cell attends.
     template <class = void>
     [[nodiscard]] static constexpr mask level_pairs(const resampling& space, const resampling& time = {},
                                                     level_reach reach = level_reach::sample) {

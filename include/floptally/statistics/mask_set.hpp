@@ -34,7 +34,7 @@ class mask_set : public list<statistic> {
     }
 
     /// Returns the index of a statistic. Adds the statistic and its modality if they are new. If two structs have the
-    /// same name, throws `error` with field `field`.
+    /// same name, throws an `error` that names `field`.
     constexpr std::size_t find_or_add(const statistic& value, const char* field) {
         const std::size_t index = find(value);
         if (index == size()) {
@@ -49,7 +49,7 @@ class mask_set : public list<statistic> {
     constexpr void include(modality which) { towers_ = static_cast<std::uint8_t>(towers_ | bit(which)); }
 
     [[nodiscard]] constexpr bool has(modality which) const { return (towers() & bit(which)) != 0; }
-    /// If the set lacks a modality, throws `error` with field `field`. Otherwise samples of that modality would be
+    /// If the set lacks a modality, throws an `error` that names `field`. Otherwise samples of that modality would be
     /// lost.
     constexpr void require(modality which, const char* field) const {
         if (!has(which)) {

@@ -23,7 +23,7 @@ namespace floptally::inline v0_3 {
 /// parameters only. Unlike visits of experts it is not summed over layers, so a cost multiplies it by the number of
 /// layers, as it does with tokens.
 inline constexpr std::string_view passes_accumulator = "passes";
-/// Returns true for the accumulator `passes_accumulator`.
+/// Returns true for the accumulator of work that runs once in each pass of a model.
 [[nodiscard]] constexpr bool counts_passes(const statistic& accumulator) {
     return accumulator.is<unit_statistics::measured>() &&
            accumulator.as<unit_statistics::measured>().accumulator() == passes_accumulator;

@@ -37,8 +37,9 @@ struct latent_patches {
 /// frames. It also says how often a text is repeated: once for each sample, frame or position.
 enum class latent_reach : std::uint8_t { sample, frame, place };
 
-/// The streams of tokens of a sample: its grid, its texts and its conditions. Combine streams with `+`. The second and
-/// the third text have two bits each, because a model may repeat them up to three times.
+/// The streams of tokens of a sample: its grid, its texts and its conditions. Conditions are cells that are input only,
+/// such as pictures to edit. Combine streams with `+`. The second and the third text have two bits each, because a
+/// model may repeat them up to three times.
 enum class token_stream : std::uint16_t {
     grid = 1,
     text = 2,
@@ -67,7 +68,7 @@ struct packed_patches {
     static constexpr std::uint32_t streams_of_keys = 11;
     static constexpr std::uint32_t all_streams = 0xFF;
     static constexpr std::uint32_t streams_of_cells = 5;  ///< bits of the streams that consist of cells: the grid and
-                                                          ///< its conditions
+                                                          ///< the input-only cells (`condition`)
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t switched(std::uint32_t first,
                                                                          std::uint32_t most) const {
@@ -80,7 +81,7 @@ struct packed_patches {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t multiple() const {
         return static_cast<std::uint32_t>(frames) >> 16;
     }
-    /// Returns the tokens of a stream, padded to the multiple.
+    /// Returns the number of tokens of a stream, rounded up to a multiple of `multiple()`.
     template <class Tokens>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t padded(Tokens tokens) const {
         const Tokens rest = tokens % static_cast<Tokens>(multiple());
@@ -146,7 +147,8 @@ struct packed_patches {
         to[3] = prefix;
         to[4] = static_cast<std::int64_t>(switched(0, 1));
     }
-    /// Reads the numbers of `common_values`. `switch_bits` are the other bits of `switches`, such as reach and streams.
+    /// Makes the parameters from the numbers that `common_values` wrote. `switch_bits` are the other bits of
+    /// `switches`, such as reach and streams.
     [[nodiscard]] static constexpr packed_patches from_values(const std::int64_t* numbers, std::int64_t switch_bits) {
         return {static_cast<std::int32_t>(numbers[0]), static_cast<std::int32_t>(numbers[3]),
                 static_cast<std::int32_t>(numbers[1] | numbers[2] << 16),
@@ -232,8 +234,8 @@ struct latent_tokens : detail::packed_patches {
     [[nodiscard]] static constexpr latent_tokens from(const std::int64_t* numbers) { return {from_values(numbers, 0)}; }
 };
 
-/// The tokens of some streams of a sample: its grid of latents, its texts, its conditions. With `each`, the texts and
-/// the prefix count once for each frame or each position of the grid.
+/// The tokens of some streams of a sample: its grid of latents, its texts, its input-only cells (`grid::condition`).
+/// With `each`, the texts and the prefix count once for each frame or each position of the grid.
 struct joint_tokens : detail::packed_patches {
     static constexpr std::string_view name = "joint_tokens"sv;
     static constexpr bool reads_other_side = true;
@@ -259,8 +261,8 @@ struct joint_tokens : detail::packed_patches {
 /// A product of lengths of a sample: the number of its tokens to the power `tokens`, times the lengths of its texts to
 /// their powers. For example, triples of tokens are powers(3). Pairs of tokens times rows of an alignment are
 /// powers(2,text=1), if the alignment's number of rows is passed as the text's length. The second text counts in
-/// windows of `window` tokens, rounded up. For a sequence with a past the first factor is its new tokens and the other
-/// factors are all tokens, so that the counts of successive steps add up.
+/// windows of `window` tokens, rounded up. For a sequence with a past, the first factor is the number of its new
+/// tokens, and the other factors are the number of all its tokens. So the counts of successive steps add up.
 struct stream_powers {
     std::int32_t tokens;
     std::int32_t text;
@@ -283,7 +285,7 @@ struct stream_powers {
         const uint128 rows = tokens == 0 ? 1U : s.length;
         return second != 0 ? 0 : power(std::uint64_t{s.past} + s.length, tokens - 1, power(s.keys, text, rows));
     }
-    /// Returns which streams of a sample it counts (bits of `token_stream`).
+    /// Returns which streams of a sample the statistic counts, as bits of `token_stream`.
     [[nodiscard]] constexpr std::uint64_t streams() const {
         return static_cast<std::uint64_t>((tokens != 0 ? token_stream::grid : token_stream{}) +
                                           (text != 0 ? token_stream::text : token_stream{}) +

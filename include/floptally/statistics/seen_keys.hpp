@@ -25,6 +25,7 @@ struct key_span {
 class seen_keys {
   private:
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
+    //
     // Applies `mapped` to each range and returns the size of their union.
     template <class Map>
     [[nodiscard]] constexpr std::uint64_t covered(Map mapped) const {

@@ -14,7 +14,7 @@ namespace floptally::inline v0_3 {
 /// The longest sequence in tokens, including its cached prefix. Up to this length, L² and q·k fit 64 bits.
 inline constexpr std::uint64_t max_sequence_length = 0xFFFF'FFFFU;
 
-/// One sequence in a kernel's view, in tokens.
+/// One sequence as an attention kernel processes it. All members are numbers of tokens.
 struct sequence {
     std::uint32_t length = 0;  ///< new tokens: the queries
     std::uint32_t past = 0;    ///< earlier tokens, whose keys and values are cached

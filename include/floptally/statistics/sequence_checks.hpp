@@ -57,7 +57,7 @@ namespace floptally::inline v0_3::detail {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns past + length of a sequence.
+/// Returns the number of cached and new tokens of a sequence: past + length.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t end_of(const sequence& s) {
     return std::uint64_t{s.past} + s.length;
 }
@@ -95,7 +95,7 @@ constexpr void check_sequence(const sequence& s) {
     }
 }
 
-/// If a slot has fewer tokens than the real sequence in it, throws `error` with field `field`.
+/// If a slot has fewer tokens than the real sequence in it, throws an `error` that names `field`.
 constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t slot) {
     if (slot < real) {
         refuse(field, {"a slot of ", slot, " has no room for ", real, ": enlarge the slot"});
@@ -111,8 +111,8 @@ constexpr void require_room(const char* field, std::uint64_t real, std::uint64_t
     return real.targets != 0 && real.target_group != slot.target_group;
 }
 
-/// Returns true if a slot is at least as large as its real sequence, in each of the numbers of new, cached, encoder,
-/// contextual, history and target tokens. Both must be valid.
+/// Returns true if no number of tokens (new, cached, encoder, contextual, history, target) is larger in the real
+/// sequence than in its slot. Both must be valid.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_room(const sequence& real, const sequence& slot) {
     return slot.length >= real.length && slot.past >= real.past && slot.keys >= real.keys &&
            slot.context >= real.context && slot.targets >= real.targets && history_of(slot) >= history_of(real) &&

@@ -21,14 +21,14 @@
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// Returns past + length of a sequence.
+/// Returns the number of cached and new tokens of a sequence: past + length.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t end_of(const sequence& s) {
     return std::uint64_t{s.past} + s.length;
 }
 
 /// Returns the number of pairs, over all lengths of a block, in which the key is more than `reach` tokens before (or
-/// after) the query. For a length L these are the triangle of L − reach − 1. A negative reach means no limit, and 0
-/// pairs.
+/// after) the query. A sequence of L tokens has t(t + 1)/2 such pairs, with t = L − reach − 1, and
+/// none if t is below 1. A negative `reach` means no limit, and the number is 0.
 [[nodiscard]] inline std::uint64_t pairs_beyond(const length_block& block, std::int32_t reach) {
     if (reach < 0) {
         return 0;
@@ -40,12 +40,12 @@ namespace floptally::inline v0_3::mask_statistics {
     std::uint64_t squares = 0;
     std::uint32_t tokens = 0;
 #if !defined(__clang__) && !defined(__CUDACC__)  // the front end of nvcc does not know the pragma
-#pragma GCC unroll 8  // worth a fifth of the time at -O2; has no effect on the vectorized loop of -O3
+#pragma GCC unroll 8  // saves a fifth of the time at -O2; has no effect on the vectorized loop of -O3
 #endif
     for (std::size_t i = 0; i < block.size; ++i) {
         const std::uint32_t difference = block.lengths[i] - window;
-        // 0 if the difference is negative (wrapped around). Compilers can vectorize this with SSE2, where a comparison
-        // is slow.
+        // The excess is 0 if the difference is negative (wrapped around). Compilers can vectorize this with SSE2, where
+        // a comparison is slow.
         const std::uint32_t excess = difference & ~(0U - (difference >> 31));
         squares += std::uint64_t{excess} * excess;
         tokens += excess;
@@ -137,7 +137,7 @@ struct chunked {
         return detail::chunked_rows(end_of(s), static_cast<std::uint64_t>(tokens)) -
                detail::chunked_rows(s.past, static_cast<std::uint64_t>(tokens));
     }
-    /// For a chunk of one token, returns the band in which each token attends only to itself.
+    /// If a chunk has one token, returns the band in which each token attends only to itself. It counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {tokens == 1, {0, 0}}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::causal; }
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
@@ -170,7 +170,7 @@ struct compressed_keys {
     static constexpr statistic_parameter parameters[] = {{"compression_ratio", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal causal mask if a block has one token.
+    /// If a block has one token, returns the causal mask, because it counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {ratio == 1, {}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return detail::compressed_rows(end_of(s), static_cast<std::uint64_t>(ratio)) -
@@ -194,7 +194,8 @@ struct prefix_lm {
         return detail::triangle(end_of(s)) - detail::triangle(s.past) +
                detail::later_keys(s.past, end_of(s), static_cast<std::uint64_t>(tokens));
     }
-    /// Returns the equal causal mask if the prefix has at most one token: every query attends to the first key anyway.
+    /// If the prefix has at most one token, returns the causal mask. It counts the same pairs, because every query
+    /// attends to the first key anyway.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {tokens <= 1, {}}; }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::full; }
     constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t end, seen_keys& keys) const {

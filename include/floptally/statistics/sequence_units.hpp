@@ -14,8 +14,8 @@
 
 namespace floptally::inline v0_3::unit_statistics {
 
-/// The number of complete blocks of `ratio` tokens in a sequence: ⌊n / ratio⌋. With a past, a block counts where its
-/// last token is.
+/// The number of complete blocks of `ratio` tokens in a sequence: ⌊n / ratio⌋. If the sequence has a past, a block
+/// counts only if its last token is a new token.
 struct whole_blocks {
     std::int32_t ratio;
 

@@ -28,13 +28,13 @@ struct best_compressed_keys {
     static constexpr statistic_parameter parameters[] = {{"compression_ratio", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal `top_k` if a block has one token.
+    /// If a block has one token, returns the `top_k` that counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<top_k> equal() const { return {ratio == 1, {keys}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the pairs of the first n queries. A query attends to all compressed keys while there are at most K, then
-    /// to K.
+    /// Returns the pairs of the first n queries. A query attends to all compressed keys before it, or to K of them if
+    /// there are more.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto k = static_cast<std::uint64_t>(keys);
         const std::uint64_t full = k * static_cast<std::uint64_t>(ratio);
@@ -53,7 +53,7 @@ struct block_causal {
     static constexpr statistic_parameter parameters[] = {{"block_size", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal causal mask if a block has one token.
+    /// If a block has one token, returns the causal mask, because it counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<band> equal() const { return {block == 1, {}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto size = static_cast<std::uint64_t>(block);
@@ -72,7 +72,7 @@ struct block_causal {
 };
 
 /// Attention to the `blocks` best blocks of `block` keys, which always include the query's own block (MiniMax-M3). A
-/// query attends to t keys while there are at most K blocks, then to (K − 1)·B + (i mod B) + 1.
+/// query attends to t keys if they are in at most K blocks, and otherwise to (K − 1)·B + (i mod B) + 1.
 struct best_blocks {
     std::int32_t block;
     std::int32_t blocks;
@@ -81,7 +81,7 @@ struct best_blocks {
     static constexpr statistic_parameter parameters[] = {{"block_size", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal `top_k` if a block has one key.
+    /// If a block has one key, returns the `top_k` that counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<top_k> equal() const { return {block == 1, {blocks}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
@@ -109,7 +109,7 @@ struct best_pools {
     static constexpr statistic_parameter parameters[] = {{"pool_size", 1}, {"top_k", 1}};
     static constexpr bool frames_are_sequences = true;
 
-    /// Returns the equal `top_k` if a pool has one key.
+    /// If a pool has one key, returns the `top_k` that counts the same pairs.
     [[nodiscard]] constexpr equal_statistic<top_k> equal() const { return {pool == 1, {pools}}; }
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);

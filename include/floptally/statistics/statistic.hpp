@@ -22,8 +22,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// A statistic maps one sample of its modality to an integer: attended pairs of a mask, patches, L². A small trivially
-/// copyable value.
+/// A statistic maps one sample of its modality to an integer: attended pairs of a mask, patches, L². It is a small,
+/// trivially copyable value.
 ///
 /// Any `statistic_type` struct converts to it, whether the library's or your own: `statistic(dilated_window{4, 2})`. It
 /// keeps the struct's parameters and a pointer to a table of its functions. So one value serves the host, a constant
@@ -74,8 +74,8 @@ class statistic {
         const Statistic& value)  // NOLINT(google-explicit-constructor): a struct stands for its statistic
         : statistic(detail::table_of<Statistic>, detail::parameters_of(value)) {}
 
-    /// Chosen for a struct that looks like a statistic but is not one. It fails to compile with a message that says
-    /// what to change.
+    /// The compiler chooses this constructor for a struct that looks like a statistic but is not one. It then fails to
+    /// compile, with a message that says what to change.
     template <detail::fails_as_statistic T>
     constexpr statistic(const T& /*value*/)  // NOLINT(google-explicit-constructor): for the same reason
         : statistic() {
@@ -256,14 +256,15 @@ class statistic {
         return qualified(in_, text);
     }
 
-    /// If the other statistic has a different struct with the same name, throws `error` with field `field`.
+    /// If the other statistic has a different struct with the same name, throws an `error` that names `field`.
     constexpr void require_own_name(const statistic& other, const char* field) const {
         detail::require_own_name(*table_, *other.table_, field);
     }
 
-    /// Returns the hash of its struct's name (`detail::id_of`). A kernel identifies the struct by this hash.
+    /// Returns the hash of the name of this statistic's struct (`detail::id_of`). A kernel identifies the struct by
+    /// this hash.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint32_t id() const { return id_; }
-    /// Returns the parameters of its struct as 32-bit integers.
+    /// Returns the parameters of this statistic's struct as 32-bit integers.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const parameter_values& parameters() const { return parameters_; }
 
     [[nodiscard]] friend constexpr bool operator==(const statistic& a, const statistic& b) {
@@ -285,7 +286,7 @@ class statistic {
     modality in_ = modality::text;
 };
 
-/// Writes the text form: "sliding_window(4096)".
+/// Writes the text of a statistic to a stream: "sliding_window(4096)".
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to, const statistic& shown) {
     return to << shown.name();

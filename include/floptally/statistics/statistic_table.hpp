@@ -108,17 +108,15 @@ template <class Statistic>
     return which == modality::text ? "sequences" : which == modality::vision ? "grids of images" : "clips of sound";
 }
 
-/// The largest number of numbers in the text form of a statistic.
+/// The largest number of parameters that the text of a statistic may have.
 inline constexpr std::size_t most_text_parameters = 9;
 
 /// A function pointer that may be absent. It has a flag for that, because with -fsanitize=undefined g++ cannot compare
 /// a function pointer with nullptr in a constant expression.
 template <class Signature>
-class optional_function;
+struct optional_function;
 template <class Result, class... Arguments>
-class optional_function<Result(Arguments...)> {
-  public:
-    constexpr optional_function() = default;
+struct optional_function<Result(Arguments...)> {
     constexpr optional_function& operator=(Result (*function)(Arguments...)) {
         function_ = function;
         exists_ = true;
@@ -130,7 +128,6 @@ class optional_function<Result(Arguments...)> {
         return function_(static_cast<Arguments>(arguments)...);
     }
 
-  private:
     Result (*function_)(Arguments...) = nullptr;
     bool exists_ = false;
 };
@@ -157,7 +154,7 @@ struct statistic_table {
     optional_function<pair_shape(const parameter_values&)> shape{};
     optional_function<bool(const parameter_values&)> counts_by_position{};
     optional_function<moment_form(const parameter_values&)> moments{};
-    /// Replaces table and parameters by those of the statistic whose accumulator is used (`canonical`).
+    /// Replaces table and parameters by those of the statistic whose accumulator has the sum of this one (`canonical`).
     optional_function<void(const statistic_table*&, parameter_values&)> canonical{};
     /// If the statistic equals another one for these parameters (`equal`), replaces table and parameters by those of
     /// the other.
@@ -166,7 +163,7 @@ struct statistic_table {
     optional_function<void(const parameter_values&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
         add_keys{};
     optional_function<void(const parameter_values&)> check{};
-    /// Converts the members to the numbers of the text form, and back, if they differ.
+    /// If the members of the struct differ from the numbers in its text, converts one to the other.
     optional_function<void(const parameter_values&, std::int64_t*)> values{};
     optional_function<parameter_values(const std::int64_t*)> from{};
     /// Writes and reads the text form of a struct that defines its own. `read` returns false if the text belongs to
@@ -197,7 +194,7 @@ struct statistic_table {
     return a.id == b.id && is_same_struct(a.name, a.spelled, b.name, b.spelled);
 }
 
-/// If two different structs have the same name, throws `error` with field `field`. Texts, saved states and kernels
+/// If two different structs have the same name, throws an `error` that names `field`. Texts, saved states and kernels
 /// could not distinguish them.
 constexpr void require_own_name(const statistic_table& a, const statistic_table& b, const char* field) {
     if (a.id == b.id && a.name == b.name && !is_same_struct(a, b)) {
@@ -216,8 +213,8 @@ constexpr void check_parameters(const statistic_table& table, const parameter_va
     }
 }
 
-/// Returns the parameters of a statistic from the numbers of its text form. If a number is out of range, throws `error`
-/// with the parameter's name as field.
+/// Returns the parameters of a statistic from the numbers in its text. If a number is out of range, throws an `error`
+/// that names the parameter.
 [[nodiscard]] constexpr parameter_values parameters_from(const statistic_table& table, const std::int64_t* numbers) {
     parameter_values parameters{};
     for (std::size_t i = 0; i < table.text_parameters; ++i) {
@@ -293,7 +290,7 @@ template <class Statistic>
 template <class Statistic>
 inline constexpr statistic_table table_of = make_table<Statistic>();
 
-/// A struct with a call for a sample that is wrong: it is not const, or does not return an unsigned integer.
+/// A struct whose call operator for a sample is wrong: it is not const, or it does not return an unsigned integer.
 template <class Statistic, class Sample>
 concept has_wrong_call = called_with<Statistic, Sample> && !counts<Statistic, Sample>;
 
@@ -397,6 +394,76 @@ template <class Statistic>
     return static_cast<std::uint64_t>(sum);
 }
 
+/// The functions of a struct's table. Each makes the struct from its parameters and calls the struct's member of the
+/// same name. They are static members, because each lambda would add three functions to compile.
+template <class Statistic>
+struct table_functions {
+    static constexpr uint128 of_sequence(const parameter_values& parameters, const sequence& s) {
+        return statistic_from<Statistic>(parameters)(s);
+    }
+    static constexpr std::uint64_t over(const parameter_values& parameters, const length_block& block) {
+        const auto own = statistic_from<Statistic>(parameters);
+        if constexpr (requires { own.over(block); }) {
+            return own.over(block);
+        } else {
+            return sum_one_by_one(own, block);
+        }
+    }
+    static constexpr uint128 of_grid(const parameter_values& parameters, const grid& g) {
+        return statistic_from<Statistic>(parameters)(g);
+    }
+    static constexpr uint128 of_frame(const parameter_values& parameters, const grid& g) {
+        return statistic_from<Statistic>(parameters).of_frame(g);
+    }
+    static constexpr uint128 of_clip(const parameter_values& parameters, const audio_clip& clip) {
+        return statistic_from<Statistic>(parameters)(clip);
+    }
+    static constexpr pair_shape shape(const parameter_values& parameters) {
+        return statistic_from<Statistic>(parameters).shape();
+    }
+    static constexpr bool counts_by_position(const parameter_values& parameters) {
+        return statistic_from<Statistic>(parameters).counts_by_position();
+    }
+    static constexpr moment_form moments(const parameter_values& parameters) {
+        return statistic_from<Statistic>(parameters).moments();
+    }
+    static constexpr void canonical(const statistic_table*& table, parameter_values& parameters) {
+        const auto same = statistic_from<Statistic>(parameters).canonical();
+        table = &table_of<std::remove_cv_t<decltype(same)>>;
+        parameters = parameters_of(same);
+    }
+    static constexpr void equal(const statistic_table*& table, parameter_values& parameters) {
+        const auto same = statistic_from<Statistic>(parameters).equal();
+        if (same.exists) {
+            table = &table_of<std::remove_cv_t<decltype(same.other)>>;
+            parameters = parameters_of(same.other);
+        }
+    }
+    static constexpr grid_problem problem_of_grid(const parameter_values& parameters, const grid& g) {
+        return statistic_from<Statistic>(parameters).problem_of(g);
+    }
+    static constexpr void add_keys(const parameter_values& parameters, const sequence& s, std::uint64_t first,
+                                   std::uint64_t end, seen_keys& keys) {
+        statistic_from<Statistic>(parameters).add_keys(s, first, end, keys);
+    }
+    static constexpr void check(const parameter_values& parameters) { statistic_from<Statistic>(parameters).check(); }
+    static constexpr void values(const parameter_values& parameters, std::int64_t* to) {
+        statistic_from<Statistic>(parameters).values(to);
+    }
+    static constexpr parameter_values from(const std::int64_t* numbers) {
+        return parameters_of(Statistic::from(numbers));
+    }
+    static constexpr void write(const parameter_values& parameters, std::string& to) {
+        statistic_from<Statistic>(parameters).write(to);
+    }
+    static constexpr bool read(std::string_view text, parameter_values& parameters) {
+        Statistic own{};
+        const bool is_read = Statistic::read(text, own);
+        parameters = is_read ? parameters_of(own) : parameters;
+        return is_read;
+    }
+};
+
 /// Returns the table of a struct. Fails to compile if a user's struct has the name of a library statistic.
 template <class Statistic>
 [[nodiscard]] constexpr statistic_table make_table() {
@@ -422,99 +489,54 @@ template <class Statistic>
                               .checks_parameters = names_parameters<Statistic> && !converts_parameters<Statistic>,
                               .frames_are_sequences = takes_frames_as_sequences<Statistic>,
                               .parameters = named_parameters<Statistic>};
-    // Each function rebuilds the struct from its parameters and calls its member of the same name, if there is one.
+    using calls = table_functions<Statistic>;
     if constexpr (counts<Statistic, sequence>) {
-        functions.of_sequence = [](const parameter_values& parameters, const sequence& s) -> uint128 {
-            return statistic_from<Statistic>(parameters)(s);
-        };
-        functions.over = [](const parameter_values& parameters, const length_block& block) -> std::uint64_t {
-            const auto own = statistic_from<Statistic>(parameters);
-            if constexpr (requires { own.over(block); }) {
-                return own.over(block);
-            } else {
-                return sum_one_by_one(own, block);
-            }
-        };
+        functions.of_sequence = calls::of_sequence;
+        functions.over = calls::over;
     }
     if constexpr (counts<Statistic, grid>) {
-        functions.of_grid = [](const parameter_values& parameters, const grid& g) -> uint128 {
-            return statistic_from<Statistic>(parameters)(g);
-        };
+        functions.of_grid = calls::of_grid;
     } else if constexpr (counts_frame<Statistic>) {
-        functions.of_frame = [](const parameter_values& parameters, const grid& g) -> uint128 {
-            return statistic_from<Statistic>(parameters).of_frame(g);
-        };
+        functions.of_frame = calls::of_frame;
     }
     if constexpr (counts<Statistic, audio_clip>) {
-        functions.of_clip = [](const parameter_values& parameters, const audio_clip& clip) -> uint128 {
-            return statistic_from<Statistic>(parameters)(clip);
-        };
+        functions.of_clip = calls::of_clip;
     }
     if constexpr (requires(const Statistic& own) { own.shape(); }) {
-        functions.shape = [](const parameter_values& parameters) -> pair_shape {
-            return statistic_from<Statistic>(parameters).shape();
-        };
+        functions.shape = calls::shape;
     }
     if constexpr (requires(const Statistic& own) { own.counts_by_position(); }) {
-        functions.counts_by_position = [](const parameter_values& parameters) -> bool {
-            return statistic_from<Statistic>(parameters).counts_by_position();
-        };
+        functions.counts_by_position = calls::counts_by_position;
     }
     if constexpr (requires(const Statistic& own) { own.moments(); }) {
-        functions.moments = [](const parameter_values& parameters) -> moment_form {
-            return statistic_from<Statistic>(parameters).moments();
-        };
+        functions.moments = calls::moments;
     }
     if constexpr (requires(const Statistic& own) { own.canonical(); }) {
-        functions.canonical = [](const statistic_table*& table, parameter_values& parameters) {
-            const auto same = statistic_from<Statistic>(parameters).canonical();
-            table = &table_of<std::remove_cv_t<decltype(same)>>;
-            parameters = parameters_of(same);
-        };
+        functions.canonical = calls::canonical;
     }
     if constexpr (requires(const Statistic& own) { own.equal().exists; }) {
-        functions.equal = [](const statistic_table*& table, parameter_values& parameters) {
-            const auto same = statistic_from<Statistic>(parameters).equal();
-            if (same.exists) {
-                table = &table_of<std::remove_cv_t<decltype(same.other)>>;
-                parameters = parameters_of(same.other);
-            }
-        };
+        functions.equal = calls::equal;
     }
     if constexpr (requires(const Statistic& own, const grid& g) { own.problem_of(g); }) {
-        functions.problem_of_grid = [](const parameter_values& parameters, const grid& g) -> grid_problem {
-            return statistic_from<Statistic>(parameters).problem_of(g);
-        };
+        functions.problem_of_grid = calls::problem_of_grid;
     }
     if constexpr (requires(const Statistic& own, const sequence& s, seen_keys& keys) {
                       own.add_keys(s, 0U, 1U, keys);
                   }) {
-        functions.add_keys = [](const parameter_values& parameters, const sequence& s, std::uint64_t first,
-                                std::uint64_t end, seen_keys& keys) {
-            statistic_from<Statistic>(parameters).add_keys(s, first, end, keys);
-        };
+        functions.add_keys = calls::add_keys;
     }
     if constexpr (requires(const Statistic& own) { own.check(); }) {
-        functions.check = [](const parameter_values& parameters) { statistic_from<Statistic>(parameters).check(); };
+        functions.check = calls::check;
     }
     if constexpr (converts_parameters<Statistic>) {
-        functions.values = [](const parameter_values& parameters, std::int64_t* to) {
-            statistic_from<Statistic>(parameters).values(to);
-        };
-        functions.from = [](const std::int64_t* numbers) { return parameters_of(Statistic::from(numbers)); };
+        functions.values = calls::values;
+        functions.from = calls::from;
     }
     if constexpr (requires(const Statistic& own, std::string& to) { own.write(to); }) {
-        functions.write = [](const parameter_values& parameters, std::string& to) {
-            statistic_from<Statistic>(parameters).write(to);
-        };
+        functions.write = calls::write;
     }
     if constexpr (requires(Statistic & own) { Statistic::read(std::string_view{}, own); }) {
-        functions.read = [](std::string_view text, parameter_values& parameters) -> bool {
-            Statistic own{};
-            const bool is_read = Statistic::read(text, own);
-            parameters = is_read ? parameters_of(own) : parameters;
-            return is_read;
-        };
+        functions.read = calls::read;
     }
     return functions;
 }

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -64,15 +63,15 @@ struct moment_form {
 /// name=value, and omitted if its value is the fallback.
 struct statistic_parameter {
     const char* name = "";  // not a std::string_view, because compilers would compute its length in each constant
-    std::int64_t least = std::numeric_limits<std::int32_t>::min();
-    std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    std::int64_t least = INT32_MIN;
+    std::int64_t most = INT32_MAX;
     std::int64_t fallback = none;
 
-    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+    static constexpr std::int64_t none = INT64_MIN;
 };
 
-/// The result of `equal()`. For some values of its parameters a statistic counts the same as another one. Then `exists`
-/// is true, and the other one replaces it.
+/// The result of `equal()`. For some values of its parameters a statistic counts the same as another statistic. Then
+/// `exists` is true, and the other statistic replaces it.
 template <class Statistic>
 struct equal_statistic {
     bool exists = false;
@@ -87,7 +86,8 @@ enum class grid_problem : std::uint8_t {
                            ///< parameter
     too_large,             ///< the number for the grid may not fit 64 bits
     not_listed,            ///< the number of patches of a frame is neither the first nor the third parameter
-    condition_leaves_rest  ///< `grid::condition` is not a whole number of patches, whose side is the first parameter
+    condition_leaves_rest  ///< the cells in `grid::condition` are not a whole number of patches; the first parameter is
+                           ///< the side of a patch
 };
 
 namespace detail {
@@ -115,7 +115,7 @@ struct parameter_probe {
     template <class T>
     requires(__is_same(T, std::int32_t) || (__is_enum(T) && sizeof(T) == 4)) operator T() const;
 };
-/// A struct whose members are all signed 32-bit integers, which are its numbers in the text form.
+/// A struct whose members are all signed 32-bit integers. These integers are the numbers in its text.
 template <class Statistic>
 concept has_whole_parameters = __is_empty(Statistic) || requires(parameter_probe p) {
     requires sizeof(Statistic) != 4 || requires { Statistic{p}; };
@@ -126,7 +126,7 @@ concept has_whole_parameters = __is_empty(Statistic) || requires(parameter_probe
 
 }  // namespace detail
 
-/// A statistic that counts a kind of sample: it has a call for the sample that returns an unsigned integer.
+/// A statistic that counts a kind of sample. Its call operator takes the sample and returns an unsigned integer.
 template <class Statistic, class Sample>
 concept counts = requires(const Statistic& value, const Sample& sample) {
     requires detail::is_count<decltype(value(sample))>;
@@ -170,14 +170,14 @@ template <class Statistic>
 concept names_parameters = requires {
     Statistic::parameters[0];
 };
-/// A statistic that converts its members to the numbers of its text form and back, because they differ.
+/// A statistic whose members differ from the numbers in its text. It has functions that convert one to the other.
 template <class Statistic>
 concept converts_parameters = names_parameters<Statistic> && requires(const Statistic& value, std::int64_t* values) {
     value.values(values);
     { Statistic::from(values) } -> std::same_as<Statistic>;
 };
-/// A statistic whose `parameters` have a name for each of its members. It may also have no `parameters`, or convert
-/// them.
+/// A statistic whose `parameters` have a name for each of its members. A statistic without `parameters` also satisfies
+/// the concept, and so does one that converts them.
 template <class Statistic>
 concept names_each_member = !names_parameters<Statistic> || converts_parameters<Statistic> || requires {
     requires sizeof(Statistic::parameters) / sizeof(statistic_parameter) == sizeof(Statistic) / sizeof(std::int32_t);
@@ -227,7 +227,7 @@ template <class T>
 concept has_static_name = requires {
     requires std::is_pointer_v<decltype(&T::name)>;
 };
-/// A struct that looks like a statistic but is not one: it has a name, or a call for a sample.
+/// A struct that looks like a statistic but is not one: it has a name or a call operator for a sample.
 template <class T>
 concept fails_as_statistic = __is_class(T) && !__is_base_of(statistic, T) && !statistic_type<T> &&
                              (has_static_name<T> || called_with<T, sequence> || called_with<T, grid> ||

@@ -13,7 +13,7 @@ namespace floptally::inline v0_3 {
 
 #ifdef CLOCK_MONOTONIC
 
-// It calls `clock_gettime`, as std::chrono does on POSIX systems, because including <chrono> would take a sixth of the
+// This header calls `clock_gettime`, as std::chrono does on POSIX systems. Including <chrono> would take a sixth of the
 // compile time of `meter.hpp`.
 
 namespace detail {

@@ -72,7 +72,7 @@ inline void list_only(comparison_report& report, std::string_view name) {
     return report;
 }
 
-/// Returns the same report for the lines of a log instead of a dashboard's number. `step` has what is known about the
+/// Returns the report for a trainer's log instead of a number from a dashboard. `step` has what is known about the
 /// logged steps.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only, observed_log log,

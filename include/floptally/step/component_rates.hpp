@@ -72,8 +72,8 @@ inline void require_times(const breakdown& work, std::span<const component_time>
 }  // namespace detail
 
 /// Returns a row for each component, in the order of the breakdown, with rates if the component was timed. Ignores
-/// `on.seconds`. Recompute belongs to the backward: its time counts there, and its FLOPs count as executed but not as
-/// useful.
+/// `on.seconds`. The time of a recompute belongs to the backward. The FLOPs of a recompute are executed FLOPs, but not
+/// useful ones.
 [[nodiscard]] inline std::vector<component_row> component_rates(const breakdown& work, measurement on,
                                                                 std::span<const component_time> times) {
     detail::require_times(work, times);

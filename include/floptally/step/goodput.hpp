@@ -41,7 +41,7 @@ struct goodput_state {
 inline constexpr std::string_view restart = "restart";
 
 /// Measures the wall clock of a run from `begin` on, and sums the time outside steps by names that the caller chooses.
-/// Time outside steps without a name is the rest.
+/// Time that is neither in steps nor under a name counts as the rest (`goodput::rest_seconds`).
 class goodput_clock {
   public:
     using seconds_clock = any_function<double()>;
@@ -155,7 +155,7 @@ struct goodput {
     double wall_seconds = 0;
     double step_seconds = 0;
     std::vector<spent_time> spent{};
-    double rest_seconds = 0;  ///< wall clock outside steps for which `spend` was not called
+    double rest_seconds = 0;  ///< wall-clock time that was not in steps and was not passed to `spend`
     double step_share = 0;    ///< the goodput: seconds in steps ÷ wall seconds
     /// MFU over the wall clock: useful FLOPs ÷ (wall seconds x mean GPUs of the steps x peak).
     double mfu = 0;

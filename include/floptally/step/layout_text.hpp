@@ -25,7 +25,7 @@ namespace floptally::inline v0_3 {
 
 /// The format of a trainer's settings. A layout can be written in each of these formats.
 enum class layout_format : std::uint8_t {
-    areal,       ///< "attn:d1p1t2c4|ffn:d1p1t1e8"
+    areal,       ///< AReaL's text: "attn:d1p1t2c4|ffn:d1p1t1e8"
     megatron,    ///< Megatron-LM's arguments after the number of ranks: "WORLD_SIZE=8 --tensor-model-parallel-size 2"
     torchtitan,  ///< the table [parallelism] of torchtitan's TOML
     fsdp2        ///< PyTorch's device meshes for fully_shard: one for dense layers and one for experts
@@ -422,7 +422,7 @@ class layout_reader {
         }
     }
 
-    /// Uses a pair of name and value. Returns false if the name is unknown.
+    /// Uses one setting of the trainer, given as name and value. Returns false if the name is unknown.
     bool take(const std::string& name, std::string_view value) {
         const known_name* known = nullptr;
         for (const known_name& each : names) {
@@ -621,9 +621,9 @@ class layout_reader {
 
 namespace floptally::inline v0_3 {
 
-/// Reads a layout from a trainer's settings: AReaL's text, arguments of Megatron-LM, torchtitan's table [parallelism],
-/// device meshes of PyTorch, a configuration of DeepSpeed or FSDP, or sizes by name ("dp=2, tp=4, ep=8, etp=1"). Other
-/// settings in the text are ignored.
+/// Reads a layout from a trainer's settings. These may be AReaL's text, arguments of Megatron-LM, torchtitan's table
+/// [parallelism], device meshes of PyTorch, or a configuration of DeepSpeed or FSDP. Sizes by name also work ("dp=2,
+/// tp=4, ep=8, etp=1"). Other settings in the text are ignored.
 ///
 /// If the settings have no tensor-parallel size of experts, etp is tp for Megatron, and 1 for torchtitan, DeepSpeed and
 /// AReaL. For Megatron's arguments, and for torchtitan's shard degree of -1, dp follows from the number of ranks: pass

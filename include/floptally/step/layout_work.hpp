@@ -44,7 +44,7 @@ enum class context_split : std::uint8_t {
     zigzag_pack,  ///< the whole pack in 2 cp chunks, two chunks per rank; chunks may end inside sequences
     contiguous    ///< each rank has one contiguous piece of tokens
 };
-/// Names of the values of `context_split`, in their order.
+/// Names of the values of `context_split`, in the same order.
 inline constexpr const char* context_split_names[] = {"zigzag", "zigzag_pack", "contiguous"};
 
 /// Tallies of a batch that is sharded over context-parallel ranks, one tally for each rank. Add batches as to a tally.
@@ -118,11 +118,11 @@ class context_shards : public adds_batches<context_shards> {
 
 /// The work of tensor- and context-parallel ranks.
 struct layout_work {
-    /// For each context-parallel rank, the time at the peak of its busiest tensor-parallel rank, in 10⁻¹⁵ s.
+    /// For each context-parallel rank: the time that its busiest tensor-parallel rank needs at peak rate, in 10⁻¹⁵ s.
     std::vector<std::uint64_t> loads{};
     /// Time of every rank in 10⁻¹⁵ s: all context-parallel ranks of tensor-parallel rank 0, then of rank 1, and so on.
     std::vector<std::uint64_t> loads_of_ranks{};
-    /// FLOPs of all ranks, for each peak. Work that several ranks repeat counts for each of them.
+    /// FLOPs of all ranks for each peak rate. Work that several ranks repeat counts for each of these ranks.
     std::vector<work_at_peak> run{};
     tensor_options options{};
 };
@@ -171,8 +171,8 @@ struct step_ranks {
 };
 
 /// Returns the times of a step's ranks on `working_gpus`. Without `choices` they are the ranks of the layout. With
-/// `choices` they are the ranks of pipelines: there is one pipeline for each context-parallel rank of each replica, and
-/// it runs on the tensor-parallel ranks of the layout.
+/// `choices` they are the ranks of pipelines. There is one pipeline for each context-parallel rank of each replica. It
+/// runs on the tensor-parallel ranks of the layout.
 [[nodiscard]] inline step_ranks run_ranks(std::optional<pipeline_choices> choices,
                                           const std::optional<layout_work>& layout, std::span<const model_part> model,
                                           const training_plan& plan, const tally& batch, double peak_tflops,

@@ -8,7 +8,7 @@
 
 /// @file
 /// Counts the bytes of a step that do not depend on the implementation: logits, weights, gradients, optimizer state.
-/// Activations do, and are not counted here. docs/plans.md has the tables and their sources.
+/// Activations depend on the implementation and are not counted here. docs/plans.md has the tables and their sources.
 
 namespace floptally::inline v0_3 {
 
@@ -54,8 +54,8 @@ constexpr std::uint64_t bytes_of(const logits_shape& logits, std::uint64_t token
 }
 
 /// Returns the bytes of the logits while a framework gathers them: twice `gathered_logits_bytes`, or once with one
-/// context-parallel rank. The factor 2 is for a framework that gathers into a list, because the list of shards and the
-/// ordered result exist at the same time (AReaL's `postprocess_packed_seqs_context_parallel`).
+/// context-parallel rank. The factor 2 is for a framework that gathers into a list (AReaL's
+/// `postprocess_packed_seqs_context_parallel`). The list of shards and the ordered result then exist at the same time.
 [[nodiscard]] constexpr std::uint64_t gathering_logits_bytes(const logits_shape& logits) {
     return checked(gathered_logits_bytes(logits), "logits") * (logits.context_parallel == 1 ? 1 : 2);
 }

@@ -40,8 +40,8 @@ namespace floptally::inline v0_3 {
 template <class Model>
 concept counted_model = std::constructible_from<flop_counter, const Model&, const convention&, const training_plan&>;
 
-/// The reaction of a meter to a step that it cannot count: one with a bad batch, with a time of 0 s or NaN, or with an
-/// error on another rank.
+/// What a meter does with a step that it cannot count. Such a step has a bad batch, a time of 0 s or NaN, or an error
+/// on another rank.
 enum class on_error : std::uint8_t {
     raise,     ///< the call throws `error`
     leave_out  ///< the step is left out of all totals, and counted in `meter::left_out`
@@ -77,10 +77,10 @@ struct rank_spread {
     double fastest_seconds = 0;  ///< Σ over steps of the fastest rank's time
     std::vector<slow_rank> slowest{};
 
-    /// Makes room for one more rank, so that the next `add` needs no memory.
+    /// Allocates memory for one more rank, so that the next `add` needs no memory.
     void make_room() { slowest.reserve(slowest.size() + 1); }
 
-    /// Adds a step.
+    /// Adds a step: its slowest rank, and the seconds of its slowest and of its fastest rank.
     void add(std::uint64_t rank, double slow, double fast) {
         ++steps;
         slowest_seconds += slow;
@@ -94,7 +94,7 @@ struct rank_spread {
         slowest.push_back({rank, 1});
     }
 
-    /// Returns the rank that was most often the slowest; of several, the first.
+    /// Returns the rank that was most often the slowest. If several ranks were, returns the first.
     [[nodiscard]] slow_rank slowest_rank() const {
         slow_rank most;
         for (const slow_rank& known : slowest) {
@@ -190,8 +190,8 @@ class meter {
         : meter(flop_counter(model, counted_as, plan), std::move(hardware), std::move(clock)) {}
 
     /// Takes a model, its plan and the GPUs: `meter m(load_config("config.json"), {.recomputed = recompute::full},
-    /// accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts. It counts with
-    /// the convention `exact`; for another convention pass a `flop_counter`.
+    /// accelerator_named("H100 SXM"))`. The model is a descriptor, a `model_config`, a cost or parts. The meter counts
+    /// with the convention `exact`. For another convention pass a `flop_counter`.
     template <counted_model Model>
     meter(const Model& model, const training_plan& plan, metered_hardware hardware, rank_sum ranks = {},
           seconds_clock clock = steady_seconds)
@@ -345,9 +345,10 @@ class meter {
         left_out_.interval = 0;
     }
 
-    /// Continues from the run totals of an earlier process. Counts the FLOPs again from the tally. If they differ,
-    /// `earlier` has another model, convention or plan. Then it throws `error`, or with `resume_from::any_counter`
-    /// returns false and keeps the FLOPs as they were counted (`run_is_recounted`).
+    /// Continues from the run totals of an earlier process. Counts the FLOPs again from the tally of `earlier`. Other
+    /// FLOPs show that `earlier` was counted with another model, convention or plan. The function then throws `error`.
+    /// With `resume_from::any_counter` it instead keeps the FLOPs as they were counted and returns false
+    /// (`run_is_recounted`).
     bool resume(const step_series& earlier, resume_from which = resume_from::same_counter) {
         if (in_step() || run_.totals.steps != 0) {
             throw error("resume", "must be called before the first step");
@@ -571,7 +572,7 @@ class meter {
     void fail_all_ranks() const noexcept {
         try {
             static_cast<void>(ranks_.sum([this]() -> tally {
-                static_cast<void>(compared(0));  // because the other ranks wait for this collective
+                static_cast<void>(compared(0));  // the other ranks wait for this collective
                 throw error("step", "failed on this rank: look at the error of this rank");
             }));
         } catch (...) {  // ignored, because the caller already throws the first error

@@ -55,7 +55,7 @@ namespace detail {
     return precisions.rate(done.batch, done.gpu_seconds);
 }
 
-/// Returns the totals with FLOPs that another counter of the same model counts.
+/// Returns the same totals, but with the FLOPs that another counter of the same model counts.
 [[nodiscard]] inline step_totals counted_by(const flop_counter& other, step_totals done) {
     done.useful = other.total_flops(done.batch, view::useful);
     done.padded = other.total_flops(done.batch, view::padded);

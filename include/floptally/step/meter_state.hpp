@@ -23,15 +23,16 @@
 
 namespace floptally::inline v0_3 {
 
-/// The exact run totals of a meter as plain data, with the library version, convention and masks with which they were
-/// counted.
+/// The exact run totals of a meter as plain data. They include the library version, the convention and the masks of the
+/// count.
 struct meter_state {
     std::string version{};
     std::uint64_t numbers{};  ///< `numbers_version`: changes when the library counts differently
     std::string convention{};
     std::vector<std::string> masks{};
     std::vector<std::uint64_t> accumulators{};  ///< the accumulators of the run's tally
-    /// Names of the masks whose amounts were measured. In the accumulators an amount of 0 looks like no amount.
+    /// Names of the masks whose amounts were measured. An accumulator alone does not show this, because a measured 0
+    /// and no measurement look the same.
     std::vector<std::string> measured{};
     step_series run{};                       ///< totals with an empty tally (see `masks` and `accumulators`)
     std::optional<goodput_state> goodput{};  ///< the run's wall clock, if it has begun

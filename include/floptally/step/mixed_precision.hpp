@@ -191,7 +191,7 @@ class mixed_precision {
         return sets;
     }
 
-    /// Returns all parts, but marks those to which other settings apply as `elsewhere`. Such parts do not count, but
+    /// Returns all parts. Marks the parts to which other settings apply as `elsewhere`: their FLOPs do not count, but
     /// gradients still flow through them.
     [[nodiscard]] std::vector<model_part> only(std::span<const model_part> parts,
                                                const std::vector<bool>& applied) const {

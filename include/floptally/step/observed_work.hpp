@@ -101,8 +101,8 @@ struct observed_text {
 /// Converts a number from a dashboard to the FLOPs of the step: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
 /// "40.7%" (an MFU). A rate needs the step's seconds and GPUs. An MFU also needs the peak.
 ///
-/// @throws error "observed" if the text is no number with such a unit; "seconds", "gpus" or "peak_tflops" for a value
-///         that is missing or not above 0.
+/// Throws an `error` that names "observed" if the text is no number with such a unit. Throws an `error` that names
+/// "seconds", "gpus" or "peak_tflops" if that value is missing or not above 0.
 [[nodiscard]] inline observed_work observed_work_of(std::string_view text, const observed_step& step) {
     const auto [number, decimals, written] = detail::parts_of_observed(text);
     std::string_view word = written;
@@ -245,12 +245,12 @@ namespace detail {
 /// text. All steps must have the same batch `batch`. If the lines print the number of sequences, `batch` may be a part
 /// of the step's sequences: the FLOPs of a line are then scaled.
 ///
-/// Sets `observed_log::tokens` if in most lines the number of tokens (printed, or tokens per second times the step
-/// time) is neither the batch's number of tokens nor that of its slots. Differences up to 1 % are ignored, because
-/// clocks differ.
+/// Sets `observed_log::tokens` if the log's number of tokens contradicts the batch in most lines. It does so if it is
+/// neither the batch's number of tokens nor its number of slots. The log prints the number, or tokens per second and
+/// the step time. Differences up to 1 % are ignored, because clocks differ.
 ///
-/// @throws error "log" for a log without known lines or of two trainers; "gpus" or "peak_tflops" if it is missing and a
-///         line's rate cannot be converted without it.
+/// Throws an `error` that names "log" if the log has no known lines, or lines of two trainers. Throws an `error` that
+/// names "gpus" or "peak_tflops" if that value is missing and a line's rate cannot be converted without it.
 [[nodiscard]] inline observed_log observed_log_of(std::istream& text, const tally& batch, const observed_step& step) {
     constexpr double clocks = 0.01;
     observed_log log;
@@ -302,8 +302,8 @@ struct observed_factor {
     std::string cause{};  ///< the reason for the factor: "not divided by the 8 GPUs"
 };
 
-/// Returns the constant factors by which numbers of dashboards and logs are often wrong: the number of GPUs, passes,
-/// powers of 1000 and 1024, sequences of the batch. No two have the same value.
+/// Returns the constant factors by which numbers of dashboards and logs are often wrong. They come from the number of
+/// GPUs, from passes, from powers of 1000 and 1024, and from the sequences of the batch. No two have the same value.
 [[nodiscard]] inline std::vector<observed_factor> observed_factors(const tally& batch, const observed_step& step) {
     std::vector<observed_factor> factors;
     const auto add = [&factors](double value, std::string cause) {
@@ -399,7 +399,8 @@ class candidate_search {
         return end();
     }
 
-    /// Returns the best of several searches.
+    /// Searches with each of the constant factors. Returns the candidates of the factor that explains the most numbers,
+    /// or of several factors that explain equally many.
     template <class Search>
     [[nodiscard]] std::vector<observed_candidate> best_of(const std::vector<observed_factor>& factors, Search search) {
         std::vector<observed_candidate> best;
@@ -473,10 +474,10 @@ class candidate_search {
 /// numbers. A convention explains a number if its FLOPs round to it. The useful view comes first. Another view of the
 /// same convention is listed only if its FLOPs differ from those of the previous view.
 ///
-/// If no convention explains the numbers under the plan of the step, the plans that a tool may assume are tried
-/// (`assumed_plans`), then constant factors (`observed_factors`), and last both together. A number with few digits may
-/// match by chance. So factors are tried only for numbers of at least three digits, and both together only for at least
-/// four.
+/// If no convention explains the numbers under the plan of the step, the function tries the plans that a tool may
+/// assume (`assumed_plans`). Then it tries constant factors (`observed_factors`), and last both together. A number with
+/// few digits may match by chance. So factors are tried only for numbers of at least three digits, and both together
+/// only for at least four.
 [[nodiscard]] inline std::vector<observed_candidate> matches_of(std::span<const observed_work> observed,
                                                                 const convention_comparison& model, const tally& batch,
                                                                 const observed_step& step = {}) {
@@ -505,8 +506,8 @@ class candidate_search {
     return matches_of({&observed, 1}, model, batch, step);
 }
 
-/// Returns the convention whose useful FLOPs (`convention_comparison::compare`) are nearest to the observed number; the
-/// first one of equally near conventions.
+/// Returns the convention whose useful FLOPs (`convention_comparison::compare`) are nearest to the observed number. If
+/// several are equally near, returns the first.
 [[nodiscard]] inline observed_candidate nearest_of(const observed_work& observed,
                                                    std::span<const compared_convention> compared) {
     const auto distance = [&observed](const compared_convention& line) {

@@ -32,7 +32,8 @@ struct pipeline_search_options {
     std::uint64_t gpus_of_stage = 1;   ///< number of GPUs over which the memory of a stage is split evenly
     double memory_gib = 0;             ///< memory of one GPU, in GiB
     zero_stage sharded = zero_stage::none;
-    /// GiB of activations of one microbatch, summed over the stages (of a stage: that of one GPU); 0: unknown.
+    /// GiB of activations of one microbatch, as a sum over the stages. Each stage counts what one of its GPUs holds. 0:
+    /// unknown.
     double activation_gib = 0;
 };
 

@@ -210,7 +210,7 @@ struct pipeline_choices {
     }
 };
 
-/// The result of running parallel pipelines.
+/// The result of simulating the parallel pipelines of a step.
 struct pipelines {
     rank_times times{};
     std::uint64_t microbatches = 0;  ///< number of microbatches of all pipelines together
@@ -290,8 +290,8 @@ namespace detail {
     return pipeline_order(pipeline_schedule::one_f_one_b, pp, 1, microbatches).run(stages).makespan;
 }
 
-/// Simulates the pipelines of a step on `working_gpus`. The times of all pipelines are in FLOPs at `peak_tflops`.
-/// `settings` names the work that runs in other precisions.
+/// Simulates the pipelines of a step on `working_gpus`. A time is stored as the number of FLOPs that would run at
+/// `peak_tflops` in this time. `settings` names the work that runs in other precisions.
 [[nodiscard]] inline pipelines run_pipelines(const pipeline_choices& choices, std::span<const model_part> model,
                                              const training_plan& plan, const tally& batch, double peak_tflops,
                                              std::span<const precision_setting> settings, std::uint64_t working_gpus) {

@@ -89,11 +89,11 @@ struct report {
     std::optional<padding_flops> padding{};
     std::optional<mfu_report> mfu{};
     std::vector<std::string> notes{};
-    /// The unit that the table and the JSON show. `work` is in FLOPs always.
+    /// The unit that the table and the JSON show. `work` is always in FLOPs.
     work_unit unit = work_unit::flops;
 };
 
-/// Returns the notes of a report, with a warning if the FLOPs are an upper bound, if no vendor document states the
+/// Returns the notes of a report. Adds a warning if the FLOPs are an upper bound, if no vendor document states the
 /// peak, or if the rates are impossible.
 [[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
     std::vector<std::string> notes = r.notes;

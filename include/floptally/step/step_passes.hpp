@@ -25,7 +25,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// The GPU time of a pass or of a whole step, of one step or summed over steps.
+/// The GPU time of a pass or of a whole step. It may be the sum over several steps.
 struct gpu_time {
     double seconds = 0;
     double gpu_seconds = 0;
@@ -79,7 +79,7 @@ struct pass_rate {
     flops executed{};
     flops shared{};
     gpu_time time{};
-    /// Time that the useful FLOPs need at the peak of each pass ÷ time of the passes.
+    /// (Time that the useful FLOPs need at the peak of each pass) ÷ (time of the passes).
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
@@ -87,8 +87,8 @@ struct pass_rate {
     /// from `mfu`, which is over the time of the pass.
     double wall_mfu = 0;
     std::optional<double> mbu{};
-    /// Contribution to the MFU of the whole step: time that the useful FLOPs of the pass need at the peak of the pass ÷
-    /// time of the whole step.
+    /// Contribution to the MFU of the whole step: (time that the useful FLOPs of the pass need at its peak) ÷ (time of
+    /// the whole step).
     double points = 0;
     double lost = 0;  ///< (time of the pass − time that its useful FLOPs need at its peak) ÷ time of the whole step
 };
@@ -122,7 +122,7 @@ struct seconds_at_peak {
     double padded = 0;
     double executed = 0;
 
-    /// Adds a pass.
+    /// Adds the GPU-seconds that the FLOPs of one pass need at the peak of the pass.
     void add(const pass_rate& pass) {
         const double peak = pass.time.peak_tflop / pass.time.gpu_seconds;
         const auto needed = [peak](flops work) { return divide(to_double(work) / 1e12, peak, "peak_tflops"); };
@@ -131,7 +131,7 @@ struct seconds_at_peak {
         executed += needed(pass.executed);
     }
 
-    /// Sets the rates of one pass or of several.
+    /// Sets the rates of one pass or of several passes together. `whole` is the GPU time of the whole step.
     void set(pass_rate& rate, const gpu_time& whole) const {
         rate.mfu = divide(useful, rate.time.gpu_seconds, "seconds");
         rate.padded_mfu = divide(padded, rate.time.gpu_seconds, "seconds");

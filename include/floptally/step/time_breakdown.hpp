@@ -32,14 +32,14 @@ enum class apart_kind : std::uint8_t {
     other
 };
 
-/// Names of the values of `apart_kind` in JSON, in their order.
+/// Names of the values of `apart_kind` in JSON, in the same order.
 inline constexpr const char* apart_kind_names[] = {"unsaid",    "communication", "transfer", "data_wait",
                                                    "optimizer", "elementwise",   "launches", "other"};
 
 /// A time that was measured outside the counted kernels: data wait, exposed communication, optimizer.
 struct time_apart {
     std::string name;
-    double seconds = 0;  ///< seconds that each working GPU spends on it
+    double seconds = 0;  ///< this time in seconds, for each working GPU
     apart_kind kind = apart_kind::unsaid;
     std::string assumed = "measured";  ///< how the seconds were found, as text for a report
 };
@@ -77,11 +77,12 @@ struct time_apart {
 /// The time that memory-bound components need for their bytes at the memory bandwidth, in addition to the time for
 /// their FLOPs at the peak (bytes/step_bytes.hpp).
 struct time_at_memory {
-    double gpu_seconds = 0;  ///< sum over all GPUs (`memory_bound_seconds`)
+    double gpu_seconds = 0;  ///< this time in seconds, summed over all GPUs (`memory_bound_seconds`)
     std::string assumed{};
 };
 
-/// The time breakdown of a step. Empty members are unknown. A waterfall says so, and their time stays in its last line.
+/// The time breakdown of a step. Empty members are unknown. A waterfall names what is unknown and leaves its time in
+/// the last line.
 struct time_breakdown {
     measurement step{};  ///< time of the step, number of all GPUs of the job, and the peak to which the MFU refers
     /// FLOPs of all ranks for each peak. Work that several ranks repeat counts once; count it under a plan without

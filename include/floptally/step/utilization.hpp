@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -64,8 +64,8 @@ struct component_peak {
 /// Returns the FLOPs as the nearest double; exact up to 2^53.
 [[nodiscard]] constexpr double to_double(flops work) { return static_cast<double>(work.value()); }
 
-/// Returns the MFU below which seconds, GPUs or the peak are probably in another unit: 0.1 % for a training step, 0.001
-/// % for a forward alone, which may be limited by memory bandwidth.
+/// Returns the least plausible MFU. A lower MFU probably means that seconds, GPUs or the peak are in another unit. It
+/// is 0.1 % for a training step. For a forward alone, which may be limited by memory bandwidth, it is 0.001 %.
 [[nodiscard]] constexpr double least_plausible_mfu(counted_passes counted) {
     return counted == counted_passes::forward ? 1e-5 : 1e-3;
 }
@@ -88,9 +88,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns why an MFU or HFU cannot be right: it is above 100 %, or far below the MFU of any real step ("an MFU of 0.09
-/// % is below 0.1 %: seconds, gpus or the peak may be in another unit"). Returns an empty text if the MFU can be right,
-/// and for an MFU of 0, which is that of a batch without tokens.
+/// Returns why an MFU or HFU cannot be right: it is above 100 %, or far below the MFU of any real step. Example: "an
+/// MFU of 0.09 % is below 0.1 %: seconds, gpus or the peak may be in another unit". Returns an empty text if the MFU
+/// can be right. Returns an empty text also for an MFU of 0, which a batch without tokens has.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string doubt_of(double mfu, counted_passes counted) {
     const std::string_view doubt = detail::doubt_text(mfu, counted);
     constexpr std::string_view before = "an MFU ";
@@ -103,7 +103,7 @@ namespace detail {
 namespace detail {
 
 constexpr void require_finite_positive(double value, const char* field) {
-    if (!(value > 0) || value > std::numeric_limits<double>::max()) {
+    if (!(value > 0) || value > DBL_MAX) {
         refuse(field, {"must be a finite number above 0, got ", std::to_string(value)});
     }
 }
@@ -114,11 +114,11 @@ constexpr void require_peak(double peak_tflops, const char* field) {
     require_possible_peak(peak_tflops, field);
 }
 
-/// Returns a / b. Throws an `error` with field `field` if the quotient is infinite, or if it is 0 although a is not 0.
+/// Returns a / b. Throws an `error` that names `field` if the quotient is infinite, or if it is 0 although a is not 0.
 /// `field` is the name of the input from which b was computed.
 constexpr double divide(double a, double b, const char* field) {
     const double quotient = a / b;
-    if (!(quotient <= std::numeric_limits<double>::max()) || (quotient == 0 && a != 0)) {
+    if (!(quotient <= DBL_MAX) || (quotient == 0 && a != 0)) {
         throw error(field, "is out of range, because the rate divided by it is zero or infinite: check its unit");
     }
     return quotient;

@@ -15,11 +15,11 @@ namespace floptally::inline v0_3 {
 /// The unit in which a report shows work. One MAC is a multiplication and an addition, and so two FLOPs.
 enum class work_unit : bool { flops, macs };
 
-/// The names of the units, as options and arguments have them.
+/// The names of the units in options and arguments.
 inline constexpr const char* work_unit_names[] = {"flops", "macs"};
 
-/// Returns the work as an exact number of units. Throws an error if the number of MACs is not whole, which some
-/// conventions give: half of an odd number of attended pairs, or additions without a multiplication.
+/// Returns the work as an exact number of units. Throws an error if the number of MACs is not whole. Some conventions
+/// give such work: half of an odd number of attended pairs, or additions without a multiplication.
 [[nodiscard]] inline uint128 in_unit(flops work, work_unit unit) {
     if (unit == work_unit::flops) {
         return work.value();
@@ -32,7 +32,7 @@ inline constexpr const char* work_unit_names[] = {"flops", "macs"};
     return work.value() / 2;
 }
 
-/// Returns a rate or a peak in FLOP/s as one in the unit.
+/// Converts a rate or a peak from FLOP/s to units per second.
 [[nodiscard]] constexpr double rate_in_unit(double rate, work_unit unit) {
     return unit == work_unit::flops ? rate : rate / 2;
 }

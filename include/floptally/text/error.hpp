@@ -47,21 +47,21 @@ class overflow : public error {
 
 namespace detail {
 
-/// Throws `error` with field `field`. The text consists of the joined pieces.
+/// Throws an `error` that names `field`. The pieces are joined to the error's text.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse(std::string_view field,
                                                           std::initializer_list<piece> problem) {
     throw error(field, text_of(problem));
 }
 
-/// Throws `error` with field `field` for a name that is not UTF-8. Logs and saved states are JSON, which must be UTF-8.
+/// Throws an `error` that names `field` if `name` is not UTF-8. Logs and saved states are JSON, which must be UTF-8.
 inline void require_utf8(std::string_view name, std::string_view field) {
     if (!is_utf8(name)) {
         refuse(field, {"must be UTF-8, got \"", name, "\""});
     }
 }
 
-/// Calls `call` and changes the field of its errors: instead of `name` (or an element, "name[3]") it becomes `field`,
-/// the name in the user's input. All other errors pass unchanged.
+/// Calls `call` and renames the input in its errors. The name `name` (or "name[3]", an element) becomes `field`, the
+/// name that the user knows. All other errors pass unchanged.
 template <class Call>
 constexpr void with_renamed_field(std::string_view name, std::string_view field, Call call) {
     try {
@@ -81,21 +81,21 @@ constexpr void with_renamed_field(std::string_view name, std::string_view field,
     return text_of({text, " (", file, ":", line, ")"});
 }
 
-/// Throws the error of a failed call of another library. The call is the FIELD of the error.
+/// Throws the error of a failed call of another library. The error begins with the name of the call.
 [[noreturn]] inline void throw_failed_call(std::string_view call, std::string_view text, const char* file, int line) {
     throw error(call, called_at(text, file, line));
 }
 
 }  // namespace detail
 
-/// If `value` is 0, throws `error` with field `field`.
+/// If `value` is 0, throws an `error` that names `field`.
 constexpr void require_positive(std::uint64_t value, const char* field) {
     if (value == 0) {
         throw error(field, "must be at least 1, got 0");
     }
 }
 
-/// Unless `value` is below `bound`, throws `error` with field `field`. `bound_name` is the name of the bound in the
+/// Unless `value` is below `bound`, throws an `error` that names `field`. `bound_name` is the name of the bound in the
 /// error.
 constexpr void require_below(std::uint64_t bound, std::string_view bound_name, std::uint64_t value,
                              std::string_view field) {
@@ -104,8 +104,8 @@ constexpr void require_below(std::uint64_t bound, std::string_view bound_name, s
     }
 }
 
-/// Compares the sizes of two lists. If the list `field` has not the `expected` size of the list `as`, throws `error`
-/// with field `field`.
+/// Compares the sizes of two lists. Throws an `error` that names `field` if this list does not have the `expected` size
+/// of the list `as`.
 constexpr void require_as_many(std::size_t expected, std::string_view as, std::size_t size, std::string_view field) {
     if (size != expected) {
         throw error(field, detail::text_of({"must be as many as ", as, " (", expected, "), got ", size}));
@@ -117,7 +117,7 @@ inline void append_item(std::string& list, std::string_view item) {
     detail::append(list, {list.empty() ? "" : ", ", item});
 }
 
-/// Returns "name[index]", the FIELD of an error of one element.
+/// Returns "name[index]", with which an error about one element of a list begins.
 [[nodiscard]] inline std::string indexed(std::string_view name, std::size_t index) {
     return detail::text_of({name, "[", index, "]"});
 }

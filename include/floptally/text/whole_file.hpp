@@ -118,7 +118,7 @@ void write_whole(const std::filesystem::path& path, std::string_view text, std::
 }  // namespace detail
 
 /// Writes a file completely or not at all. Writes and syncs NAME.….part in the same folder, then renames it to NAME.
-/// After the return the text is on the disk. If a step fails, the old file is unchanged, and an `error` with field
+/// After the return the text is on the disk. If a step fails, the old file is unchanged, and an `error` that names
 /// `field` says why. A killed process may leave the .part file behind. Devices and pipes are written directly.
 inline void write_whole(const std::filesystem::path& path, std::string_view text, std::string_view field) {
     detail::file_system files;

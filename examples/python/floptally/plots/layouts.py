@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def layouts(
-    made: Search,
+    search: Search,
     *,
     theme: ThemeName = "light",
     title: str | None = None,
@@ -26,20 +26,20 @@ def layouts(
 ) -> Figure:
     """Draws the layouts that fit: predicted time of a step against memory, and the memory of a GPU. The Pareto front,
     layouts that no other one beats in both, is a line. Its layouts that are apart in memory have their names, if they are
-    among `made.layouts`.
+    among `search.layouts`.
 
-    made: what `Cost.search` returns. Pass `top=` there to name more of the front.
+    search: what `Cost.search` returns. Pass `top=` there to name more of the front.
     about: a text for the caption.
     """
-    points = getattr(made, "points", None)
+    points = getattr(search, "points", None)
     if not isinstance(points, list):
-        raise Error("made", "must be what Cost.search returns")
+        raise Error("search", "must be what Cost.search returns")
     if not points:
-        raise Error("made", "has no layout that fits: pass a search that found some")
+        raise Error("search", "has no layout that fits: pass a search that found some")
     colours = theme_named(theme)
     front = _front(points)
     width = max(gib for _, gib in points) - min(gib for _, gib in points)
-    named = _apart([found for found in made.layouts if found.is_on_front], width / 16)
+    named = _apart([found for found in search.layouts if found.is_on_front], width / 16)
     with look(colours):
         figure, axes = canvas(ax, 9.2, 4.4)
         axes.grid(True, color=colours.pale)
@@ -47,7 +47,7 @@ def layouts(
                      linewidths=0, label=f"{len(points)} layouts", zorder=2)  # fmt: skip
         axes.plot([gib for _, gib in front], [seconds for seconds, _ in front], color=ORANGE, linewidth=1.4, marker="o",
                   markersize=3.5, label="Pareto front", zorder=3)  # fmt: skip
-        axes.axvline(made.memory_gib, color=colours.ink, linewidth=1, linestyle=":", label="memory of a GPU")
+        axes.axvline(search.memory_gib, color=colours.ink, linewidth=1, linestyle=":", label="memory of a GPU")
         for number, found in enumerate(named, 1):
             axes.annotate(str(number), (found.memory_gib, found.seconds), (-3, -4), textcoords="offset points", ha="right",
                           va="top", fontsize=8, fontweight="bold", zorder=4)  # fmt: skip

@@ -19,10 +19,11 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The units of a chunk of layers, with how often each occurs.
+/// The units in one chunk of layers, and how often each occurs in it.
 struct chunk_units {
-    std::vector<std::pair<std::size_t, std::uint64_t>> layers{};  ///< a unit of a layer, and how many of it
-    std::uint64_t others = 0;  ///< the set of parts outside of layers, one bit for each
+    std::vector<std::pair<std::size_t, std::uint64_t>> layers{};  ///< number of a layer's unit, and how often the unit
+                                                                  ///< occurs
+    std::uint64_t others = 0;  ///< the parts outside the layers, as a set with one bit for each part
 
     [[nodiscard]] std::uint64_t num_layers() const {
         std::uint64_t sum = 0;
@@ -48,7 +49,8 @@ struct chunk_units {
     }
 };
 
-/// A model as units. Equal layers are one unit, unless the plan treats layers differently; each layer then is one.
+/// A model that is divided into units. Equal layers are one unit. If the plan treats layers differently, each layer is
+/// a unit of its own.
 class model_units {
   public:
     model_units(std::span<const model_part> model, const training_plan& plan)
@@ -74,7 +76,7 @@ class model_units {
         num_layer_units_ = is_uniform_ ? kinds_.size() : static_cast<std::size_t>(layer);
     }
 
-    /// Returns the units of each chunk of a split.
+    /// Returns the units of each chunk of a pipeline.
     [[nodiscard]] std::vector<chunk_units> chunks_of(const pipeline_split& split) const {
         const pipeline_split by_chunk = split.by_chunk();
         std::vector<chunk_units> chunks;
@@ -102,14 +104,14 @@ class model_units {
         return chunks;
     }
 
-    /// Returns the number of a set of parts outside of layers, as a unit.
+    /// Returns the number of the unit that consists of this set of parts outside the layers.
     [[nodiscard]] std::size_t unit_of(std::uint64_t others) {
         const auto [found, is_new] = sets_.emplace(others, num_layer_units_ + sets_.size());
         return found->second;
     }
 
-    /// Returns parts in which one unit is here and the rest of the model is elsewhere. Where layers are alike, one
-    /// layer stands for all of a kind.
+    /// Returns the model's parts, with all but those of one unit marked `elsewhere`. If layers are alike, the list has
+    /// only one layer of each kind.
     [[nodiscard]] std::vector<model_part> parts_of(std::size_t unit) const {
         std::uint64_t others = 0;
         for (const auto& [set, number] : sets_) {
@@ -141,11 +143,12 @@ class model_units {
 
   private:
     struct run {
-        std::size_t first = 0;  ///< index of its first part
-        std::size_t parts = 0;  ///< number of parts of a layer
+        std::size_t first = 0;  ///< index of the first part of the run
+        std::size_t parts = 0;  ///< number of parts in one layer of the run
         std::uint64_t repeat = 1;
         bool is_layer = false;
-        std::size_t unit = 0;  ///< its unit, that of its first layer, or its bit among the other parts
+        std::size_t unit = 0;  ///< Number of the unit. If each layer is a unit, that of the first layer. For a part
+                               ///< outside the layers, its bit in `others`.
     };
 
     void append(std::vector<model_part>& parts, const run& one, std::uint64_t first, std::uint64_t count,
@@ -159,7 +162,7 @@ class model_units {
         }
     }
 
-    /// Returns the number of a kind of layer. Layers are of one kind if their parts have equal costs.
+    /// Returns the number of this kind of layer. Two layers are of one kind if their parts have equal costs.
     [[nodiscard]] std::size_t kind_of(std::span<const model_part> parts) {
         for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
             const auto& known = kinds_[kind];

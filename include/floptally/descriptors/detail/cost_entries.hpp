@@ -44,7 +44,7 @@ namespace floptally::inline v0_3::detail {
     return entry;
 }
 
-/// Multiplies an entry's FLOPs per unit. The number of stored weights stays.
+/// Multiplies an entry's FLOPs per unit by `times`, but not its number of stored weights.
 constexpr void multiply_flops(cost_entry& entry, const checked& times) {
     adapter& per_rank = entry.per_rank;
     for (std::uint64_t* flops : {&entry.useful, &entry.padded, &per_rank.in, &per_rank.out, &per_rank.padded_out}) {
@@ -56,7 +56,7 @@ constexpr void multiply_flops(cost_entry& entry, const checked& times) {
 /// accumulator, …) are merged.
 class cost_entries {
   public:
-    /// Adds an entry of `other` under a component.
+    /// Adds `entry` of the cost `other` to this cost, under the given component.
     constexpr void put_from(const cost_entries& other, const cost_entry& entry, const component_name& component) {
         if (has_statistic(entry.what)) {
             put_over(component, other.weight_name(entry), entry, other.masks[entry.mask]);
@@ -71,9 +71,9 @@ class cost_entries {
         masks.include(entry.in);
     }
 
-    /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. If `attends` is a
-    /// measured statistic, its amount is usually summed over all layers already, so that copies of a layer do not
-    /// multiply the entry. To have them multiply it, as for a mask, set `entry.what` to `accumulator::pairs`.
+    /// Adds an entry over the pairs of a mask, or over the units of another statistic, as `put` does. The amount of a
+    /// measured statistic is usually summed over all layers already, so copies of a layer do not multiply the entry. If
+    /// copies of a layer must multiply it, set `entry.what` to `accumulator::pairs`.
     constexpr void put_over(const component_name& component, std::string_view weight, cost_entry entry,
                             const statistic& attends) {
         entry.what =
@@ -98,7 +98,7 @@ class cost_entries {
         return entry.what == accumulator::routed && !counts_passes(masks[entry.mask]);
     }
 
-    /// Returns the entries over the accumulators of a vision or audio tower.
+    /// Returns these entries for a vision or audio tower. They then multiply the sums over images or audio clips.
     [[nodiscard]] constexpr cost_entries in(modality which) const {
         cost_entries result;
         for (cost_entry entry : entries) {
@@ -144,7 +144,7 @@ class cost_entries {
             } else if (entry.what == accumulator::pairs) {
                 const statistic& attends = masks[entry.mask];
                 if (attends == mask::clip_squares(static_cast<std::int64_t>(n))) {
-                    continue;  // an entry that counts the prefix tokens already
+                    continue;  // this entry already counts the prefix tokens
                 }
                 if (!(attends == mask::bidirectional().in(attends.in()))) {
                     refuse("masks", {attends.name(), " cannot count prefix tokens: use a bidirectional mask"});
@@ -164,8 +164,8 @@ class cost_entries {
     mask_set masks{};
 
   private:
-    /// Adds an entry over measured visits. The measured number is one for the whole model, so all its work becomes one
-    /// entry.
+    /// Adds an entry over measured visits of experts. There is one measured number for the whole model, so all its work
+    /// becomes one entry.
     constexpr void put_routed(const component_name& component, std::string_view weight, const cost_entry& entry) {
         for (cost_entry& existing : entries) {
             if (existing.what != accumulator::routed || existing.mask != entry.mask || existing.in != entry.in ||

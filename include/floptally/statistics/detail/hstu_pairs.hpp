@@ -35,7 +35,7 @@ struct hstu_layout {
         group = s.target_group == 0 ? 1 : s.target_group;
     }
 
-    /// Returns how the first n rows split into context, history and targets.
+    /// Returns how many of the first n rows are context, history and targets.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr hstu_layout first(std::uint64_t n) const {
         hstu_layout rows = *this;
         rows.context = smaller(n, context);
@@ -57,7 +57,7 @@ inline constexpr std::uint8_t hstu_without_context = 2;
 inline constexpr std::uint8_t hstu_windowed_targets = 4;
 inline constexpr std::uint8_t hstu_shared_place = 8;  // set only together with hstu_windowed_targets
 
-/// Returns the options of a mask as bits. Options without effect are 0.
+/// Returns the options of a mask as bits. An option that has no effect gets the bit 0.
 [[nodiscard]] constexpr std::uint8_t hstu_flags(const hstu_mask& m) {
     const bool windowed = m.max_attn_len > 0 && m.windowed_targets;
     return static_cast<std::uint8_t>(
@@ -81,8 +81,8 @@ constexpr void check_hstu(const hstu_mask& m) {
 }
 
 /// Returns the causal pairs of the first `rows` rows of the history. Row i attends to the context and to i + 1 rows of
-/// the history. With a reach w it attends to itself, to min(i, w) earlier rows and, if i < w, to the context. The last
-/// `full` rows have no such limit.
+/// the history. If the mask has a reach of w rows, row i attends to itself and to min(i, w) earlier rows. It then
+/// attends to the context only if i < w. The last `full` rows have no such limit.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_pairs(const hstu_layout& whole,
                                                                                std::uint64_t rows, std::int64_t reach,
                                                                                std::int64_t full) {
@@ -97,9 +97,10 @@ constexpr void check_hstu(const hstu_mask& m) {
     return pairs + whole.context * (rows - limited) + triangle(rows) - triangle(limited);
 }
 
-/// Returns the pairs of the first `rows` targets. Each target sees itself, min(j mod g, reach) earlier targets of its
-/// group, and every key that is not a target. With a reach w, target j attends to w − j rows of the history (not less
-/// than 0, not more than all). If it reaches one position beyond the history, it also attends to the context.
+/// Returns the pairs of the first `rows` targets. Target j attends to itself, to min(j mod g, reach) earlier targets of
+/// its group of g, and to every key that is not a target. If the mask has a reach of w rows, target j attends only to w
+/// − j rows of the history (at least 0, at most all). If it reaches one position beyond the history, it also attends to
+/// the context.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_target_pairs(const hstu_layout& whole,
                                                                               std::uint64_t rows, std::int64_t reach) {
     const std::uint64_t own =
@@ -158,8 +159,8 @@ constexpr void check_hstu(const hstu_mask& m) {
     return rows * rows - before * before;
 }
 
-/// Returns the pairs of a mask without limits, except those of history queries with history keys. Of its group, each
-/// target attends only to itself. If the mask is not causal, the pairs of history with history count too.
+/// Returns the pairs of a mask without limits, except those of history queries with history keys. Within its group,
+/// each target attends only to itself. If the mask is not causal, the pairs of history with history count too.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_other_pairs(const sequence& s, std::uint8_t flags) {
     const hstu_layout whole(s, (flags & hstu_without_context) == 0);
     const hstu_layout end = whole.first(std::uint64_t{s.past} + s.length);

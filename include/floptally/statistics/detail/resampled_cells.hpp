@@ -86,7 +86,8 @@ struct resampled_cells {
         }
     }
 
-    /// Writes the numbers of the text form: field, stride, up and add of height and width, then of time.
+    /// Writes the numbers of the text form to `to`: first those of height and width (field, stride, up, add), then
+    /// those of time.
     constexpr void common_values(std::int64_t* to) const {
         for (const resampling& axis : {space(), frames()}) {
             *to++ = axis.field;
@@ -95,7 +96,7 @@ struct resampled_cells {
             *to++ = axis.add;
         }
     }
-    /// Reads the numbers of `common_values`.
+    /// Makes the parameters from the numbers that `common_values` wrote.
     [[nodiscard]] static constexpr resampled_cells from_values(const std::int64_t* numbers, std::int64_t reach) {
         const auto halves = [](std::int64_t low, std::int64_t high) {
             return static_cast<std::int32_t>((static_cast<std::uint32_t>(low) & 0xFFFFU) |

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 #include <floptally/statistics/statistic_type.hpp>
@@ -11,8 +10,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the number as a 32-bit parameter of a statistic. If the number is out of range, throws `error` with the
-/// parameter's name as field.
+/// Returns the number as a 32-bit parameter of a statistic. If the number is out of range, throws an `error` that names
+/// the parameter.
 [[nodiscard]] constexpr std::int32_t in_range(const statistic_parameter& parameter, whole_number auto number) {
     const auto value = static_cast<std::int64_t>(number);
     const bool has_wrapped = number > 0 && value < 0;
@@ -22,8 +21,8 @@ namespace floptally::inline v0_3::detail {
     return static_cast<std::int32_t>(value);
 }
 
-/// Returns the struct of a statistic from the numbers of its text form. If a number is out of range, throws `error`
-/// with the parameter's name as field.
+/// Returns the struct of a statistic from the numbers in its text, such as 4096 in "sliding_window(4096)". If a number
+/// is out of range, throws an `error` that names the parameter.
 template <class Statistic, whole_number... Numbers>
 [[nodiscard]] constexpr Statistic from_numbers(Numbers... numbers) {
     static_assert(sizeof...(numbers) == sizeof(Statistic::parameters) / sizeof(statistic_parameter));
@@ -36,10 +35,10 @@ template <class Statistic, whole_number... Numbers>
     }
 }
 
-/// Reads a whole number. For any other text throws `error` with field `field`.
+/// Reads a whole number. For any other text throws an `error` that names `field`.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::int64_t read_number(std::string_view text, std::string_view field) {
     const bool is_negative = !text.empty() && text.front() == '-';
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t most = INT64_MAX;
     std::int64_t value = 0;  // parsed by hand, because <charconv> would add 5 % to the compile time of floptally.hpp
     bool is_whole = text.size() > (is_negative ? 1U : 0U);
     for (const char letter : text.substr(is_negative ? 1 : 0)) {
