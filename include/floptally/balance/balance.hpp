@@ -138,8 +138,8 @@ template <class Load>
 }  // namespace detail
 
 /// Returns an assignment of samples to ranks that makes the largest load small. `costs` are integers, `flops` or finite
-/// doubles, with `loads` numbers for each sample. The result depends only on costs as integers and on the order of
-/// samples: equal costs give equal assignments on every machine.
+/// doubles, with `loads` numbers for each sample. The result depends only on the costs, converted to integers, and on
+/// the order of samples. So equal costs give equal assignments on every machine.
 template <cost_range Costs>
 [[nodiscard]] assignment partition(const Costs& costs, std::uint64_t ranks, const balance_options& options = {}) {
     const std::uint32_t count = detail::checked_ranks(ranks);

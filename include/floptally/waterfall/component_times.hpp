@@ -30,10 +30,11 @@ namespace floptally::inline v0_3 {
 struct timed_part {
     std::string name{};
     /// The components whose FLOPs ran in this time: exact names, or prefixes that end in `*`. Each exact name must
-    /// exist in the work, and at least one name or prefix must match. An empty list is time without counted work.
+    /// exist in the work, and at least one name or prefix must match. If the list is empty, no counted work ran in this
+    /// time.
     std::vector<std::string> components{};
     counted_passes timed = counted_passes::train;  ///< the passes that the time covers
-    double seconds = 0;                            ///< seconds of a working GPU, as the mean over all working GPUs
+    double seconds = 0;                            ///< seconds of one GPU: the mean over all GPUs that are not idle
 };
 
 /// The time of one component in a step. Nanoseconds are summed over all GPUs.

@@ -123,7 +123,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
         }
     }
 
-    /// Returns the work of `masked` pairs. `attended` is the work of `pairs` attended pairs.
+    /// Returns the work of `masked` masked pairs, in proportion to `attended`, the work of `pairs` attended pairs.
     [[nodiscard]] static breakdown of_masked(const breakdown& attended, std::uint64_t pairs, std::uint64_t masked) {
         breakdown wasted;
         for (const component_flops& component : attended.components()) {

@@ -56,7 +56,7 @@ namespace detail {
     return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-/// Returns the prefix "op:" or "kernel:" if a span or a pattern begins with it. Empty if it is a path.
+/// Returns the prefix "op:" or "kernel:" of a span or a pattern. Returns an empty text for a path.
 [[nodiscard]] constexpr std::string_view kind_of_span(std::string_view span) {
     return span.starts_with("op:") ? "op:" : span.starts_with("kernel:") ? "kernel:" : "";
 }

@@ -59,7 +59,8 @@ class trace_spans {
         }
     }
 
-    /// Returns the names of the parts, indexed by number. The first is "": no pattern matches.
+    /// Returns the names of the parts, indexed by number. The first name is empty and stands for work that matches no
+    /// pattern.
     [[nodiscard]] const std::vector<std::string>& parts() const { return parts_; }
     [[nodiscard]] const std::vector<op_stretch>& stretches() const { return stretches_; }
     /// Returns the number of backward operators whose forward operator is missing in the trace or ambiguous.
