@@ -69,7 +69,8 @@ template <class OtherName>
 
 [[noreturn]] void refuse_export(std::string_view field, const py::error_already_set& problem) {
     const auto text = py::str(problem.value()).cast<std::string>();  // PyTorch appends where the error was raised
-    throw error(field, "cannot be read through DLPack: " + text.substr(0, text.find('\n')) + "; pass a copy on the CPU");
+    throw error(field,
+                "cannot be read through DLPack: " + text.substr(0, text.find('\n')) + "; pass integers in host memory");
 }
 
 const dl_exchange_api* exchange_api_of(py::handle value) {
@@ -272,7 +273,7 @@ void array_argument::require_place(std::int32_t device, std::int32_t number, std
     }
     if (device != dl_cpu && device != dl_cuda_host) {
         throw error(field, "must be in host memory, got a tensor on DLPack's device type " + std::to_string(device) +
-                               "; pass a copy on the CPU");
+                               "; pass integers in host memory");
     }
 }
 
