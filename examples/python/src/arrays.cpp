@@ -273,7 +273,7 @@ void array_argument::require_place(std::int32_t device, std::int32_t number, std
     }
     if (device != dl_cpu && device != dl_cuda_host) {
         throw error(field, "must be in host memory, got a tensor on DLPack's device type " + std::to_string(device) +
-                               "; pass integers in host memory");
+                               "; pass a copy on the CPU");
     }
 }
 
