@@ -59,7 +59,7 @@ using u64 = std::uint64_t;
 
 static_assert(sizeof(cost) <= 128 && sizeof(breakdown) <= 32 && sizeof(tally) <= 72);
 static_assert(sizeof(training_plan) <= 80 && sizeof(flop_counter) <= 256);
-static_assert(sizeof(report) <= 656 && sizeof(model_part) <= 256);
+static_assert(sizeof(report) <= 672 && sizeof(model_part) <= 256);
 static_assert(std::is_nothrow_move_constructible_v<cost> && std::is_nothrow_move_assignable_v<cost>);
 static_assert(std::is_nothrow_move_constructible_v<breakdown> && std::is_nothrow_move_assignable_v<tally>);
 // A constant goes to a device by value.
