@@ -369,7 +369,8 @@ concept flag_range = requires(const Range& range) {
 
 namespace detail {
 
-/// Throws the error of the flag at index `at`: a 1 after a hole in its row, or neither 0 nor 1.
+/// Throws the error for an invalid flag at index `at`. The flag is neither 0 nor 1, or it is a 1 after a hole in its
+/// row.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_flag(std::int64_t flag, std::size_t at, std::size_t columns) {
     if (flag == 1) {
         detail::refuse(indexed("attention_mask", at),

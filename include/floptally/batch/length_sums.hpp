@@ -272,8 +272,8 @@ constexpr void add_plainly(const List& list, std::size_t first, std::size_t last
     static_cast<fixed_sums&>(sums) = fixed;
 }
 
-/// Fills a block with the lengths first … first + n − 1. Returns false if a length is too long for a block or the list
-/// refuses one. Compilers vectorize the loop with SSE2: g++ from -O3, clang from -O2.
+/// Fills a block with the lengths first … first + n − 1. Returns false if a length is too long for a block or is
+/// invalid. Compilers vectorize the loop with SSE2: g++ from -O3, clang from -O2.
 template <class List>
 [[nodiscard, gnu::always_inline]] inline bool fill(length_block& block, const List& list, std::size_t first,
                                                    std::size_t n) {

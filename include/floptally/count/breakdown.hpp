@@ -47,9 +47,8 @@ struct component_flops {
     component_name name;
     uint128 useful[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
     uint128 padded[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
-    /// Work that is executed in addition to `padded`, by the same phases: gradients that a fused attention backward
-    /// computes although they are not needed, its second QKᵀ, and repeated work of other ranks
-    /// (`training_plan::repeated`).
+    /// FLOPs of the same phases that are executed in addition to `padded`. A fused attention backward computes QKᵀ a
+    /// second time, and gradients that are not needed. Other ranks may repeat work (`training_plan::repeated`).
     uint128 executed_more[3];
     uint128 recomputed_forward;  ///< forward work that the backward repeats (`training_plan::recomputed`)
 

@@ -338,8 +338,8 @@ class flop_counter {
         into.mark_upper_bound(counted_.is_upper_bound);
         component_flops* work = nullptr;
         for (const detail::accumulator_coefficients::group& g : counted_.groups) {
-            // The sums are local variables, because code of g++ 12 takes three times as long for sums behind a
-            // reference.
+            // The sums are local variables. With sums behind a reference, the code that g++ 12 generates takes three
+            // times as long.
             uint128 useful = 0;
             uint128 padded = 0;
             for (std::size_t i = g.first; i < g.last; ++i) {

@@ -410,7 +410,8 @@ class plan_walk {
         put(name, matrix, attends, passes_of(entry, convention_, plan_, again, a_gradients).on(ranks));
         matrix.useful = rank * widths.out;
         matrix.padded = rank * widths.padded_out;
-        // B reads the output of A, even if the frozen weight itself reads the model's input data.
+        // The LoRA matrix B reads the output of the LoRA matrix A, even if the frozen weight itself reads the model's
+        // input data.
         matrix.kind = entry.kind == term::input_linear ? term::linear : entry.kind;
         put(name, matrix, attends, passes_of(matrix, convention_, plan_, again, {}).on(ranks));
     }

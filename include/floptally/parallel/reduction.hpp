@@ -60,7 +60,7 @@ class ratio {
     /// Returns numerator ÷ denominator. Throws if the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
-            throw error("ratio", "has no value, because no rank had any: call empty() first");
+            throw error("ratio", "has no value, because no rank added one: call empty() first");
         }
         return static_cast<double>(numerator_) / static_cast<double>(denominator_);
     }
@@ -129,7 +129,7 @@ class extremes {
 
     constexpr void require_values() const {
         if (empty()) {
-            throw error("extremes", "have no value, because no rank had any: call empty() first");
+            throw error("extremes", "have no value, because no rank added one: call empty() first");
         }
     }
 
