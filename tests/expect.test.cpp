@@ -329,7 +329,7 @@ TEST_CASE("expect of a run that cannot be compared is an error that says why") {
               (void)program::user_features(model, batch, "H999", "bf16", {});
           }).starts_with("accelerator: "));
     CHECK(problem_of([&] { (void)program::user_features(model, batch, "A100 SXM", "fp8", {}); }) ==
-          "precision: A100 SXM has no published fp8 rate: pass the precision of the peak that your MFU is over");
+          "precision: A100 SXM has no published fp8 rate: pass the precision whose peak your MFU is relative to");
     CHECK(problem_of([&] {
               (void)program::user_features(model, batch, "A100 SXM", "bf61", {});
           }).starts_with("precision: "));

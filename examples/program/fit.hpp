@@ -182,8 +182,9 @@ std::uint64_t find_largest(const arguments& args, const floptally::tally& batch,
         return floptally::gib_of(report) <= *report.memory_gib;
     };
     const auto none = [&](std::string_view what) {
-        throw error("memory_gib", fmt::format("{} does not hold {}: it needs {:.3f} GiB; lower what a rank holds",
-                                              *args.text("memory-gib"), what, floptally::gib_of(report)));
+        throw error("memory_gib",
+                    fmt::format("{} does not hold {}: it needs {:.3f} GiB; shard over more ranks, or recompute",
+                                *args.text("memory-gib"), what, floptally::gib_of(report)));
     };
     if (args.choice("largest", {"microbatch", "length"}) == 0) {
         const std::uint64_t samples = batch.get(floptally::view::padded, floptally::accumulator::count);
@@ -229,7 +230,7 @@ inline std::vector<floptally::holding_accelerator> read_accelerators(const argum
     std::vector<std::pair<std::string, double>> prices;
     if (const auto list = args.text("prices")) {
         if (!args.flag("gpus-of")) {
-            throw error("prices", "needs --gpus-of");
+            throw error("prices", "works only with --gpus-of: pass both, or leave it out");
         }
         for (const std::string& item : comma_separated({*list})) {
             const std::size_t equals = item.rfind('=');

@@ -324,7 +324,7 @@ inline run_features user_features(const floptally::model_config& model, const fl
     if (!(own.part->published_tflops(own.precision) > 0)) {
         throw floptally::error("precision", std::string(own.part->name) + " has no published " +
                                                 std::string(floptally::name(own.precision)) +
-                                                " rate: pass the precision of the peak that your MFU is over");
+                                                " rate: pass the precision whose peak your MFU is relative to");
     }
     return own;
 }

@@ -237,8 +237,10 @@ inline std::string run_search(const arguments& args) {
     const std::size_t format = args.choice("format", formats);
     if (format >= 3) {
         if (search.found.empty()) {
-            throw error("format", fmt::format("has no layout to write: {} layouts are too large and {} do not divide",
-                                              search.too_large, search.impossible));
+            throw error("format",
+                        fmt::format("has no layout to write: {} layouts are too large and {} do not divide the "
+                                    "model, batch or GPUs; search with more memory, or with fewer fixed sizes",
+                                    search.too_large, search.impossible));
         }
         constexpr floptally::layout_format written[] = {
             floptally::layout_format::megatron, floptally::layout_format::torchtitan, floptally::layout_format::areal,

@@ -204,7 +204,7 @@ def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_leng
     with pytest.raises(floptally.Error, match="cfg.peft: does not train everything: pass plan= to say what trains"):
         count(cfg, 2, convention="exact")
     cfg.model._get_num_floating_point_operations = lambda batch_size: 5
-    text = "is set, so that the config does not describe all FLOPs: call this function of the provider instead"
+    text = "is set, so that the config does not describe all FLOPs: call cfg.model._get_num_"
     with pytest.raises(floptally.Error, match=text):
         count(cfg, 2)
     cfg = container(named("megatron_bridge", "gpt/equal"), hidden_size=0)

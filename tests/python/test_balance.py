@@ -121,7 +121,7 @@ def test_user_weights_scale_the_costs_of_components() -> None:
     assert both == [[t, v] for t, v in zip(text, vision, strict=True)]
     assert floptally.balance(both, 2).loads
     assert cost.sample_loads(samples, [("*", 0, 0), ("vision.*", 0)]) == [[v] for v in vision]
-    with pytest.raises(floptally.Error, match='^loads: must match every component, none matches "mlp"'):
+    with pytest.raises(floptally.Error, match='^loads: have no pattern that matches the component "mlp"'):
         cost.sample_loads(samples, [("vision.*", 0)])
     wrong: list[Any] = [5, ("*",), ("*", -1), (5, 0), ("*", 0, 1, 2)]
     for load in wrong:

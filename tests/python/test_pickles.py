@@ -44,6 +44,6 @@ def test_totals_say_what_to_pickle_instead(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
     with meter.step(1.0):
         meter.add(lengths=[5])
-    with pytest.raises(floptally.Error, match="^totals: cannot be pickled: pickle the meter that they are of, or its scalars"):
+    with pytest.raises(floptally.Error, match="^totals: cannot be pickled: pickle the meter, or the result of scalars"):
         pickle.dumps(meter.run)
     assert pickle.loads(pickle.dumps(meter)).run.useful == meter.run.useful

@@ -44,7 +44,7 @@ def _of_groups(groups: CanonicalGroups) -> tuple[Any, ...]:
 
 
 def _of_totals(totals: Totals) -> tuple[Any, ...]:
-    raise Error("totals", "cannot be pickled: pickle the meter that they are of, or its scalars()")
+    raise Error("totals", "cannot be pickled: pickle the meter, or the result of scalars()")
 
 
 # `pickle` and `copy` look these up.

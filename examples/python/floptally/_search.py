@@ -121,7 +121,11 @@ class Search(Report):
     def text(self, layout_format: LayoutFormat) -> str:
         """Returns the first layout as a trainer's settings: "megatron", "torchtitan", "areal" or "fsdp2"."""
         if not self._settings:
-            raise Error("layout_format", f"has no layout to write: {self.too_large} are too large, {self.impossible} do not divide")
+            raise Error(
+                "layout_format",
+                f"has no layout to write: {self.too_large} layouts are too large and {self.impossible} do not divide "
+                "the model, batch or GPUs; search with more memory, or with fewer fixed sizes",
+            )
         if layout_format not in self._settings:
             raise Error("layout_format", f"must be one of {', '.join(self._settings)}, got {layout_format!r}")
         written = self._settings[layout_format]

@@ -69,7 +69,8 @@ template <class OtherName>
 
 [[noreturn]] void refuse_export(std::string_view field, const py::error_already_set& problem) {
     const auto text = py::str(problem.value()).cast<std::string>();  // PyTorch appends where the error was raised
-    throw error(field, "cannot be read through DLPack: " + text.substr(0, text.find('\n')));
+    throw error(field,
+                "cannot be read through DLPack: " + text.substr(0, text.find('\n')) + "; pass integers in host memory");
 }
 
 const dl_exchange_api* exchange_api_of(py::handle value) {

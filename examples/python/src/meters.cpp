@@ -31,7 +31,7 @@ struct shown_totals {
 
     [[nodiscard]] const duration_histogram& durations() const {
         if (!step_seconds) {
-            throw error("step_seconds", "has no percentiles for a single step: ask the interval or the run");
+            throw error("step_seconds", "has no percentiles for a single step: read those of the interval or the run");
         }
         return *step_seconds;
     }

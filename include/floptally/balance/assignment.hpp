@@ -99,7 +99,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the assignment with the caller's own `rank_of`. `costs` has `loads` adjacent numbers for each sample.
+/// Returns the assignment that places sample i on rank `rank_of[i]`, with the loads of each rank. `costs` has `loads`
+/// adjacent numbers for each sample.
 template <cost_range Costs>
 [[nodiscard]] assignment assigned(const Costs& costs, const std::vector<std::uint32_t>& rank_of, std::uint64_t ranks,
                                   std::size_t loads = 1) {

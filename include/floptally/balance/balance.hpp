@@ -92,8 +92,8 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
     }
 }
 
-/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. It is higher if the
-/// search compares pairs of bundles of samples: a rank of m samples has m² pairs with each other rank.
+/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. The budget is higher
+/// if the search compares bundles of samples of two ranks in pairs: two ranks of m samples each have m² pairs.
 [[nodiscard]] inline std::uint64_t budget_of(const balance_options& options, std::size_t samples) {
     const bool pairs = options.loads > 1 || options.mode == balance_mode::capacity || !options.groups.empty();
     return options.budget != automatic_budget ? options.budget : 65536 + (pairs ? 1024 : 32) * std::uint64_t{samples};
@@ -138,8 +138,8 @@ template <class Load>
 }  // namespace detail
 
 /// Returns an assignment of samples to ranks that makes the largest load small. `costs` are integers, `flops` or finite
-/// doubles, with `loads` numbers for each sample. The result depends only on costs as integers and on the order of
-/// samples: equal costs give equal assignments on every machine.
+/// doubles, with `loads` numbers for each sample. The result depends only on the costs, converted to integers, and on
+/// the order of samples. So equal costs give equal assignments on every machine.
 template <cost_range Costs>
 [[nodiscard]] assignment partition(const Costs& costs, std::uint64_t ranks, const balance_options& options = {}) {
     const std::uint32_t count = detail::checked_ranks(ranks);

@@ -36,9 +36,9 @@ struct balance_report {
     std::vector<load_spread> after{};   ///< spread of each load in the second assignment
     std::size_t samples = 0;
     std::size_t moved = 0;  ///< number of samples that are on another rank than before
-    /// Time before ÷ time after: Σ max before ÷ Σ max after, summed over the loads. It assumes that a rank's time is
-    /// its load and that all ranks wait for the slowest after each load. Several loads must have the same unit. 1 where
-    /// all loads are 0.
+    /// Predicted time before ÷ predicted time after. The time is the largest load of any rank, summed over the kinds of
+    /// load. This assumes that a rank's time is its load, and that all ranks wait for the slowest one after each kind.
+    /// All kinds must have the same unit. 1 if all loads are 0.
     double predicted_speedup = 1;
 };
 
@@ -81,7 +81,7 @@ struct balance_report {
 [[nodiscard]] inline balance_report balance_report_of(const assignment& before, const assignment& after) {
     if (before.rank_of.size() != after.rank_of.size() || before.loads_per_rank != after.loads_per_rank ||
         before.exponent != after.exponent) {
-        throw error("before", "must be an assignment of the same samples with the same loads");
+        throw error("before", "must be of the same samples and costs as `after`");
     }
     balance_report report{.before = spreads_of(before), .after = spreads_of(after), .samples = after.rank_of.size()};
     for (std::size_t sample = 0; sample < report.samples; ++sample) {

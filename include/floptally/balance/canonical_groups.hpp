@@ -23,7 +23,7 @@ namespace floptally::inline v0_3 {
 /// replicas of each module.
 class canonical_groups {
   public:
-    /// Groups for these data-parallel sizes, one for each module.
+    /// Creates the groups for these data-parallel sizes, one size for each module.
     explicit canonical_groups(std::vector<std::uint64_t> dp_sizes) : dp_sizes_(std::move(dp_sizes)) {
         if (dp_sizes_.empty()) {
             throw error("dp_sizes", "must have the size of at least one module, got none");
@@ -52,7 +52,7 @@ class canonical_groups {
         return group / groups_per_rank(module);
     }
 
-    /// Returns, for the group of each sample, the replica of a module that owns it. Pass the result to `exchange_plan`
+    /// Returns for each sample the replica of a module that owns the sample's group. Pass the result to `exchange_plan`
     /// as owners or as destinations.
     template <integer_range Groups>
     [[nodiscard]] std::vector<std::uint64_t> ranks_of(std::size_t module, const Groups& groups) const {

@@ -14,7 +14,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// A type of costs: an integer number of FLOPs, tokens or patches, or seconds as a floating-point number.
+/// A type that costs can have: integers (such as FLOPs, tokens or patches) or floating-point numbers (such as seconds).
 template <class T>
 concept balance_cost = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, uint128> ||
                        std::same_as<T, flops> || std::same_as<T, float> || std::same_as<T, double>;

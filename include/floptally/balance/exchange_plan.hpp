@@ -78,7 +78,7 @@ struct exchange_options {
 /// microbatch of a window (`exchange_options::window`).
 class exchange_plan {
   public:
-    /// A plan from each sample's owning rank, its destination and its number of elements.
+    /// Creates a plan from the owning rank, the destination and the number of elements of each sample.
     template <integer_range Owners, integer_range Destinations, integer_range Sizes>
     exchange_plan(const Owners& owners, const Destinations& destinations, const Sizes& sizes, std::uint64_t ranks,
                   const exchange_options& options = {})
@@ -161,8 +161,8 @@ class exchange_plan {
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         constexpr std::uint64_t most =
             std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
-        // If the caller sets no limit, it is `most`: a larger size, rounded up to a multiple of 8, would not fit 64
-        // bits.
+        // If the caller sets no limit, the limit is `most`. A larger size, rounded up to a multiple of 8, would not fit
+        // 64 bits.
         const bool own_limit = max_buffer_bytes < most;
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;

@@ -82,8 +82,8 @@ template <integer_range Lengths>
                 match = matches(candidate.components.view(), component.name.view()) ? &candidate : match;
             }
             if (match == nullptr) {
-                detail::refuse("loads", {"must match every component, none matches \"", component.name.view(),
-                                         "\"; \"*\" matches all"});
+                detail::refuse("loads", {"have no pattern that matches the component \"", component.name.view(),
+                                         "\": add one, or \"*\" for all components"});
             }
             sums[sample * loads + match->load] += match->weight * component.total(seen);
         }

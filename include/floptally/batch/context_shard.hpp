@@ -6,7 +6,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Marks that a tally carries: the context-parallel shard that it counts, and the axes over which it was already
+/// Marks of a tally. One says which context-parallel shard the tally counts, the other over which axes it was already
 /// summed.
 
 namespace floptally::inline v0_3 {
@@ -22,9 +22,8 @@ struct cp_rank {
 /// The context-parallel shard that a tally counts, if its creator marked it. `context_parallel_pack::tally_of` marks
 /// its tallies.
 ///
-/// If all ranks have equal shards, the shards look like replicas in a sum over ranks. A reduction scope that declares
-/// them replicated would be wrong by a factor of cp, without an error. So the mark stays with the tally, and a
-/// reduction compares it with the scope.
+/// A reduction compares the mark with its scope. Without the mark, a scope that declares equal shards as replicated
+/// would make the sum wrong by a factor of cp, and nothing would show it.
 class context_shard {
   public:
     /// Marks no shard: the tally counts whole sequences.

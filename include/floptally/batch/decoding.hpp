@@ -34,8 +34,8 @@ struct request {
     [[nodiscard]] friend constexpr bool operator==(const request&, const request&) = default;
 };
 
-/// A run of `passes` consecutive forward passes of `tokens` new tokens each. The first pass follows `past` cached
-/// tokens.
+/// A run of `passes` consecutive forward passes with `tokens` new tokens each. Before the first pass, `past` tokens are
+/// cached.
 struct pass_run {
     std::uint32_t past = 0;
     std::uint32_t tokens = 0;
@@ -114,7 +114,7 @@ constexpr void add_run(const pass_run& run, const mask_set& masks, past_sums& su
     const std::uint64_t n = run.tokens;
     const std::uint64_t passes = run.passes;
     sums.squares = checked(sums.squares, "squares") + checked(n * n, "squares") * passes;
-    // Σ n·past over the passes. The number of cached tokens grows by n with each pass.
+    // This adds Σ n·past over the passes. The number of cached tokens grows by n with each pass.
     sums.cached = checked(sums.cached, "cached") + n * (run.past * passes + n * (passes * (passes - 1) / 2));
     sums.tokens += n * passes;
     sums.count += passes;
@@ -123,7 +123,8 @@ constexpr void add_run(const pass_run& run, const mask_set& masks, past_sums& su
     }
 }
 
-/// The base of batch sources that have `each_run(visit)`. Each pass of their runs counts as one sequence.
+/// The base class of batch sources that list runs of passes with `each_run(visit)`. Each pass of a run counts as one
+/// sequence.
 template <class Source>
 class sums_of_runs {
   public:

@@ -64,7 +64,7 @@ class padded_rows {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // summing throws the error if a length or boundary is invalid
+        add_to(accumulators);  // This sum throws the error if a length is invalid.
         for (const T length : lengths_) {
             visit(sequence{.length = static_cast<std::uint32_t>(length)}, row());
         }
@@ -96,17 +96,17 @@ class padded_rows {
     return {sequence{.length = static_cast<std::uint32_t>(shape.columns)}, shape.rows};
 }
 
-/// A list with one number for each sequence, such as its cached tokens (`past`). Errors call the list `field`. If
-/// `may_be_left_out`, an empty list stands for zeros.
+/// A list with one number for each sequence, such as its cached tokens (`past`). `field` is the name of the list in
+/// errors. If `may_be_left_out` is true, an empty list stands for zeros.
 template <integer P>
 struct listed_part {
     std::span<const P> numbers{};
-    std::uint32_t sequence::*member = nullptr;  ///< the member of `sequence` that the numbers set
+    std::uint32_t sequence::*member = nullptr;  ///< the member of `sequence` that gets the number
     const char* field = nullptr;
     bool may_be_left_out = false;
 };
 
-/// A batch source: lengths of sequences, with one or two further lists of numbers for each sequence.
+/// A batch source: the lengths of sequences, and one or two lists with another number for each sequence.
 template <integer T, integer P>
 class lengths_and_parts {
   public:
@@ -288,7 +288,7 @@ class packed_slots {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // summing throws the error if a length or boundary is invalid
+        add_to(accumulators);  // This sum throws the error if a boundary is invalid.
         const std::size_t real = real_sequences();
         for (std::size_t i = 0; i + 1 < slots_.size(); ++i) {
             visit(sequence{.length = i < real ? static_cast<std::uint32_t>(real_[i + 1] - real_[i]) : 0},
@@ -300,8 +300,8 @@ class packed_slots {
     constexpr void add_to(Accumulators& accumulators) const {
         const detail::sum_space space = accumulators.space();
         space.masks().require(modality::text, "lengths");
-        // Checks all boundaries of sequences, including mock sequences, before those of slots. Sequences and slots may
-        // be the same list.
+        // First checks the boundaries of all sequences, including mock sequences, then those of the slots. Both may be
+        // the same list.
         const auto lengths = detail::between(real_.data(), real_.size(), real_field());
         const std::size_t all = real_.size() - 1;
         const std::size_t real = real_sequences();
@@ -369,7 +369,8 @@ concept flag_range = requires(const Range& range) {
 
 namespace detail {
 
-/// Throws the error of the flag at index `at`: a 1 after a hole in its row, or neither 0 nor 1.
+/// Throws the error for an invalid flag at index `at`. The flag is neither 0 nor 1, or it is a 1 after a hole in its
+/// row.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_flag(std::int64_t flag, std::size_t at, std::size_t columns) {
     if (flag == 1) {
         detail::refuse(indexed("attention_mask", at),

@@ -19,8 +19,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Lists of lengths and of boundaries, their errors, and the sums over them that a tally adds. Two forms of the sum
-/// give equal results and equal errors:
+/// Lists of lengths and of boundaries, their errors, and the sums over the lengths that a tally adds. The sums are
+/// computed in one of two ways, with equal results and equal errors:
 ///
 /// - The plain form is the definition: it adds each statistic of each sequence with checks. Constant evaluation uses
 ///   the plain form, and it throws every error.
@@ -48,15 +48,14 @@ using element_of = typename decltype(std::span{std::declval<const Range&>()})::v
 
 namespace floptally::inline v0_3::detail {
 
-/// Throws the error of length i: it is negative or above 2^32 − 1.
+/// Throws the error for length i, which is negative or above 2^32 − 1.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_length(std::string_view field, std::size_t i, T length) {
     const std::string bound = std::cmp_less(length, 0) ? "at least 0" : "at most 4294967295";
     refuse(indexed(field, i), {"must be ", bound, ", got ", length});
 }
 
-/// Throws the error of boundary i: it is negative, below the previous boundary, or more than 2^32 − 1 above the
-/// previous one.
+/// Throws the error for boundary i, which is negative, below the previous boundary, or more than 2^32 − 1 above it.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_boundary(std::string_view field, std::size_t i, T before,
                                                             T boundary) {
@@ -100,14 +99,14 @@ constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64
     }
 }
 
-/// Throws the error of two lists of boundaries with sizes that do not match.
+/// Throws the error for two lists of boundaries whose sizes do not match.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_boundary_count(std::string_view field, std::size_t has,
                                                                          std::string_view other,
                                                                          std::size_t other_has) {
     refuse(field, {"must have as many boundaries as ", other, " (", other_has, "), got ", has});
 }
 
-/// Throws the error of a number of real sequences that is negative or above the number of sequences.
+/// Throws the error for a number of real sequences that is negative or above the number of all sequences.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_real_sequences(T num_real_seqs, std::uint64_t sequences) {
     const std::string bound = std::cmp_greater(num_real_seqs, sequences)
@@ -164,8 +163,8 @@ struct boundary_lengths {
         return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
     }
 
-    /// Returns true if no difference of boundaries is negative, that is, wraps around 2^32. Such a wrap lowers the
-    /// boundaries by at least 2^32, and the other lengths cannot add as much.
+    /// Returns true if no boundary is below the previous one. Such a step would lower the boundaries by more than the
+    /// other lengths can raise them. So it is enough to compare the first and the last boundary.
     [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
         return boundaries[first] <= boundaries[first + n];
     }
@@ -175,7 +174,7 @@ struct boundary_lengths {
     }
 };
 
-/// The sums over the lengths that one call adds, for a tally without masks.
+/// Sums over the lengths that are added in one call: the sums that every tally has, without the pairs of masks.
 struct fixed_sums {
     std::uint64_t count = 0;  ///< number of lengths above 0
     std::uint64_t tokens = 0;
@@ -192,8 +191,8 @@ struct fixed_sums {
     [[nodiscard]] friend constexpr bool operator==(const fixed_sums&, const fixed_sums&) = default;
 };
 
-/// The sums over the lengths that one call adds, including the pairs of each mask. The caller owns the memory: one
-/// integer for each mask.
+/// Sums over the lengths that are added in one call, including the pairs of each mask. The caller owns the memory for
+/// the pairs, one integer for each mask.
 struct borrowed_sums : fixed_sums {
     using fixed_sums::add;
 
@@ -221,8 +220,8 @@ struct borrowed_sums : fixed_sums {
         }
     }
 
-    /// Adds to the sum of mask `m`. Throws `overflow`; only a user's statistic can overflow before the sum of squares
-    /// does.
+    /// Adds an amount to the sum of mask `m`. Throws `overflow` above 64 bits. Only a user's statistic can overflow
+    /// here; for the library's masks the sum of squares overflows first.
     constexpr void add(std::size_t m, const statistic& which, std::uint64_t amount) {
         pairs[m] += amount;
         if (pairs[m] < amount) {
@@ -231,22 +230,23 @@ struct borrowed_sums : fixed_sums {
     }
 };
 
-/// The sums over sequences with a past.
+/// Sums over sequences that have cached tokens (a past).
 struct past_sums : borrowed_sums {
     std::uint64_t cached = 0;
 
     constexpr explicit past_sums(const borrowed_sums& sums) : borrowed_sums(sums) {}
 };
 
-/// The masks of a tally, and memory of the tally in which the sums for each mask and view are computed (one integer
-/// each).
+/// The masks of a tally, and the memory in which sums over lengths are computed. The memory belongs to the tally and
+/// has one integer for each mask and view.
 class sum_space {
   public:
     constexpr sum_space(const mask_set& masks, std::uint64_t* useful, std::uint64_t* padded)
         : masks_(&masks), memory_{useful, padded} {}
 
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
-    /// Returns sums that start at 0, or at the sums of one length or of one block.
+    /// Returns new sums in the memory of a view. They start at 0, or at the sums over the length or block that is
+    /// passed as `unit`.
     template <class... Unit>
     [[nodiscard]] constexpr borrowed_sums sums(view seen, const Unit&... unit) const {
         return {*masks_, memory_[static_cast<std::size_t>(seen)], unit...};
@@ -272,12 +272,13 @@ constexpr void add_plainly(const List& list, std::size_t first, std::size_t last
     static_cast<fixed_sums&>(sums) = fixed;
 }
 
-/// Fills a block with the lengths first … first + n − 1. Returns false if a length is too long for a block or the list
-/// refuses one. Compilers vectorize the loop with SSE2: g++ from -O3, clang from -O2.
+/// Fills a block with the lengths first … first + n − 1. Returns false if a length is too long for a block or is
+/// invalid. Compilers vectorize the loop with SSE2: g++ from -O3, clang from -O2.
 template <class List>
 [[nodiscard, gnu::always_inline]] inline bool fill(length_block& block, const List& list, std::size_t first,
                                                    std::size_t n) {
-    std::uint32_t* const __restrict lengths = block.lengths;  // the list does not overlap the block
+    // `__restrict` is correct, because the list and the block do not overlap.
+    std::uint32_t* const __restrict lengths = block.lengths;
     decltype(list.unchecked(0)) bits = 0;
     std::uint32_t empty = 0;
     std::uint32_t tokens = 0;
@@ -333,7 +334,7 @@ template <class List>
             borrowed_sums sums = space.sums(seen);
             add_blocks(list, n, space.masks(), sums);
             return sums;
-        } catch (const error&) {  // a user's statistic threw; the plain form below throws the exact error
+        } catch (const error&) {  // A user's statistic threw. The plain form below throws the exact error.
         }
     }
     borrowed_sums sums = space.sums(seen);
@@ -341,11 +342,11 @@ template <class List>
     return sums;
 }
 
-/// The number of lengths below which adding them one by one is faster, in a tally without masks.
+/// If a tally without masks gets fewer lengths than this, adding them one by one is faster.
 inline constexpr std::size_t short_input = 8;
 
-/// Adds the sums of `n` lengths that fill their slots to both views of a tally's accumulators. For few lengths without
-/// masks the sums stay in registers.
+/// Adds the sums of `n` lengths that fill their slots to both views of a tally's accumulators. If there are few lengths
+/// and no masks, the sums stay in registers.
 template <class List, class Accumulators>
 [[gnu::always_inline]] constexpr void add_filled(List list, std::size_t n, Accumulators& accumulators) {
     const sum_space space = accumulators.space();

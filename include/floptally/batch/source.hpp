@@ -99,8 +99,8 @@ concept tower_sample = batch_sample<T> && !std::same_as<T, sequence>;
 
 namespace detail {
 
-/// A stand-in for a tally's accumulators that only checks. A source that adds to it throws its errors and changes
-/// nothing.
+/// Replaces a tally's accumulators in a call of a source's `add_to`. The source then only checks its numbers: it throws
+/// its errors, and nothing is added.
 class checking_accumulators {
   public:
     constexpr checking_accumulators() = default;
@@ -148,9 +148,9 @@ concept batch_source = requires {
     source.each(detail::takes_samples<typename Source::sample>{});
 };
 
-/// A source with a faster way than sample by sample: `add_to(accumulators)` adds the sums of all samples to a tally's
-/// accumulators, or none. `add_to` must throw the same errors as `each` and a tally. In your own source you can call
-/// `add_to` of one of the library's sources.
+/// A source that can be added faster than sample by sample. Its `add_to(accumulators)` computes the sums over all
+/// samples and adds them to a tally's accumulators. It must throw the same errors as adding the samples one by one, and
+/// add nothing if it throws. In your own source you can call `add_to` of one of the library's sources.
 template <class Source>
 concept summed_source = batch_source<Source> &&
     requires(const Source& source, detail::checking_accumulators& accumulators) {
@@ -178,8 +178,8 @@ constexpr void say_what_a_batch_lacks() {
                   "which calls visit(real, slot); mind the const");
 }
 
-/// Calls `source.each(visit)`. If this throws and the source has `add_to`, the error is replaced by the one that a
-/// tally with `masks` throws.
+/// Calls `source.each(visit)`. If this throws and the source has `add_to`, throws the error that a tally with `masks`
+/// would throw.
 template <batch_source Source, class Visit>
 constexpr void visit_samples(const Source& source, const mask_set& masks, Visit visit) {
     if constexpr (summed_source<Source>) {

@@ -42,17 +42,17 @@ constexpr void require_amounts(view seen) {
 
 /// Exact sums over the samples of a batch, in 64-bit integer accumulators.
 ///
-/// A tally knows no hidden size. It can be summed over microbatches, ranks and time in any order, bit for bit. Build it
-/// with the masks of the model: `tally{model.masks()}`. Masks that are polynomials of the fixed accumulators need no
-/// accumulator of their own. Only construction allocates memory; adding does not. An error leaves the tally unchanged.
-/// A moved-from tally can only be assigned to.
+/// A tally does not depend on a model's hidden size. Tallies can be summed over microbatches, ranks and time in any
+/// order, with the same bits. Build it with the masks of the model: `tally{model.masks()}`. Masks that are polynomials
+/// of the fixed accumulators need no accumulator of their own. Only construction allocates memory; adding does not. An
+/// error leaves the tally unchanged. A moved-from tally can only be assigned to.
 class tally : public adds_batches<tally> {
   private:
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
     template <batch_sample Sample>
     constexpr void check(const Sample& real, const Sample& slot) const {
         detail::check_sample(real, masks());
-        if (&real != &slot) {  // a sample that fills its slot is passed as `real` and as `slot`
+        if (&real != &slot) {  // The same object is passed as `real` and as `slot` if a sample fills its slot.
             detail::check_sample(slot, masks());
             detail::require_room(real, slot);
         }
@@ -105,7 +105,8 @@ class tally : public adds_batches<tally> {
 
     /// Adds one image or video clip (t frames of h·w patches) to the vision tower, or one audio clip to the audio
     /// tower.
-    template <tower_sample Sample>  // a template, since an argument in braces must mean a sequence and not an image
+    // This overload is a template, so that an argument in braces means a sequence and not an image.
+    template <tower_sample Sample>
     constexpr void add(const Sample& real) {
         add_sample(real, real);
     }
@@ -154,19 +155,19 @@ class tally : public adds_batches<tally> {
         measured_ |= bit_of(index);
     }
 
-    /// True if an amount of a measured statistic was added, also an amount of 0.
+    /// True if an amount of a measured statistic was added, even if the amount was 0.
     [[nodiscard]] constexpr bool has_measured(const statistic& measured) const {
         const std::size_t index = masks().find(measured);
         return index != masks().size() && measured.is_measured() && (measured_ & bit_of(index)) != 0;
     }
-    /// Records that an amount of a measured statistic was added, even if it was 0. Call it for accumulators from a sum
-    /// over ranks or from a file: in them an amount of 0 looks like no amount. Has no effect for a statistic that this
-    /// tally does not count.
+    /// Records that an amount of a measured statistic was added, even if it was 0. Call it if the accumulators come
+    /// from a sum over ranks or from a file, because they do not show whether an amount of 0 was added. Has no effect
+    /// for a statistic that this tally does not count.
     constexpr void mark_measured(const statistic& measured) {
         const std::size_t index = masks().find(measured);
         measured_ |= index != masks().size() && measured.is_measured() ? bit_of(index) : 0;
     }
-    /// Copies from a tally with the same masks which measured statistics were added.
+    /// Marks the measured statistics that were added to another tally with the same masks.
     constexpr void mark_measured(const tally& mine) { measured_ |= mine.measured_; }
 
     /// Adds another tally of the same masks in the same order.
@@ -244,8 +245,8 @@ class tally : public adds_batches<tally> {
         return sum;
     }
 
-    /// Returns a tally with these accumulators, and with the masks and the measured statistics of this one. Use it
-    /// where the accumulators are a sum or another function of this tally's.
+    /// Returns a tally with these accumulators, and with the masks and the marks of measured statistics of this tally.
+    /// Use it for accumulators that were computed from this tally's, such as a sum over ranks.
     [[nodiscard]] constexpr tally with_accumulators(const array_view<std::uint64_t>& accumulators) const {
         tally sum = from_accumulators(masks(), accumulators);
         sum.measured_ = measured_;
@@ -256,7 +257,7 @@ class tally : public adds_batches<tally> {
     /// the scope. A rank that adds only its own slices of sequences should mark its tally. The mark is not part of the
     /// accumulators, and == does not compare it.
     constexpr void mark_shard(const cp_rank& held) { shard_ = context_shard(held); }
-    /// The mark of `mark_shard`.
+    /// Returns the mark that `mark_shard` has set.
     [[nodiscard]] constexpr const context_shard& shard_of_context() const { return shard_; }
 
     /// Marks the axes over which the tally was summed. Every sum over ranks marks its result. A reduction over the same
@@ -264,7 +265,7 @@ class tally : public adds_batches<tally> {
     /// not compare it. If you sum in two levels, by two layouts whose axes have the same name, mark the tally with `{}`
     /// in between.
     constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
-    /// The mark of `mark_added_up`.
+    /// Returns the mark that `mark_added_up` has set.
     [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
 
     /// Sets all accumulators to 0 and removes the marks. Keeps the memory.
@@ -281,8 +282,8 @@ class tally : public adds_batches<tally> {
     }
 
   private:
-    /// The bit of the measured statistic masks()[index] in `measured_`. Statistics after the 64th have no bit. For them
-    /// an amount of 0 counts as missing.
+    /// Returns the bit of `measured_` for the measured statistic masks()[index]. Only the first 64 statistics have a
+    /// bit. For the others an amount of 0 counts as missing.
     [[nodiscard]] constexpr std::uint64_t bit_of(std::size_t index) const {
         std::size_t before = 0;
         for (std::size_t i = 0; i < index; ++i) {

@@ -20,8 +20,8 @@
 
 /// @file
 /// The accumulators of a tally: their order, the amounts that a sample adds to them, and an addition that changes all
-/// accumulators or none. Host and device compute equal amounts. Amounts have 128 bits, because that of a grid can
-/// exceed 64.
+/// accumulators or none. Host and device compute equal amounts. Amounts have 128 bits, because the amount of a grid can
+/// exceed 64 bits.
 
 namespace floptally::inline v0_3 {
 
@@ -84,12 +84,12 @@ template <class Sample>
     return which.is_measured() ? 0 : which.amount_of_countable(sample);
 }
 
-/// The accumulators of a tally, first useful, then padded: the fixed accumulators (of every tower, if the model has
-/// towers), then Σ pairs of each mask that is not a polynomial of the fixed ones. An addition changes all accumulators
-/// or none.
+/// The accumulators of a tally, first those of the useful view, then those of the padded view. Each view begins with
+/// the fixed accumulators of the text and, if the model has them, of the towers. Then it has Σ pairs of each mask that
+/// is not a polynomial of the fixed accumulators. An addition changes all accumulators or none.
 ///
-/// As much memory again holds pending amounts, which are added only after they were checked. So counting a batch
-/// allocates nothing.
+/// The object has the same amount of memory again for amounts that are checked before they are added. So counting a
+/// batch allocates nothing.
 class tally_accumulators {
   public:
     static constexpr std::size_t fixed = 7;  ///< number of fixed accumulators of one modality
@@ -178,13 +178,15 @@ class tally_accumulators {
         }
     };
 
-    /// Calls `apply(accumulator, amount)` with the amount that `times` equal units add to every accumulator.
+    /// Calls `apply(accumulator, amount)` for every accumulator. `amount` is what `times` samples equal to `unit` add
+    /// to it.
     template <class Unit, class Apply>
     constexpr void each_amount(const Unit& unit, std::uint64_t times, Apply apply) const {
         std::size_t place = 0;
         const auto visit = [&](modality in, const auto& which) {
             const uint128 product = in == modality_of(unit) ? times * amount_of(which, unit) : 0;
-            if ((product >> 64) != 0) {  // the sum of tokens overflows before a sum of squares can exceed 128 bits
+            // The product of 128 bits cannot overflow unnoticed: the sum of tokens would overflow before.
+            if ((product >> 64) != 0) {
                 throw_overflow(place);
             }
             apply(place++, static_cast<std::uint64_t>(product));
@@ -222,7 +224,7 @@ class tally_accumulators {
         });
     }
 
-    /// True if the amounts are stored apart from the accumulators, so that the addition does not overwrite them.
+    /// True if the amounts are stored in separate memory, so that the addition does not overwrite them.
     template <class Sums>
     static constexpr bool is_apart = !std::is_same_v<Sums, amounts>;
 
@@ -258,12 +260,12 @@ class tally_accumulators {
         const std::size_t n = stride();
         std::uint64_t* const target = accumulators_.begin();
         addition add{target, target + n};
-        if constexpr (is_apart<Useful> &&
-                      is_apart<Padded>) {  // adds at once, and undoes the addition if a sum overflowed
+        // Adds without a check, and undoes the addition if a sum has overflowed.
+        if constexpr (is_apart<Useful> && is_apart<Padded>) {
             each_of_both(useful, padded, add);
             if (add.wraps) {
-                undo(Useful(useful),
-                     Padded(padded));  // passes copies, so that the compiler can keep the sums in registers
+                // Copies are passed, so that the compiler can keep the sums in registers.
+                undo(Useful(useful), Padded(padded));
             }
         } else {
             const auto look = [&](std::size_t place, std::uint64_t more, std::uint64_t more_padded) {

@@ -21,7 +21,8 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Throws the error of a parent that is not an earlier node: an index out of range, a cycle, or a later node.
+/// Throws the error for a parent that is not an earlier node: its index is out of range, or it is the node itself or a
+/// later one.
 template <class Parent>
 [[noreturn]] inline void refuse_parent(std::span<const Parent> parents, std::size_t node) {
     const std::string field = indexed("parents", node);

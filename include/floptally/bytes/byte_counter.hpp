@@ -59,16 +59,16 @@ namespace floptally::inline v0_3::detail {
     return keys.before(past);
 }
 
-/// The number of cached (past) keys that the queries of a run of passes attend to. Each pass has one new token, and the
-/// first pass follows cached tokens. `exists` is false for masks without a closed form.
+/// The number of cached (past) keys to which the new tokens of a run of passes attend. Each pass has one new token, and
+/// some tokens are cached before the first pass. `exists` is false if the mask has no closed form for this number.
 struct decoded_keys {
     bool exists = false;
     std::uint64_t keys = 0;
 };
 [[nodiscard]] constexpr decoded_keys decoded_past_keys(const statistic& attends, const pass_run& run) {
     const sequence all = run.whole();
-    // For masks whose keys depend on the data, this is the largest possible number. It is the number of attended pairs
-    // without each query's pair with itself, as long as a query attends to all keys.
+    // For masks that choose keys by the data, this computes the largest possible number. Queries that attend to all
+    // keys also attend to themselves. These pairs are subtracted, because a query's own key is not cached.
     const auto chosen = [&](std::uint64_t seeing_all) -> decoded_keys {
         const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{all.past} + all.length, seeing_all);
         return {true, attends.pairs(all) - (end > all.past ? end - all.past : 0)};
@@ -94,7 +94,7 @@ struct decoded_keys {
     }
     if (attends.is<mask_statistics::chunked>() ||
         (attends.is<mask_statistics::band>() && attends.as<mask_statistics::band>().right == 0)) {
-        return {true, attends.pairs(all) - all.length};  // all pairs except those of a token with itself
+        return {true, attends.pairs(all) - all.length};  // All pairs count except those of a token with itself.
     }
     return {};
 }
@@ -114,8 +114,8 @@ struct decoded_keys {
     return sum;
 }
 
-/// Returns how many cached (past) keys a sequence or a run of passes attends to under mask `i`. For the index after the
-/// last mask it returns the number of passes with a past (0 or 1 for a sequence).
+/// Counts the cached (past) keys to which a sequence or a run of passes attends under mask `i`. If `i` is the number of
+/// masks, it counts the passes that have cached tokens (0 or 1 for a sequence).
 struct cached_sums {
     const mask_set& masks;
 
@@ -222,11 +222,13 @@ class byte_counter : public adds_batches<byte_counter> {
             experts.require_possible(*distinct_experts_, seen_.batch().get(view::padded, accumulator::tokens),
                                      batches_);
         }
-        constexpr std::size_t expert = byte_kind_count;  // index of the first list after the lists of the byte kinds
+        constexpr std::size_t expert = byte_kind_count;  // The first lists are those of the byte kinds; this is the
+                                                         // index of the next one.
         std::vector<model_part> moved[expert + 4];
         step_bytes result;
         for (const model_part& part : parts_) {
-            model_part blank = part;  // keeps `flow`, since it decides which gradients the plan computes
+            model_part blank = part;  // The copy keeps the data flow, because it decides which gradients the plan
+                                      // computes.
             blank.cost = part.cost.with_entries(detail::blank_of);
             for (auto& parts : moved) {
                 parts.push_back(blank);
@@ -299,8 +301,8 @@ class byte_counter : public adds_batches<byte_counter> {
         seen_.resize(masks_.size() + 1);
     }
 
-    /// Returns the cost of the parts, but with the masks of the whole model in their order, so that both costs can use
-    /// the same tally.
+    /// Returns the cost of some parts with all masks of the whole model, in the model's order. Then one tally fits both
+    /// costs.
     static cost with_masks_of(const cost& parts, const cost& whole) {
         cost sum;
         for (const statistic& mask : whole.masks()) {
@@ -316,7 +318,7 @@ class byte_counter : public adds_batches<byte_counter> {
         std::vector<flops> sums(walk.components.size() * 4);
         for (const detail::planned_entry& planned : walk.entries) {
             if (planned.entry.what != accumulator::count && planned.entry.what != accumulator::routed) {
-                continue;  // an entry that the plan added for an adapter: it counts no elements here
+                continue;  // The plan added this entry for an adapter. It counts no elements.
             }
             const bool of_table = meaning_of(planned.entry.kind).operands == term_operands::table;
             const bool of_gradient = kind == byte_kind::gradients;
@@ -363,7 +365,7 @@ class byte_counter : public adds_batches<byte_counter> {
     element_bits bits_;
     std::uint64_t batches_;
     bool alike_ = false;
-    mask_set masks_;  ///< masks under which cached keys are counted
+    mask_set masks_;  ///< the masks for which cached keys are counted
     detail::batch_sums seen_;
     std::optional<std::uint64_t> distinct_experts_{};
 };

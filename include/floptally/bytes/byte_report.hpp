@@ -20,7 +20,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Bytes and FLOPs of one batch as a report and a table. Also the part of a step's time that memory bandwidth causes.
+/// Reports bytes and FLOPs of one batch, also as a table. `memory_time` computes the part of a step's time that memory
+/// bandwidth causes.
 
 namespace floptally::inline v0_3 {
 

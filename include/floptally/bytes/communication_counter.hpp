@@ -185,8 +185,8 @@ class part_exchanges {
         }
     }
 
-    /// Returns how many elements of a value an attention core with shared heads reads directly, in addition to the
-    /// matrix. In MLA these are the elements of the latent with rotary positions. Returns 0 if no core reads the value.
+    /// Returns how many elements of the value that a matrix reads are also read directly by an attention core. In MLA
+    /// these are the elements of the latent with rotary positions. Returns 0 if no core reads the value.
     [[nodiscard]] std::uint64_t width_in_core(const cost_entry& entry, const tensor_flow& flow) const {
         const moved_elements moved(entries(), units_);
         const value::set whole = flow.needed_whole(entry);
@@ -300,7 +300,8 @@ class part_exchanges {
                 continue;
             }
             const std::uint64_t shares = shares_of_keys(entries(), entry, groups_.tp);
-            cost_entry kernel = entry;  // the kernel's backward runs if any operand needs a gradient
+            // The kernel's backward runs if any of its operands needs a gradient.
+            cost_entry kernel = entry;
             kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
             put_core(kernel, *keys / shares, *both - *keys, *result);
         }
@@ -411,8 +412,8 @@ inline void put_data_parallel(std::span<const model_part> parts, const parallel_
                           .times = each_microbatch ? options.microbatches : 1,
                           .is_of_adapters = true,
                           .between = between(sharing)};
-            // If the lm_head is on another stage, each of the two stages has a copy of the tied embedding table, and
-            // they all-reduce its gradient.
+            // A tied embedding table has two copies if the lm_head is on another stage. The two stages then all-reduce
+            // its gradient.
             const bool is_copy = entry.kind == term::tied_embedding && !has_head;
             const std::uint64_t stored = is_copy ? entry.padded / 2 : entry.parameters;
             const std::uint64_t of_adapter = entry.per_rank.parameters;
@@ -503,7 +504,8 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
         for (const bool is_first : {true, false}) {
             for (model_part part : run) {
                 part.elsewhere = false;
-                if (is_cut) {  // keeps only the first layer of the part
+                // Cuts the part into its first layer and the remaining layers.
+                if (is_cut) {
                     part.first_layer += is_first ? 0 : 1;
                     part.repeat = is_first ? 1 : part.repeat - 1;
                 }
@@ -516,8 +518,8 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
             into.unsaid.emplace_back("cross_attention");
         }
     });
-    // A chunk without layers also passes hidden states and gradients on, but has no layer from which this could be
-    // derived.
+    // A chunk without layers also passes on hidden states and gradients. It has no entry that shows this, so it is
+    // counted separately.
     const std::uint64_t own = layout.coordinate(parallel_axis::pp);
     const std::uint64_t num_chunks = layout.sizes().pp * layout.sizes().vpp;
     for (const bool forward : {true, false}) {

@@ -27,9 +27,9 @@
 
 namespace floptally::inline v0_3 {
 
-/// Estimates the exposed communication of a step as if no computation hid it. The rank with the longest communication
-/// counts. A group without a bandwidth adds no time; the result's text then names the group and its bytes. `batch` is
-/// the batch of all replicas.
+/// Estimates the exposed communication of a step: the communication time of the slowest rank, as if no communication
+/// overlapped with computation. A group without a bandwidth adds no time; the result's text then names the group and
+/// its bytes. `batch` is the batch of all replicas.
 [[nodiscard]] inline time_apart estimated_communication(std::span<const model_part> model, const tally& batch,
                                                         const parallel_sizes& sizes, std::uint64_t working_gpus,
                                                         const training_plan& plan, communication_options options,

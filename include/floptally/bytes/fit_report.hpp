@@ -41,17 +41,17 @@ struct fit_report {
     rank_order order{};
     memory_options options{};
     context_exchange context = context_exchange::ring;
-    std::string split{};  ///< name of the rule that assigned layers to pipeline chunks, and the layers of each chunk;
-                          ///< empty: all chunks have equally many layers
+    std::string split{};  ///< text with the method that assigned layers to pipeline chunks, and the layers of each
+                          ///< chunk; empty: all chunks have equally many layers
     std::optional<double> memory_gib{};  ///< memory of one GPU in GiB (2³⁰ bytes)
     double reserve_gib = 0;  ///< memory of one GPU in GiB that is not counted here: workspaces, CUDA, NCCL, the
                              ///< allocator's fragmentation
     std::vector<stage_fit> stages{};
 };
 
-/// Computes the report for replicas of which each runs `options.microbatches` microbatches equal to `microbatch`. That
-/// tally counts whole sequences. If `sizes` have a vpp of 1, the number of virtual stages is taken from the pipeline's
-/// layout text.
+/// Computes the report. Each replica runs `options.microbatches` microbatches in a step, all equal to `microbatch`.
+/// `microbatch` is a tally of whole sequences. If `sizes` have a vpp of 1, the number of virtual stages is taken from
+/// the pipeline's layout text.
 [[nodiscard]] inline fit_report fit_of(std::span<const model_part> model, const tally& microbatch,
                                        const parallel_sizes& sizes, const training_plan& plan = {},
                                        const memory_options& options = {},

@@ -35,8 +35,8 @@
 
 namespace floptally::inline v0_3 {
 
-/// How a tensor is stored in fewer bits: elements of `bits`, and a scale of `scale_bits` for each `block` of elements.
-/// `block` 0: one scale for the whole tensor, which is not counted.
+/// A format that stores a tensor in fewer bits. Each element has `bits` bits, and each block of `block` elements has a
+/// scale of `scale_bits` bits. With `block` 0 the whole tensor has one scale, which is not counted.
 struct block_format {
     const char* name = "none";
     std::uint64_t bits = 0;  ///< 0: the tensor is stored in its usual bits
@@ -135,7 +135,8 @@ struct activation_kernels {
 
 namespace floptally::inline v0_3::detail {
 
-// Finds the values that a forward keeps for its backward, from the values that the entries of a part read and write.
+// Finds the values that a forward keeps for its backward. They follow from the values that the entries of a part read
+// and write.
 
 /// Reasons why a forward keeps a value.
 enum class kept_for : std::uint8_t {
@@ -155,7 +156,8 @@ struct kept_value {
     [[nodiscard]] friend bool operator==(const kept_value&, const kept_value&) = default;
 };
 
-/// Collects, as entries, the values that a model's parts keep for the backward.
+/// Collects the values that a model's parts keep for the backward. Each value is stored as an entry that counts its
+/// elements.
 class kept_activations {
   public:
     kept_activations(const activation_kernels& kernels, std::uint64_t tp, std::uint64_t etp, bool sequence_parallel,
@@ -234,8 +236,8 @@ class kept_activations {
                (name == "moe.shared" && is_dropped(layer_module::shared_experts)) ||
                (of_moe && is_dropped(layer_module::moe));
     }
-    /// Returns true if a matrix reads the output of a norm. These are the matrices that read the hidden states of a
-    /// layer.
+    /// Returns true if a matrix reads the output of a norm. In a layer with a norm this is every matrix that reads the
+    /// hidden states.
     [[nodiscard]] bool reads_norm(const cost_entry& entry) const {
         return has_norm_ && entry.flow.reads == value::stream && part_->role != part_role::head;
     }
@@ -346,7 +348,7 @@ class kept_activations {
         }
         return entry;
     }
-    /// Returns true for a matrix whose result another matrix of the part reads.
+    /// Returns true if another matrix of the part reads this entry's result.
     [[nodiscard]] bool is_read_by_matrix(const cost_entry& entry) const {
         return entry.flow.writes != 0 &&
                std::any_of(entries().entries().begin(), entries().entries().end(), [&](const cost_entry& next) {
@@ -379,7 +381,8 @@ class kept_activations {
                 note_unsaid(entry);
                 continue;
             }
-            cost_entry kernel = entry;  // the kernel's backward runs if any operand needs a gradient
+            // The kernel's backward runs if any of its operands needs a gradient.
+            cost_entry kernel = entry;
             kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
             const std::uint64_t share = shares(flow, core.q);
             // If there are fewer key heads than ranks, ranks share key heads, and each holds a whole copy of its keys
@@ -571,8 +574,8 @@ struct memory_options {
     bool stores_both_ways = true;
     block_format frozen_weights{};  ///< the format of frozen matrices that have adapters, such as nf4
     double host_optimizer = 0;      ///< the part of the optimizer state that lies on the host, from 0 to 1
-    /// Layers of the rank whose activations lie on the host until the backward. Two of them are on the device at a
-    /// time.
+    /// Number of the rank's layers whose activations are moved to the host until the backward. The activations of two
+    /// of these layers are on the device at any time.
     std::uint64_t offloaded_layers = 0;
 };
 

@@ -13,7 +13,8 @@
 #include <floptally/descriptors/parts_of.hpp>
 
 /// @file
-/// Bytes of requests that an inference engine decodes together. Each engine step moves the bytes of its own batch.
+/// Counts the bytes that an inference engine moves to decode requests together. Each step of the engine has its own
+/// batch.
 
 namespace floptally::inline v0_3 {
 
@@ -27,7 +28,7 @@ struct equal_steps {
 /// `equal_steps` begins when the batch changes.
 [[nodiscard]] inline std::vector<equal_steps> steps_of(std::span<const request> requests,
                                                        std::uint32_t prefill_chunk = whole_prompt) {
-    static_cast<void>(request_passes(requests, prefill_chunk));  // throws for invalid requests
+    static_cast<void>(request_passes(requests, prefill_chunk));  // This call throws for invalid requests.
     struct timed_run {
         pass_run run;
         std::uint32_t first;

@@ -22,7 +22,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Bytes of a step by component, phase and kind; arithmetic intensity; MBU; and the time that memory bandwidth costs.
+/// Stores the bytes that a step moves, by component, phase and kind. Computes the arithmetic intensity, the MBU, and
+/// the time that memory bandwidth costs.
 
 namespace floptally::inline v0_3 {
 
@@ -42,7 +43,7 @@ inline constexpr std::size_t byte_kind_count = 4;
     return names[static_cast<std::size_t>(which)];
 }
 
-/// Bits of an element of each kind: 4 for fp4, 16 for bf16.
+/// The number of bits of one element for each kind of data: 4 for fp4, 16 for bf16.
 struct element_bits {
     std::uint64_t weights = 16;
     std::uint64_t gradients = 16;
@@ -103,8 +104,8 @@ struct step_bytes {
     /// only an upper bound. An example is a layer of experts: it may be unknown how many distinct experts the tokens
     /// choose.
     std::vector<std::string> read_at_most{};
-    /// An estimate of the bytes of all weights if each token chooses its experts uniformly; empty if the weights' bytes
-    /// do not depend on such choices.
+    /// An estimate of the bytes of all weights that are read if each token chooses its experts uniformly. Empty if
+    /// these bytes do not depend on the tokens' choices.
     std::optional<uint128> uniform_weights{};
 
     /// Returns the bytes of a component, or null if it has none.

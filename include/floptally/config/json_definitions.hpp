@@ -21,8 +21,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Definitions of the functions that <floptally/json.hpp> declares. They are inline there, or compiled once in the file
-/// that includes <floptally/json_src.hpp>.
+/// Defines the functions that <floptally/json.hpp> declares. They are inline, or they are compiled once in the source
+/// file that includes <floptally/json_src.hpp>.
 
 namespace floptally::inline v0_3 {
 

@@ -35,7 +35,7 @@ class json_source {
   public:
     json_source(std::istream& text, json_numbers numbers) : text_(text.rdbuf()), numbers_(numbers) { fetch(); }
 
-    /// The position of a literal: the number of strings, including keys, before it.
+    /// The position of Infinity, -Infinity or NaN in the text: the number of strings before it, including keys.
     struct literal {
         std::size_t strings_before;
         double value;
@@ -105,7 +105,7 @@ class json_source {
         }
         return text_ == nullptr ? traits::eof() : text_->sbumpc();
     }
-    /// Sets `next_` to the next character. Follows where strings begin and end.
+    /// Sets `next_` to the next character. Tracks whether it is inside a string, and replaces Infinity and NaN.
     void fetch() {
         const bool is_replaced = ahead_at_ < replaced_;
         next_ = taken();
@@ -155,9 +155,9 @@ class json_source {
     std::streambuf* text_;
     json_numbers numbers_;
     traits::int_type next_ = traits::eof();
-    std::string ahead_;         // characters of `text_` that were read ahead
+    std::string ahead_;         // characters that were already taken from `text_` but not yet passed to the parser
     std::size_t ahead_at_ = 0;  // index of the next character of `ahead_`
-    std::size_t replaced_ = 0;  // number of these characters that are left of the string that replaces a literal
+    std::size_t replaced_ = 0;  // number of characters that are still to come of the string that replaces a literal
     std::size_t line_ = 1;
     std::size_t column_ = 0;
     std::size_t strings_ = 0;
@@ -184,7 +184,7 @@ class json_maker : public nlohmann::json_sax<nlohmann::json> {
         }
         return put(from_.literals()[literal_++].value);
     }
-    bool binary(binary_t& /*value*/) override { return false; }  // JSON texts have no binary values
+    bool binary(binary_t& /*value*/) override { return false; }  // A JSON text never has binary values.
     bool start_object(std::size_t /*elements*/) override { return open(nlohmann::json::object()); }
     bool end_object() override { return close(); }
     bool start_array(std::size_t /*elements*/) override { return open(nlohmann::json::array()); }

@@ -47,9 +47,8 @@ struct component_flops {
     component_name name;
     uint128 useful[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
     uint128 padded[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
-    /// Work that is executed in addition to `padded`, by the same phases: gradients that a fused attention backward
-    /// computes although they are not needed, its second QKᵀ, and repeated work of other ranks
-    /// (`training_plan::repeated`).
+    /// FLOPs of the same phases that are executed in addition to `padded`. A fused attention backward computes QKᵀ a
+    /// second time, and gradients that are not needed. Other ranks may repeat work (`training_plan::repeated`).
     uint128 executed_more[3];
     uint128 recomputed_forward;  ///< forward work that the backward repeats (`training_plan::recomputed`)
 
@@ -95,9 +94,10 @@ class breakdown {
         is_upper_bound_ = false;
     }
 
-    /// True if the FLOPs are an upper bound: some counted gradients may not run. This happens if only some weights
-    /// train, and the order of the products is unknown. Either the model is a cost without parts, or a part does not
-    /// declare which values its entries read. Set `linear::reads` and `writes` to make a part exact.
+    /// True if the FLOPs are an upper bound, because some of the counted gradients may not run. This happens if only
+    /// some weights train and the order of the products is unknown. The order is unknown if the model is a cost without
+    /// parts, or if a part does not declare which values its entries read. Set `linear::reads` and `writes` to make
+    /// such a part exact.
     [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
     /// Marks the breakdown as an upper bound if `is` is true. Only `clear` removes the mark.
     constexpr void mark_upper_bound(bool is = true) { is_upper_bound_ = is_upper_bound_ || is; }

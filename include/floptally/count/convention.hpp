@@ -13,8 +13,8 @@
 #include <floptally/statistics/statistic_type.hpp>
 
 /// @file
-/// Conventions for counting FLOPs. A convention is data and one function. This header has the convention `exact`;
-/// conventions.hpp has those of other tools.
+/// Conventions for counting FLOPs. A convention consists of settings and one function. This header defines the
+/// convention `exact`; conventions.hpp defines those of other tools.
 
 namespace floptally::inline v0_3 {
 
@@ -28,7 +28,7 @@ enum class causal_pairs : std::uint8_t {
 /// The pairs that count for an attention over windows, chunks or top-k keys.
 enum class window_pairs : std::uint8_t {
     exact,   ///< the attended pairs
-    ignored  ///< counted as for a plain causal (or bidirectional) mask
+    ignored  ///< the pairs of a plain causal (or bidirectional) mask of the same length
 };
 
 /// The number of products that count for the backward of the attention core.
@@ -72,13 +72,13 @@ enum class counted_operators : std::uint8_t {
 /// The weights that count as trained.
 enum class counted_training : std::uint8_t {
     as_planned,   ///< the weights that the plan trains
-    every_weight  ///< every weight, the frozen ones and adapters too, with all its gradients
+    every_weight  ///< every weight with all its gradients, including frozen weights and adapters
 };
 
 struct convention;
 
-/// The statistics that a convention counts in place of a mask's pairs. Each sum may be divided by a small number.
-/// Example: `half_square` counts Σn²/2 + Σn·past for a causal mask.
+/// The statistics that a convention counts instead of a mask's pairs. The sum of each statistic may be divided by a
+/// small number. Example: `half_square` counts Σn²/2 + Σn·past for a causal mask.
 class counted_statistics {
   public:
     /// A statistic, and the number that its sum is divided by.
@@ -112,14 +112,14 @@ class counted_statistics {
     std::size_t size_ = 0;
 };
 
-/// Facts about the model that a convention may take into account, in addition to the mask.
+/// Facts about a model's attention. A convention gets them in addition to the mask, and may use them.
 struct attention_context {
     bool has_layer_without_window = false;  ///< true if some text layer attends without a window
     bool of_indexer = false;                ///< true if the pairs are those of an indexer's scores or of its loss
 };
 
-/// The function of a convention. Returns the statistics that count in place of a mask's pairs. Each must have the
-/// modality of the mask.
+/// The type of a convention's function. The function returns the statistics that count instead of a mask's pairs. All
+/// of them must have the modality of the mask.
 using count_pairs_function = counted_statistics (*)(const statistic& attends, const convention& counted_as,
                                                     const attention_context& model);
 
@@ -127,7 +127,7 @@ using count_pairs_function = counted_statistics (*)(const statistic& attends, co
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model);
 
-/// A convention for counting FLOPs: data, and one function from a mask to the statistics that count for its pairs.
+/// A convention for counting FLOPs: settings, and one function that says which statistics count for a mask's pairs.
 /// Every report shows its name. To define your own convention, make a value of this type.
 struct convention {
     std::string_view name;
@@ -160,7 +160,7 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
     };
     if (attends.is_of_other_side() && attends.shape() == pair_shape::full &&
         counted_as.windows == window_pairs::ignored) {
-        return counted_statistics(mask_statistics::encoder{});  // counts the square of the encoder's length
+        return counted_statistics(mask_statistics::encoder{});  // The square of the encoder's length counts.
     }
     switch (attends.is_of_other_side() ? pair_shape::units : attends.shape()) {
         case pair_shape::units:

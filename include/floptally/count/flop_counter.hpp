@@ -37,8 +37,8 @@ namespace floptally::inline v0_3::detail {
 
 // Converts the entries of a cost, under a convention and a plan, into coefficients of a tally's accumulators.
 
-/// FLOPs for each unit of each accumulator of a tally, by component and by passes. A `flop_counter` multiplies them by
-/// a tally.
+/// The coefficients of a `flop_counter`: the FLOPs for each unit of a tally's accumulators. Coefficients are grouped by
+/// component and by the passes in which the work runs.
 class accumulator_coefficients {
   public:
     /// The forward FLOPs of one component for each unit of one accumulator of a tally.
@@ -59,8 +59,8 @@ class accumulator_coefficients {
 
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
   private:
-    /// Adds all entries with the same component and passes as `first`. Adds nothing if an earlier entry has the same
-    /// component and passes, because they were added together with it.
+    /// Adds all entries with the same component and passes as `first`. Adds nothing if `first` is not the first entry
+    /// with this component and these passes.
     constexpr void add_planned(const plan_walk& walk, const planned_entry& first, const convention& counted_as,
                                const attention_context& context) {
         for (const planned_entry& planned : walk.entries) {
@@ -76,8 +76,9 @@ class accumulator_coefficients {
         }
     }
 
-    /// Calls `at(accumulator, times, divisor)` for each accumulator from which a statistic is computed. For a sum of
-    /// moments these are the moments, otherwise the statistic's own accumulator.
+    /// Calls `at(accumulator, times, divisor)` for each accumulator from which a statistic is computed. If the
+    /// statistic is a sum of moments, these are the accumulators of the moments. Otherwise it is the statistic's own
+    /// accumulator.
     template <class At>
     constexpr void add_counted(const statistic& counted, std::uint64_t divisor, At at) {
         const moment_form form = counted.moments();
@@ -112,7 +113,8 @@ class accumulator_coefficients {
         return kinds;
     }
 
-    /// Adds an entry as the convention counts it, as coefficients of the accumulators that its mask needs.
+    /// Adds the FLOPs of an entry, as the convention counts them, to the coefficients of the accumulators that the
+    /// entry's mask needs.
     constexpr void add(const component_name& name, const statistic& attends, const cost_entry& entry, const passes& run,
                        const convention& counted_as, const attention_context& context) {
         const auto component = static_cast<std::uint32_t>(names.find_or_add(name, "components"));
@@ -189,7 +191,7 @@ class accumulator_coefficients {
         }
     }
 
-    /// Adds the entries of a model's parts as the plan trains them (see `plan_walk`).
+    /// Adds the entries of a model's parts. The plan decides which passes of them run (see `plan_walk`).
     constexpr void add_planned(array_view<model_part> parts, const cost& model, const convention& counted_as,
                                const training_plan& plan) {
         check_repeated(model, plan);
@@ -336,8 +338,8 @@ class flop_counter {
         into.mark_upper_bound(counted_.is_upper_bound);
         component_flops* work = nullptr;
         for (const detail::accumulator_coefficients::group& g : counted_.groups) {
-            // The sums are local variables, because code of g++ 12 takes three times as long for sums behind a
-            // reference.
+            // The sums are local variables. With sums behind a reference, the code that g++ 12 generates takes three
+            // times as long.
             uint128 useful = 0;
             uint128 padded = 0;
             for (std::size_t i = g.first; i < g.last; ++i) {
@@ -482,7 +484,8 @@ class flop_counter {
 
     convention convention_;
     detail::accumulator_coefficients counted_;
-    list<std::uint64_t> totals_;  ///< for each accumulator one coefficient in the useful, padded and executed view
+    list<std::uint64_t> totals_;  ///< total FLOPs for each unit of each accumulator, in the useful, padded and executed
+                                  ///< view
 };
 
 /// Returns the FLOPs of a batch: the dot product of a cost and a tally. To evaluate every step, keep a `flop_counter`.

@@ -32,9 +32,9 @@ namespace floptally::inline v0_3 {
 /// Newton-Schulz iterations. Their matrix products do not depend on the number of tokens.
 ///
 /// An iteration over X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X: 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is
-/// transposed if m > n. Muon updates the matrices that a LoRA adapter would fit. It updates no convolution, norm, bias
-/// or table, and not the lm_head. The matrix of each expert counts separately. Under LoRA Muon updates the adapters. A
-/// fused matrix (qkv) is one matrix.
+/// transposed if m > n. Muon updates weight matrices, but no convolution, norm, bias or embedding table, and not the
+/// lm_head. The matrix of each expert counts separately. A fused matrix (qkv) is one matrix. Under LoRA, Muon updates
+/// the adapters instead.
 struct muon {
     std::uint64_t iterations = 5;  ///< Newton-Schulz iterations of one step
     /// Weights that another optimizer updates. They are named as in `weight_setting`: "moe.router", "vision.*".
@@ -46,8 +46,8 @@ struct muon {
 
 namespace detail {
 
-/// The shape [in, out] and the number of the weight matrices of an entry, derived from the sums that the entry stores.
-/// Throws `error` for an entry with matrices of different shapes.
+/// The shape [in, out] and the number of an entry's weight matrices, derived from the sums over all matrices that the
+/// entry stores. Throws `error` for an entry with matrices of different shapes.
 struct matrices_of_entry {
     std::uint64_t in = 0;
     std::uint64_t out = 0;

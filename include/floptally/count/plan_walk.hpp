@@ -33,10 +33,10 @@
 
 namespace floptally::inline v0_3::detail {
 
-// The loss that trains an indexer (`training_plan::indexer`): the pairs over which it is computed, and the attention
-// whose probabilities it imitates. Both follow from the mask of the sparse attention.
+// Finds the loss that trains an indexer (`training_plan::indexer`). The mask of the sparse attention says over which
+// pairs the loss is computed, and which attention's probabilities the indexer imitates.
 
-/// The keys that an indexer chooses for a sparse attention, as statistics.
+/// The choice of keys by an indexer for a sparse attention, as statistics that count pairs.
 struct key_choice {
     bool exists = false;
     statistic scored{};    ///< pairs of queries and chosen keys, or of queries and chosen groups of keys
@@ -44,7 +44,8 @@ struct key_choice {
     component_name indexer{};
 };
 
-/// Returns the choice of keys that leads to a sparse mask. `exists` is false for a mask that does not depend on data.
+/// Returns the choice of keys from which a sparse mask results. `exists` is false for a mask that does not depend on
+/// the data.
 [[nodiscard]] constexpr key_choice choice_behind(const statistic& attends) {
     if (attends.is<mask_statistics::top_k>() || attends.is<mask_statistics::best_blocks>()) {
         return {.exists = true, .scored = attends, .all_keys = mask::causal()};
@@ -114,7 +115,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     return found;
 }
 
-/// Returns the statistic of an entry under a plan. During the warm-up of indexers, attention is over all keys.
+/// Returns the statistic that counts an entry's pairs under a plan. It is the entry's own, but during the warm-up of
+/// indexers attention is over all keys.
 [[nodiscard]] constexpr statistic attended_pairs(const cost& model, const cost_entry& entry,
                                                  const training_plan& plan) {
     if (!has_statistic(entry.what)) {
@@ -129,7 +131,7 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
 /// Tracks which values require a gradient while they pass from one part of a model to the next. These are the hidden
 /// states, the context (an encoder's output or a second stream), and the time values (values that exist once for each
 /// sample, such as the timestep's embedding). If no input part declares that it computes context or time values, the
-/// output of the input parts counts as such.
+/// output of the input parts counts as context or time values too.
 class handed_on {
   public:
     constexpr handed_on(const weight_states& states, array_view<model_part> parts)
@@ -151,10 +153,11 @@ class handed_on {
     }
 
     /// Stores which values require a gradient when they leave parts with this role. Parts with the role `anywhere` may
-    /// run before all others. So if one of their weights trains (`anywhere_trains`), every value requires a gradient.
+    /// run before all other parts. If a weight of such a part trains (`anywhere_trains`), all values therefore require
+    /// a gradient.
     constexpr void take(part_role role, modality in, const gradient_flow::carried& left, bool anywhere_trains) {
         switch (role) {
-            case part_role::layer:  // attention over two streams passes gradients between them
+            case part_role::layer:  // Attention over two streams passes gradients between them.
                 hidden_ = left.stream || (layers_make_context_ && left.context);
                 context_ = left.context || (layers_make_context_ && left.stream);
                 time_ = left.time;
@@ -166,7 +169,7 @@ class handed_on {
                     time_ = left.time || (!says_time_ && (context_ || left.stream));
                 }
                 break;
-            case part_role::tower:  // a tower's output is inserted among the text tokens, or the text attends to it
+            case part_role::tower:  // The tower's output is inserted among the text tokens, or the text attends to it.
                 towers_[static_cast<std::size_t>(in)] = left.stream;
                 hidden_ = hidden_ || left.stream;
                 context_ = time_ = context_ || left.stream;
@@ -223,8 +226,8 @@ struct planned_entry {
     passes run{};
 };
 
-/// Computes which products of a model run in which passes under a plan, layer by layer. This class visits the layers,
-/// decides what they recompute and adds up the entries. `gradient_flow` finds the gradients of each part.
+/// Computes layer by layer in which passes each product of a model runs under a plan. This class visits the layers,
+/// decides what they recompute and adds up the entries. It uses `gradient_flow` to find the gradients of each part.
 class plan_walk {
   public:
     constexpr plan_walk(array_view<model_part> parts, const cost& whole, const convention& counted_as,
@@ -318,8 +321,8 @@ class plan_walk {
         return false;
     }
 
-    /// Returns true if a part with only norms and biases has a weight that trains. A part that runs in parallel to
-    /// another (`beside`) also reads the output of these norms.
+    /// Returns true if one of the parts has only norms and biases and one of them trains. A part that runs in parallel
+    /// to another (`beside`) also reads the output of these norms.
     [[nodiscard]] constexpr bool norms_train(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
             bool only_norms = true;
@@ -345,7 +348,7 @@ class plan_walk {
                 (plan_.recomputed == recompute::full ? again.reached : needed.output));
     }
 
-    /// Returns those of the needed gradients that the convention counts.
+    /// Returns the gradients that the convention counts, from those that the backward needs.
     [[nodiscard]] constexpr gradients counted(const gradients& needed) const {
         return convention_.training == counted_training::every_weight ? gradients{} : needed;
     }
@@ -397,8 +400,8 @@ class plan_walk {
         cost_entry matrix{.mask = entry.mask, .what = entry.what, .kind = entry.kind, .in = entry.in};
         const gradients a_gradients = counted({.first = needed.first, .weight = true});
         if (convention_.parameters == counted_weights::stored) {
-            matrix.kind = term::linear;  // an adapter of an lm_head counts as a plain matrix, because it shares no
-                                         // table with the embedding
+            // An adapter of an lm_head counts as a plain matrix, because it shares no table with the embedding.
+            matrix.kind = term::linear;
             matrix.parameters = rank * widths.parameters;
             put(name, matrix, attends, passes_of(entry, convention_, plan_, again, a_gradients).on(ranks));
             return;
@@ -407,7 +410,8 @@ class plan_walk {
         put(name, matrix, attends, passes_of(entry, convention_, plan_, again, a_gradients).on(ranks));
         matrix.useful = rank * widths.out;
         matrix.padded = rank * widths.padded_out;
-        // B reads the output of A, even if the frozen weight itself reads the model's input data.
+        // The LoRA matrix B reads the output of the LoRA matrix A, even if the frozen weight itself reads the model's
+        // input data.
         matrix.kind = entry.kind == term::input_linear ? term::linear : entry.kind;
         put(name, matrix, attends, passes_of(matrix, convention_, plan_, again, {}).on(ranks));
     }
@@ -432,8 +436,8 @@ class plan_walk {
         entries.push_back(planned, "rows");
     }
 
-    /// The passes in which a layer runs experts whose visits are measured. One measured number covers all layers and
-    /// counts once, so all layers must run the experts in the same passes.
+    /// The passes in which a layer runs experts whose visits are measured. There is only one measured number for all
+    /// layers, so all layers must run their experts in the same passes.
     struct routed_treatment {
         weight_states::decision decided{};
         bool data = false;

@@ -59,21 +59,22 @@ enum class logit_tokens : std::uint8_t {
 /// Names of the values of `logit_tokens`, in their order.
 inline constexpr const char* logit_tokens_names[] = {"all", "last", "measured"};
 
-/// The value of `weight_setting::first_layer` and `last_layer` without a bound.
+/// The value of `weight_setting::first_layer` and `last_layer` that means "no bound".
 inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
 
-/// The state of some weights in training.
+/// A setting that says whether some weights train, are frozen or get a LoRA adapter.
 ///
-/// `weights` is a component ("mlp", "norm", "embedding"), or a component and one of its weights
-/// ("attention.qkv/q_proj"). Both may end in `*` ("*/q_proj", "attention.*"). With the state `lora`, weights that
-/// cannot have an adapter (norms, tables, convolutions) are frozen.
+/// `weights` names a component ("mlp", "norm", "embedding"), or a component and one of its weights
+/// ("attention.qkv/q_proj"). Each of the two names may end in `*` ("*/q_proj", "attention.*"). With the state `lora`,
+/// weights that cannot have an adapter (norms, tables, convolutions) are frozen.
 struct weight_setting {
     component_name weights = "*";
     weight_state state = weight_state::trainable;
     std::uint64_t rank = 0;  ///< rank of the LoRA adapter; 0 for other states
     /// First layer to which the setting applies, counted from 0; `any_layer`: no bound.
     std::uint64_t first_layer = any_layer;
-    /// Last layer to which the setting applies. With either bound the setting applies only to weights in layers.
+    /// Last layer to which the setting applies. If `first_layer` or `last_layer` is set, the setting applies only to
+    /// weights in layers.
     std::uint64_t last_layer = any_layer;
     /// Name of the model part to which the setting applies: "encoder", "layer", "lm_head", "mtp"; "*": all.
     component_name part = "*";
@@ -113,8 +114,8 @@ struct training_plan {
     list<repeated_work> repeated{};
     /// How indexers train. `weights` still decides which weights train, so freeze all other weights during a warm-up.
     indexer_training indexer = indexer_training::frozen;
-    /// The tokens whose logits are computed. A convention with `head_rows::one_per_sequence` overrides the value `all`,
-    /// but not the others.
+    /// The tokens whose logits are computed. If the value is `all` and the convention has
+    /// `head_rows::one_per_sequence`, only the last token of each sequence counts.
     logit_tokens logits = logit_tokens::all;
 
     /// Returns true if the FLOPs depend on the order of the model's parts. A cost alone then gives only an upper bound.

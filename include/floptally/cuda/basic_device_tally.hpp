@@ -58,12 +58,12 @@ template <class Statistics, class Api>
 class basic_device_tally {
   public:
     using stream_type = typename Api::stream;
-    /// The type of the tally inside a kernel. For the library's statistics it counts only window masks. For your own
-    /// list of statistics it counts all of them.
+    /// The type of the tally inside a kernel. With the library's statistics it can count only window masks. With your
+    /// own list of statistics it can count all of them.
     using ref_type = basic_device_tally_ref<
         std::conditional_t<std::is_same_v<Statistics, library_statistics>, window_statistics, Statistics>>;
 
-    /// Makes an empty tally. `where` is passed on to `Api` and selects the device.
+    /// Makes an empty tally. `where` has the arguments of the constructor of `Api`, which selects the device.
     template <class... Where>
     explicit basic_device_tally(const mask_set& masks, const device_tally_options& options = {}, const Where&... where)
         : empty_(empty_tally(masks)),
@@ -83,9 +83,9 @@ class basic_device_tally {
         return {accumulators_.template constants<detail::accumulator_schema>(), accumulators(), refusals()};
     }
 
-    // These adds are those of every tally (batch/formats.hpp), but they take spans of device memory, and the stream as
-    // last argument. In the templates, the integer type of the first list selects the kernel. The other lists may have
-    // integers of any width.
+    // These functions add the same formats as `tally` (batch/formats.hpp). They take spans of device memory, and a
+    // stream as the last argument. In the templates the integer type of the first list selects the kernel. The other
+    // lists may have integers of any width.
 
     template <class T>
     void add_cu_seqlens(std::span<T> cu_seqlens, stream_type stream = nullptr) {
@@ -113,7 +113,8 @@ class basic_device_tally {
     /// Adds the rows of an attention mask whose flags have 1 to 8 bytes.
     template <class T>
     void add_attention_mask(std::span<T> flags, const batch_shape& shape, stream_type stream = nullptr) {
-        static_cast<void>(attention_mask_rows(flags, shape));  // throws if the number of flags does not fit the shape
+        static_cast<void>(attention_mask_rows(flags, shape));  // This call throws if the number of flags does not fit
+                                                               // the shape.
         masks().require(modality::text, "attention_mask");
         const detail::flag_rows list(flags.data(), shape.rows, shape.columns);
         using flag = detail::flag_of<sizeof(T)>;
@@ -137,7 +138,7 @@ class basic_device_tally {
     }
     template <class T>
     void add_grid_thw(std::span<T> grid_thw, stream_type stream = nullptr) {
-        static_cast<void>(listed_grids(grid_thw));  // throws unless the list has three numbers for each grid
+        static_cast<void>(listed_grids(grid_thw));  // This call throws unless the list has three numbers for each grid.
         add_samples(detail::sample_list<grid>(grid_thw), stream, "add_grid_thw");
     }
     void add_audio_frames(device_integers audio_frames, stream_type stream = nullptr) {
@@ -240,8 +241,8 @@ class basic_device_tally {
             detail::launch_of<Body>(list.size(), Body::shared_words(schema_), owner().multiprocessors(), max_blocks_);
         accumulators_.template launch<Body>(shape, stream, name, {list, schema_, accumulators(), next_call()});
     }
-    /// Returns the number of this add since the last reset. It does not grow beyond the largest number that a record of
-    /// a refusal can store.
+    /// Returns the number of this add since the last reset. It stops at the largest number that a record of a refusal
+    /// can store.
     std::uint32_t next_call() { return calls_ = std::min(calls_ + 1, detail::refusal_place::own_kernel - 1); }
 
     /// Returns an empty tally with these masks. Throws `error` if the kernels cannot count one of the masks.

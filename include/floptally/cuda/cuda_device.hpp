@@ -31,7 +31,8 @@ struct device_identity {
 [[nodiscard]] inline device_identity identity_of(int device) {
     cudaDeviceProp properties{};
     require_cuda(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-    int clock_khz = 0;  // read as an attribute, since CUDA 13 removed the clock from cudaDeviceProp
+    // The clock is read as an attribute, because CUDA 13 removed it from cudaDeviceProp.
+    int clock_khz = 0;
     require_cuda(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device), "cudaDeviceGetAttribute");
     return {.name = properties.name,
             .multiprocessors = properties.multiProcessorCount,
@@ -90,9 +91,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the accelerator of the library's table whose name the driver reports for the device, like
-/// `accelerator_named`. Throws `error` if the device is only a slice (MIG, MPS): then its multiprocessors cannot come
-/// near the peak in the table. Every error has the field "accelerator" and ends with the device's description.
+/// Looks up the name that the driver reports for the device in the library's table of accelerators, and returns the
+/// accelerator. Throws `error` if the device is only a slice of an accelerator (MIG, MPS), because a slice cannot reach
+/// the peak in the table. Every error has the field "accelerator" and ends with the device's description.
 [[nodiscard]] inline const accelerator& accelerator_of(const device_identity& device) {
     const accelerator* part = nullptr;
     try {
@@ -100,8 +101,8 @@ namespace detail {
     } catch (const error& unknown) {
         detail::refuse_device(device, unknown.problem());
     }
-    // The published rate is for a clock that is not above the highest clock, so a whole accelerator reaches it. The
-    // comparison allows 10 % for rounding.
+    // A whole accelerator reaches the published peak, because that peak is given for a clock that the device can run
+    // at. The comparison allows 10 % for rounding.
     const double attainable = detail::attainable_tflops(device);
     const double published = part->published_tflops(precision::fp16);
     if (attainable > 0 && attainable < 0.9 * published) {

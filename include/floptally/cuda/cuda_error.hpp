@@ -27,8 +27,8 @@ class cuda_error : public error {
     cudaError_t status_;
 };
 
-/// Clears an error of CUDA that the caller has handled. Otherwise the next code that asks for the last error gets it,
-/// and PyTorch would report it as its own.
+/// Clears an error of CUDA that the caller has handled. Otherwise the next code that asks CUDA for the last error, such
+/// as PyTorch, would report it as its own.
 inline void forget_cuda_error(cudaError_t status) noexcept {
     if (status != cudaSuccess) {
         static_cast<void>(cudaGetLastError());

@@ -61,8 +61,9 @@ class basic_device_meter {
         timer_.discard();
     }
 
-    /// Passes all finished steps to the meter and returns the number of these steps. Never blocks. A step with left-out
-    /// sequences is not counted and throws their error; the next call continues after that step.
+    /// Passes all finished steps to the meter and returns the number of these steps. Never blocks. If the device left
+    /// out sequences of a step, the step is not counted and the call throws their error. The next call continues after
+    /// that step.
     std::size_t poll() {
         std::size_t steps = 0;
         while (timer_.in_flight() != 0 && take_one()) {
@@ -98,7 +99,7 @@ class basic_device_meter {
         if (!batch) {
             return false;
         }
-        // The end event comes before the snapshot in the stream, so it has passed already, and this call does not wait.
+        // The snapshot has arrived, and the step's end event comes before it in the stream. So this call does not wait.
         const double seconds = timer_.wait();
         totals_.begin_step();
         try {

@@ -18,8 +18,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Converts a device's accumulators to a tally on the host, or throws the error that a kernel found but could not
-/// throw.
+/// Converts a device's accumulators to a tally on the host. Throws the errors that kernels found, because kernels
+/// cannot throw.
 
 namespace floptally::inline v0_3 {
 
@@ -47,7 +47,7 @@ struct read_refusal {
     refusal_place place{};
     refusal_head head{};
     std::uint32_t words[refusal_record::words]{};
-    bool is_whole = false;  ///< false if the record mixes several refusals of the same position
+    bool is_whole = false;  ///< false: the record has parts of several refusals with the same position
 
     explicit read_refusal(const refusal_record& record) {
         const std::uint64_t key = refusal_record::key_of(record.first[0]);
@@ -56,8 +56,8 @@ struct read_refusal {
         place = refusal_place::of(key);
         head = refusal_head::of(part(0));
         std::uint32_t sum = 0;
-        for (std::size_t i = 0; i < refusal_record::words && is_own(2 + 2 * i);
-             ++i) {  // stops at a word that belongs to another refusal
+        // The loop stops at the first word that belongs to another refusal.
+        for (std::size_t i = 0; i < refusal_record::words && is_own(2 + 2 * i); ++i) {
             words[i] = part(2 + 2 * i) | part(3 + 2 * i) << 16U;
             sum = refusal_record::check(sum, words[i]);
         }

@@ -35,8 +35,8 @@ concept device_integer_reducer = requires(Reducer& reducer, std::span<std::uint6
 /// `tally_reduction` on every rank.
 class device_reduction {
   public:
-    /// Makes a device reduction from a reduction on the host. All ranks must have constructed that one together, with
-    /// any reducer. At most `snapshots` sums can wait for `poll`.
+    /// Makes a device reduction from a reduction on the host. All ranks must have constructed the host's reduction
+    /// together, with any reducer. At most `snapshots` sums can wait for `poll`.
     explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
         : reduction_(reduction),
           parts_(reduction.messages().parts()),

@@ -36,7 +36,7 @@ concept device_unit = requires(const Unit& unit) {
 template <class Statistics>
 class basic_device_tally_ref {
   public:
-    /// The statistics that kernels with this value are compiled with.
+    /// The list of statistics with which a kernel that uses this type is compiled.
     using statistics = Statistics;
 
     basic_device_tally_ref() = default;
@@ -60,8 +60,8 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Adds visits of tokens to experts, as a router has counted them, summed over all layers. Like
-    /// `tally::add_routed`.
+    /// Adds the visits of tokens to experts that a router has counted, summed over all layers, as `tally::add_routed`
+    /// does.
     FLOPTALLY_HOST_DEVICE void add_routed(const useful_and_padded& visits) const {
         if (visits.padded < visits.useful) {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0}, {detail::refused::routed}, visits.useful,
@@ -74,7 +74,7 @@ class basic_device_tally_ref {
     }
 
     /// Returns a tally that adds to accumulators of the block. `accumulators` points to `size()` accumulators in shared
-    /// memory. Refusals are not collected there; they are recorded in device memory at once.
+    /// memory. Refused samples are still recorded in device memory.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE basic_device_tally_ref local(std::uint64_t* accumulators) const {
         basic_device_tally_ref result = *this;
         result.accumulators_ = accumulators;
@@ -150,8 +150,8 @@ class basic_device_tally_ref {
     detail::refusal_record* refusals_ = nullptr;
 };
 
-/// The statistics that your own kernels have by default: windows and the moments. Other masks need much code, so you
-/// must ask for them: `basic_device_tally_ref<library_statistics>`.
+/// The statistics that your own kernels can count by default: window masks and moments. Other masks need much code. If
+/// you need them, use `basic_device_tally_ref<library_statistics>`.
 using window_statistics = statistic_list<mask_statistics::band>;
 
 /// A device tally inside a kernel, for tallies whose masks are all windows.

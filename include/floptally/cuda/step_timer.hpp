@@ -35,7 +35,7 @@ class step_timer {
         try {
             const detail::owned_device::scope scope(device_);
             pairs_.clear();
-        } catch (const error&) {  // ignored: the process is ending, and the driver with it
+        } catch (const error&) {  // The error is ignored, because the process may be ending, and the driver with it.
         }
     }
 
@@ -113,7 +113,7 @@ class step_timer {
         }
     };
 
-    /// A scope in which this thread may query events of other streams while a stream is captured.
+    /// While an object of this class exists, this thread may query events of other streams during a capture.
     class relaxed_capture_mode {
       public:
         relaxed_capture_mode() { exchange(); }

@@ -35,7 +35,8 @@
 namespace floptally::inline v0_3 {
 
 /// Returns the grid of latent patches into which a model's autoencoder and patching convert an image or clip. `pixels`
-/// has the image's number of frames, and its height and width in pixels. Errors suggest to pass `instead`.
+/// has the image's number of frames, and its height and width in pixels. For a model whose spec does not say how pixels
+/// become patches, throws an `error` that suggests the input named `instead`.
 [[nodiscard]] inline grid cells_of(const grid& pixels, const model_config& model, std::string_view field = "pixels",
                                    std::string_view instead = "grid_thw") {
     const auto known = std::find_if(model.towers.begin(), model.towers.end(),
@@ -59,10 +60,11 @@ namespace floptally::inline v0_3 {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns a count as errors write it: "one" for 1, else its digits.
+/// Returns a number as errors write it: "one" for 1, else its digits.
 [[nodiscard]] inline std::string counted(std::size_t each) { return each == 1 ? "one" : std::to_string(each); }
 
-/// Throws `error` unless `size` is `each` (the same numbers for all grids) or `each` times the number of grids.
+/// Checks the size of a list. It must have `each` numbers, which hold for all grids, or `each` numbers for every grid.
+/// Throws `error` for any other size.
 inline void require_one_for_each(std::size_t size, std::size_t grids, std::string_view name,
                                  const input_spelling& spelling, std::size_t each = 1) {
     if (size != each && size != each * grids) {
@@ -88,7 +90,7 @@ inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts
     });
 }
 
-/// Stores in each grid the total number of cells of its condition grids.
+/// Stores in each grid the number of patches of all its condition images (the input images of image editing).
 inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& batch, const model_config& model,
                            const input_spelling& spelling) {
     const std::size_t count = batch.condition_grids.size();

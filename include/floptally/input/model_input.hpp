@@ -30,15 +30,15 @@
 
 namespace floptally::inline v0_3 {
 
-/// How errors name the inputs. Both functions take the name of a member of `model_input`. `field` returns the field of
-/// the error. `option` returns what the user should pass, for the text of the error: "--lengths".
+/// Two functions that give the names of inputs in errors. Both take the name of a member of `model_input`. `field`
+/// returns the field of the error. `option` returns the name that the user types, such as "--lengths".
 struct input_spelling {
     std::string (*field)(std::string_view name);
     std::string (*option)(std::string_view name);
     std::string_view one_list_of_lengths;
 };
 
-/// Names each input like the member of `model_input`. Suits functions in Python, whose arguments have these names.
+/// Uses the name of the member of `model_input` as it is. The arguments of the Python functions have these names.
 inline constexpr input_spelling plain_spelling{[](std::string_view name) { return std::string(name); },
                                                [](std::string_view name) { return std::string(name); }, "lengths"};
 
@@ -76,8 +76,8 @@ struct model_input {
                 }
                 require_beginning();
             }
-            // Without padding and mock sequences, the useful and the padded view are equal, so the shorter source
-            // suffices.
+            // Without padding and mock sequences the useful and the padded view are equal. Then the simpler source,
+            // `packed_sequences`, counts both.
             if (!cu_seqlens_padded && num_real_seqs == all_sequences) {
                 cu_seqlens.visit([&](const auto& all) { sum.add(packed_sequences(all)); });
                 return;
@@ -105,8 +105,8 @@ struct model_input {
             }
         }
 
-        /// Throws if `cu_seqlens_real` is not a prefix of `cu_seqlens`. This must hold if there is also
-        /// `cu_seqlens_padded`.
+        /// Throws unless `cu_seqlens` begins with the boundaries of `cu_seqlens_real`. This is required if
+        /// `cu_seqlens_padded` is passed too.
         void require_beginning() const {
             in_slots(*cu_seqlens_real, cu_seqlens, [](const auto& real, const auto& all) {
                 if (real.size() > all.size()) {
@@ -161,7 +161,7 @@ struct model_input {
     std::vector<measured_amount> measured{};
     std::vector<tally> tallies{};  ///< already counted parts of the batch; their masks must be those of the model
 
-    /// Returns how many members that describe samples are set.
+    /// Returns how many of the members that describe samples are set.
     [[nodiscard]] std::ptrdiff_t formats() const {
         const bool named[] = {!lengths.empty(),
                               !rows.empty(),
@@ -220,7 +220,8 @@ namespace detail {
 
 namespace detail {
 
-/// Returns which kinds of tokens are read when the model processes grids, with one bit for each `token_stream`.
+/// Returns the kinds of tokens that the model reads when it processes grids, as a set with one bit for each
+/// `token_stream`.
 [[nodiscard]] inline std::uint64_t streams_of_grids(const cost& model) {
     std::uint64_t all = 0;
     for (const cost_entry& entry : model.entries()) {

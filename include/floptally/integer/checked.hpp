@@ -52,8 +52,8 @@ template <class N>
 /// expression this is a compile error. C++ multiplies from left to right, so one of a product's first two factors must
 /// be checked. For other operations a checked integer converts to `std::uint64_t`.
 ///
-/// Keeps a view of the field's text, not a copy. For host code only, because device code cannot throw. Kernels call
-/// functions that accept every input, and record errors in memory.
+/// Keeps a view of the field's text, not a copy. This class is for host code only, because device code cannot throw.
+/// Kernels call functions that accept every input, and record errors in memory.
 class checked {
   public:
     /// Takes the integer, and the field for the error of an overflow.

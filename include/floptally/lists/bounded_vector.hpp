@@ -23,7 +23,8 @@ class bounded_vector {
   public:
     constexpr bounded_vector() {
         if (std::is_constant_evaluated()) {
-            *this = bounded_vector(cleared{});  // a single evaluation step; a loop would take one step for each element
+            *this = bounded_vector(cleared{});  // one step of constant evaluation; a loop would take a step for each
+                                                // element
         }
     }
 

@@ -33,10 +33,9 @@ namespace floptally::inline v0_3 {
 /// sequence. Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are
 /// the encoder's tokens.
 ///
-/// The queries from index x on attend to the same keys as those of a sequence in which the first x tokens are cached
-/// (`past`). This holds for every mask, even if it looks ahead, because the end of the sequence is the same. So the
-/// pairs of a range of queries are the difference of two such sequences. Throws if the statistic is smaller for more
-/// queries, because the difference would be negative.
+/// It subtracts the pairs of all queries from `queries.last` on from the pairs of all queries from `queries.first` on.
+/// To count the queries from x on, it treats the first x tokens as cached (`past`). They then attend to the same keys
+/// under every mask. Throws if the statistic is smaller for more queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();
@@ -45,7 +44,8 @@ namespace floptally::inline v0_3 {
     if (range.first >= range.last) {
         return 0;
     }
-    if (which.is<mask_statistics::encoder_window>()) {  // counted as a window over a sequence of s.keys tokens
+    // The pairs are those of a window over the encoder's s.keys tokens.
+    if (which.is<mask_statistics::encoder_window>()) {
         return pairs_of_queries(which.as<mask_statistics::encoder_window>().own(), {.length = s.keys}, range);
     }
     if (other_side) {
@@ -110,8 +110,8 @@ class context_parallel_pack {
         return sum;
     }
 
-    /// Returns the number of tokens of every rank, for `imbalance_of`. The overload of `pairs` without a rank does the
-    /// same for pairs.
+    /// Returns the number of tokens of every rank. Pass it to `imbalance_of`. `pairs(which, seen)` returns the same for
+    /// attended pairs.
     [[nodiscard]] std::vector<std::uint64_t> tokens(view seen) const {
         return loads_of_ranks([&](std::uint64_t rank) { return tokens(rank, seen); });
     }
@@ -121,11 +121,11 @@ class context_parallel_pack {
 
     /// Returns a rank's shard of the pack's tally.
     ///
-    /// The shard has Σn, Σn·past, Σn·k and Σ pairs of the rank's queries. A sequence counts in `count` on the rank with
-    /// its first token. The square n² of a sequence is divided among the ranks, so that (Σn² + Σn)/2 + Σn·past is the
-    /// number of the rank's causal pairs: queries a … b − 1 get b² − a². For a model that attends in both directions,
-    /// pass mask::bidirectional() as `square_rows`. Each query then gets n, so that Σn² + Σn·past is the number of the
-    /// rank's pairs. Either way the sum over ranks is n².
+    /// The shard has Σn, Σn·past, Σn·k and Σ pairs of the rank's queries. The rank that has the first token of a
+    /// sequence counts it in `accumulator::count`. The ranks share the square n² of a sequence: a rank with the queries
+    /// a … b − 1 counts b² − a² of it. Then (Σn² + Σn)/2 + Σn·past is the number of the rank's causal pairs. For a
+    /// model that attends in both directions, pass mask::bidirectional() as `square_rows`. A rank then counts n for
+    /// each of its queries, and Σn² + Σn·past is the number of its pairs. In both cases the ranks' parts add up to n².
     ///
     /// The tally is marked with the rank and the number of ranks. A reduction compares this mark with its scope.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,
@@ -159,7 +159,8 @@ class context_parallel_pack {
       public:
         explicit shard_sums(const tally& empty) : masks_(empty.masks()), accumulators_(empty.accumulators().size()) {}
 
-        // The sums of one rank cannot overflow, because those of the whole pack did not.
+        // Adds without overflow checks: the sums of one rank are at most those of the whole pack, and these did not
+        // overflow.
         void add_queries(view seen, const sequence& s, const index_range& range, bool bidirectional) {
             const index_range queries = range.clipped(s.length);
             const std::uint64_t n = queries.size();

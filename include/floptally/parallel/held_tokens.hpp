@@ -78,7 +78,7 @@ void require_held(const statistic_scope& scope, const held_tokens& mine, const p
     detail::rank_gather gathered(layout, every_axis);
     gathered.collect(2, reducer, [&] { return std::vector<std::uint64_t>{mine.hash(), mine.count()}; });
     using integers = std::pair<std::uint64_t, std::uint64_t>;
-    // The first slot for each combination of coordinates on the sharded axes.
+    // The index of the first rank with each combination of coordinates along the sharded axes.
     std::map<std::vector<std::uint64_t>, std::size_t> first_of_part;
     std::map<integers, std::size_t> part_of_tokens;
     const auto held = [&](std::size_t slot) {

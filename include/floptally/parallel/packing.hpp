@@ -40,7 +40,7 @@ struct pack {
     [[nodiscard]] friend bool operator==(const pack&, const pack&) = default;
 };
 
-/// The result of packing: the packs, and the position of each sample.
+/// The result of packing samples: the packs, and the position of each sample in them.
 struct packing {
     std::vector<pack> packs{};
     std::vector<std::uint64_t> pack_of{};    ///< index of the pack of each sample
@@ -49,7 +49,7 @@ struct packing {
     [[nodiscard]] friend bool operator==(const packing&, const packing&) = default;
 };
 
-/// The options of packing.
+/// Options for packing samples: the alignment of slots and the number of packs.
 struct packing_options {
     std::uint64_t alignment = 1;  ///< slots begin at multiples of this number of tokens, for example `cp_alignment(tp,
                                   ///< cp)`
@@ -99,7 +99,8 @@ class first_fit_packs {
 
   private:
     std::size_t leaves_;
-    // A binary tree: each node has the most free tokens of the packs below it. The root is at 1, the packs are leaves.
+    // A binary tree: each node stores the largest number of free tokens of a pack below it. The root has index 1, and
+    // the packs are the leaves.
     std::vector<std::uint64_t> most_free_;
 };
 

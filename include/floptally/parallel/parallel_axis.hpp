@@ -67,11 +67,10 @@ class axis_set {
 /// The axes tp, cp, dp and pp. Together they span all ranks.
 inline constexpr axis_set every_axis = parallel_axis::tp | parallel_axis::cp | parallel_axis::dp | parallel_axis::pp;
 
-/// The configured number of ranks along each axis: two layouts over the same ranks. World size = dp·cp·tp·pp. vpp is
-/// the number of virtual stages within one rank. In each pipeline stage the experts arrange the dp·cp·tp ranks as
-/// expert_dp·ep·etp.
+/// The configured number of ranks along each axis. World size = dp·cp·tp·pp. vpp is the number of virtual stages within
+/// one rank. Experts arrange the dp·cp·tp ranks of each pipeline stage in a second way, as expert_dp·ep·etp.
 struct parallel_sizes {
-    std::uint64_t dp = 1;  ///< data-parallel ranks; for frameworks that split them, the product replicate x shard
+    std::uint64_t dp = 1;  ///< data-parallel ranks; with HSDP the product replicate x shard
     std::uint64_t cp = 1;
     std::uint64_t tp = 1;
     std::uint64_t pp = 1;

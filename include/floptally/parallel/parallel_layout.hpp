@@ -70,15 +70,15 @@ class rank_group {
 /// (pp, dp, cp, tp) has the same order.
 inline constexpr std::string_view megatron_order = "tp-cp-ep-dp-pp";
 
-/// The arrangement of all ranks, seen from one rank: two layouts over the same ranks. Attention and all other dense
-/// weights use the axes dp, cp, tp and pp. Experts use expert_dp, ep, etp and pp.
+/// The arrangement of all ranks along the axes of parallelism, seen from one rank. The same ranks are arranged in two
+/// ways. Attention and all other dense weights use the axes dp, cp, tp and pp. Experts use expert_dp, ep, etp and pp.
 class parallel_layout {
   public:
     /// A layout seen from `rank`. `order` lists the axes as Megatron does, the fastest first. You may leave out axes of
     /// one rank. You may also leave out ep; it then comes before dp.
     ///
-    /// `expert_order` lists the axes of experts: etp, ep, expert_dp and pp. Empty: as Megatron derives it from `order`,
-    /// with etp in the place of tp and expert_dp in the place of dp.
+    /// `expert_order` lists the axes of experts: etp, ep, expert_dp and pp. If it is empty, it is derived from `order`
+    /// as in Megatron: etp takes the place of tp, and expert_dp the place of dp.
     constexpr parallel_layout(const parallel_sizes& sizes, std::uint64_t world_size, std::uint64_t rank,
                               std::string_view order = megatron_order, std::string_view expert_order = {})
         : sizes_(sizes), rank_(rank), world_size_(world_size) {
@@ -368,8 +368,7 @@ class parallel_layout {
         }
     }
 
-    /// Throws, as Megatron does, if experts and dense layers would have different pp groups because of the orders of
-    /// axes.
+    /// Throws, as Megatron does, if the orders of axes give experts and dense layers different pp groups.
     constexpr void require_experts(parallel_axis axis) const {
         if (!experts_fit_ && names_experts(axis)) {
             throw error("order",

@@ -138,9 +138,9 @@ class pipeline_order {
     pipeline_order(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
         : pipeline_order(schedule, pp, vpp, microbatches, pp) {}
 
-    /// Returns the best order for this work, which is given as for `run`. In ZB-H1, gradients of weights are delayed
-    /// only as far as this makes the pipeline end sooner, and at most as far as the schedule says. So the result never
-    /// ends after 1F1B. Other schedules have only one order.
+    /// Returns the order in which the pipeline ends soonest with this work. `work` has the form of the argument of
+    /// `run`. For ZB-H1 it tries several limits for the delay of weight gradients, including no delay. So the result is
+    /// never slower than 1F1B. Other schedules have only one order.
     [[nodiscard]] static pipeline_order fitted(pipeline_schedule schedule, std::uint64_t pp, std::uint64_t vpp,
                                                std::uint64_t microbatches, std::span<const chunk_work> work) {
         pipeline_order best(schedule, pp, vpp, microbatches);
@@ -318,8 +318,8 @@ class pipeline_order {
             put(kind::forward, 1);
             backward(1);
         }
-        for (std::uint64_t i = 0; i < rank;
-             ++i) {  // the delayed gradients of weights run at the end, because no other pass needs them
+        // The delayed gradients of weights run at the end, because no other pass needs them.
+        for (std::uint64_t i = 0; i < rank; ++i) {
             put(kind::backward_data, 0);
             put(kind::backward_data, 1);
         }

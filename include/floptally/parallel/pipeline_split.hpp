@@ -37,8 +37,8 @@ namespace floptally::inline v0_3 {
 
 /// How a pipeline distributes layers if its options do not give the layers of each stage.
 enum class layer_split : std::uint8_t {
-    /// Equally many layers in each chunk. If the number of layers is not divisible: Megatron's split, in which the
-    /// embedding, the loss or both count as layers. If that is not divisible either: torchtitan's split.
+    /// Each chunk has equally many layers. If that is impossible, the embedding, the loss or both count as layers, as
+    /// in Megatron. If that is impossible too, torchtitan's split is used.
     automatic,
     even,       ///< equally many layers in each chunk; an error if the number of layers is not divisible
     torchtitan  ///< embedding and loss count as a layer each, and the first chunks have one layer more than the others
@@ -91,8 +91,8 @@ class pipeline_split {
         }
     }
 
-    /// The split of the options. The layout text takes precedence, then the numbers of layers, then `options.layers`.
-    /// `described()` says which one was used.
+    /// Returns the split that the options describe. If they have a layout text, it decides. Otherwise Megatron's other
+    /// options decide, if one of them is set, then `options.layers`. `described()` says which of these was used.
     [[nodiscard]] static pipeline_split of(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp,
                                            const pipeline_options& options = {}) {
         require_positive(pp, "pp");

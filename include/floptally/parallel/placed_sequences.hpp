@@ -89,7 +89,8 @@ class placed_sequences : public adds_batches<placed_sequences> {
     std::vector<slotted_sequence> sequences_;
     std::vector<std::uint64_t> boundaries_{0};
     std::vector<std::uint64_t> key_boundaries_{0};
-    tally checked_;  ///< gets each sequence first, so that its errors are thrown before anything changes
+    tally checked_;  ///< This tally adds each sequence first, so that an invalid sequence throws before anything
+                     ///< changes.
 };
 
 }  // namespace floptally

@@ -16,15 +16,15 @@
 
 namespace floptally::inline v0_3 {
 
-/// How unevenly ranks work, and how long their pipelines take. All values have the same unit: FLOPs, or time at the
-/// peak. By default all ranks work all the time.
+/// How unevenly ranks work, and how long their pipelines take. All values have the same unit: FLOPs, or the time that
+/// these FLOPs take at peak speed. The default is that no rank ever waits.
 struct rank_times {
     uint128 largest = 1;  ///< work of the rank with the most
     uint128 sum = 1;      ///< work of all ranks
     std::uint64_t ranks = 1;
     std::optional<uint128> makespan{};  ///< time until the last pipeline has ended; empty without a pipeline
-    bool is_after_one_f_one_b = false;  ///< true: with the schedule 1F1B the same layers on the same ranks would end
-                                        ///< sooner
+    bool is_after_one_f_one_b = false;  ///< true: the schedule 1F1B would be faster with the same layers on the same
+                                        ///< ranks
 
     /// Makes the times from the largest work of a rank and the sum over ranks, such as the results of a MAX and a SUM
     /// over ranks.

@@ -30,15 +30,15 @@ namespace floptally::inline v0_3::detail {
 // Splits each entry of a cost for one rank of a tensor-parallel group, by the entry's sharding. The useful FLOPs of all
 // ranks add up to those of the entry. The padded FLOPs add up to more if several ranks compute the same products.
 
-/// The names of an entry of a cost, as patterns match them and as errors print them.
+/// The names of an entry of a cost. The patterns of `weight_split` match them, and errors print them.
 struct named_entry {
     std::string_view component;
     std::string_view weight;
     modality tower = modality::text;
 
     [[nodiscard]] std::string name() const { return text_of({pattern_name(), weight.empty() ? "" : "/", weight}); }
-    /// Returns the entry's name in brackets, for an error about a size that several components have. Returns an empty
-    /// text if `size` is already the component's name.
+    /// Returns the entry's name in brackets. An error about the config key `size` appends it to say which component is
+    /// meant. Returns an empty text if `size` is itself the entry's name.
     [[nodiscard]] std::string suffix_after(std::string_view size) const {
         return size == pattern_name() || size == name() ? std::string() : text_of({" (", name(), ")"});
     }
@@ -55,7 +55,7 @@ struct named_entry {
     [[nodiscard]] std::string field(std::string_view config_name) const {
         return is_in_tower() ? qualified(tower, config_name) : std::string(config_name);
     }
-    /// Returns the component's name as patterns write it.
+    /// Returns the component's name as a pattern of `weight_split` writes it.
     [[nodiscard]] std::string_view pattern_name() const { return is_in_tower() ? component : layer_name(); }
     /// Returns the config key that sets the width of the component's matrices, for errors.
     [[nodiscard]] std::string width() const {
@@ -103,8 +103,9 @@ class tensor_shard {
         return matches(named, entry.component, entry.weight) || matches(named, entry.pattern_name(), entry.weight);
     }
 
-    /// Returns the sharding of an entry. A `weight_split` of the caller takes precedence. It has no sizes; they are
-    /// taken from the entry's own sharding if that is of the same kind, otherwise from the matrix [out, in].
+    /// Returns the sharding of an entry. A `weight_split` of the caller takes precedence. A `weight_split` names only
+    /// the kind of split. The sizes to split come from the entry's own sharding if it has the same kind, otherwise from
+    /// the shape of the matrix.
     [[nodiscard]] tensor_sharding sharding_of(const cost_entry& entry, const named_entry& label) const {
         tensor_sharding sharding = entry.sharding;
         for (const weight_split& split : options_.splits) {
@@ -159,8 +160,8 @@ class tensor_shard {
         }
         return whole(entry, false);
     }
-    /// Returns this rank's shard of `work` FLOPs. `product` is the number of FLOPs that stay together, those of one
-    /// product. If the number of products is not divisible by the ranks, the first ranks have one more.
+    /// Returns this rank's shard of `work` FLOPs. `product` is the number of FLOPs of one product, which is never
+    /// split. If the products cannot be divided evenly, the first ranks have one more.
     [[nodiscard]] std::uint64_t sharded(std::uint64_t work, std::uint64_t product) const {
         const std::uint64_t unit = work % product == 0 ? product : 1;
         const std::uint64_t products = work / unit;
@@ -180,7 +181,8 @@ class tensor_shard {
         return part;
     }
 
-    /// Returns one of equal shards of an entry that frameworks split by `units` (heads, columns; 0: unknown).
+    /// Returns this rank's shard of an entry that is split into equal shards. `units` is the number of heads or columns
+    /// that frameworks distribute; 0: unknown. Throws if equal shards are impossible.
     [[nodiscard]] cost_entry divided(cost_entry entry, std::uint64_t units, std::string_view field,
                                      const named_entry& label) const {
         const std::uint64_t product = meaning_of(entry.kind).flops_together;
@@ -206,8 +208,8 @@ class tensor_shard {
         return entry;
     }
 
-    /// Returns the shard of an entry with `columns` of its `all` columns. The shards overlap: other ranks compute some
-    /// of the same columns.
+    /// Returns the shard of an entry if this rank computes `columns` of the `all` columns of its matrix. Other ranks
+    /// compute some of the same columns too.
     [[nodiscard]] cost_entry overlapping(cost_entry entry, std::uint64_t columns, std::uint64_t all) const {
         entry.useful = sharded(entry.useful, meaning_of(entry.kind).flops_together);
         entry.padded = entry.padded / all * columns;
@@ -287,9 +289,9 @@ class tensor_shard {
         return entry;
     }
 
-    /// Returns the shard of routed experts. It assumes that visits are spread evenly over the ranks. A rank then runs
-    /// as many visits as 1 / tp of its tokens make, although some of them are to experts on other ranks. Measured
-    /// visits are those to the rank's own experts, of which each of the etp ranks runs a part.
+    /// Returns the shard of routed experts. Without measured visits it assumes that tokens visit the experts of all
+    /// ranks equally often. A rank then runs as many visits as 1 / tp of its tokens cause. Measured visits are those to
+    /// the rank's own experts. Each of the etp ranks computes a part of every visit.
     [[nodiscard]] cost_entry expert_shard(cost_entry entry, const tensor_sharding& own,
                                           const named_entry& label) const {
         const std::uint64_t experts = own.units;

@@ -27,14 +27,14 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Sums over the ranks of a group. They also show whether the group is the right one.
+/// Sums tallies, ratios and extremes over the ranks of a group. The sums also detect a wrong group of ranks.
 
 namespace floptally::inline v0_3 {
 
-// Ratios and extremes over the tokens of each rank. They are reduced as integers, because in a mean of the ranks'
-// ratios a rank without tokens would have the same weight as any other.
+// Ratios and extremes over the tokens of all ranks. Numerators and denominators are summed as integers. A mean of the
+// ranks' ratios would be wrong, because a rank without tokens would have the same weight as any other.
 
-/// A ratio of two sums. A rank with an empty slice adds 0 to both sums.
+/// A ratio of two sums. A rank without tokens adds 0 to both sums.
 class ratio {
   public:
     constexpr ratio() = default;
@@ -60,7 +60,7 @@ class ratio {
     /// Returns numerator ÷ denominator. Throws if the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
-            throw error("ratio", "has no value, because no rank had any: call empty() first");
+            throw error("ratio", "has no value, because no rank added one: call empty() first");
         }
         return static_cast<double>(numerator_) / static_cast<double>(denominator_);
     }
@@ -81,7 +81,8 @@ class ratio {
     added_up added_up_{};
 };
 
-/// The smallest and the largest of some values, and their number. Both are undefined without values.
+/// The smallest value, the largest value and the number of values. If no value was added, the smallest and the largest
+/// are undefined.
 class extremes {
   public:
     constexpr extremes() = default;
@@ -128,7 +129,7 @@ class extremes {
 
     constexpr void require_values() const {
         if (empty()) {
-            throw error("extremes", "have no value, because no rank had any: call empty() first");
+            throw error("extremes", "have no value, because no rank added one: call empty() first");
         }
     }
 
@@ -192,7 +193,7 @@ inline constexpr equal_lengths_t equal_lengths{};
 
 namespace detail {
 
-/// Returns the measured statistics that a model multiplies.
+/// Returns the measured statistics on which a model's FLOPs depend.
 template <counting_model Model>
 [[nodiscard]] std::vector<statistic> measured_statistics_of(const Model& model) {
     std::vector<statistic> found;
@@ -278,9 +279,8 @@ class tally_reduction {
         floptally::require_held(sum_.accumulators()[tokens].scope, mine, sum_.layout(), reducer);
     }
 
-    /// Returns the functions that sum a meter's steps and compare their times: `sum` over the group of `reducer`, and a
-    /// MAX of two integers. The reducer must outlive them. They cannot be used with virtual stages, which need
-    /// `visits`.
+    /// Returns the functions with which a meter sums each step over the group of `reducer` and compares the times of
+    /// the ranks. The reducer must outlive these functions. With virtual stages call `sum` with `visits` instead.
     template <integer_reducer Reducer>
     [[nodiscard]] rank_sum by(Reducer& reducer) const {
         return {.ranks = sum_.layout().world_size(),
@@ -298,7 +298,8 @@ class tally_reduction {
                 .max = [&reducer](std::span<std::uint64_t> integers) { reducer.max(integers); }};
     }
 
-    /// The messages that ranks send, for callers that add them up themselves (`device_reduction`).
+    /// Returns the description of the messages that ranks send. Callers that sum the messages themselves need it
+    /// (`device_reduction`).
     [[nodiscard]] const verified_sum& messages() const { return sum_; }
     /// Returns the tally of all ranks from the sum of their messages. Throws the same error on every rank.
     [[nodiscard]] tally global(std::span<const std::uint64_t> sums) const {
@@ -315,9 +316,9 @@ class tally_reduction {
         }
         require_visits(visits);
     }
-    /// Throws if this tally cannot be reduced: if it has other masks than the reduction, if its visits contradict the
-    /// scope, if it was summed over the same ranks before, if it is one rank's shard and the scope does not declare
-    /// shards, or if it has tokens and lacks an amount that the model needs measured.
+    /// Throws if this tally cannot be reduced. Its masks must be those of the reduction, and its visits must fit the
+    /// scope. It must not have been summed over the same ranks before. If it is marked as one rank's shard, the scope
+    /// must declare shards. If it has tokens, it must have every amount that the model needs measured.
     void require_sendable(const tally& mine, const microbatch_visits& visits) const {
         require_sendable(mine.masks(), visits);
         static_cast<void>(detail::not_added_up(mine.added_up_over(), mine.accumulators(), sum_, "tally"));
@@ -330,7 +331,7 @@ class tally_reduction {
     }
 
     /// Returns the tally of all ranks without communication. The caller states that all ranks have equal lengths. Each
-    /// accumulator of this rank is multiplied by the number of different parts that the ranks have.
+    /// accumulator of this rank is multiplied by the number of parts into which its scope divides the global value.
     [[nodiscard]] tally scaled(const tally& mine, equal_lengths_t, const microbatch_visits& visits = {}) const {
         require_sendable(mine, visits);
         const parallel_layout& layout = sum_.layout();
@@ -392,7 +393,8 @@ class tally_reduction {
         }
     }
 
-    /// Marks the statistics that the model needs as measured. Every rank has checked that it has the amounts.
+    /// Marks in the sum that all measured statistics of the model were added. Every rank has already checked its own
+    /// amounts.
     [[nodiscard]] tally with_needed(tally all) const {
         for (const statistic& measured : needed_) {
             all.mark_measured(measured);
@@ -402,7 +404,7 @@ class tally_reduction {
 
     tally empty_;
     verified_sum sum_;
-    std::vector<statistic> needed_{};  ///< the measured statistics that the model counts
+    std::vector<statistic> needed_{};  ///< the measured statistics on which the model's FLOPs depend
 };
 
 /// Returns the tally of all ranks, with two collectives. In a training loop keep a `tally_reduction` instead, which

@@ -64,7 +64,7 @@ class reduction_schema {
             shape << layout.size(axis);
         }
         shape << layout.sizes().vpp;
-        for (const std::uint64_t rank : layout.at(0).group(every_axis)) {  // hashes the order of the ranks
+        for (const std::uint64_t rank : layout.at(0).group(every_axis)) {  // The hash includes the order of all ranks.
             const parallel_coordinates coordinates = layout.at(rank).coordinates();
             shape << coordinates.dp << coordinates.cp << coordinates.tp << coordinates.pp;
         }
@@ -156,7 +156,7 @@ template <class Model>
             const auto& [integer, useful, padded] = coefficients[i];
             hash << std::uint64_t{integer} << useful << padded;
         }
-        hash << std::uint64_t{last};  // separates the groups in the hash
+        hash << std::uint64_t{last};  // The index of a group's end separates this group from the next one in the hash.
     }
     return hash.value();
 }

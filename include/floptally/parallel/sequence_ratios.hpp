@@ -85,8 +85,8 @@ template <ratio_number Number>
     return result;
 }
 
-/// Combines the numbers of the ranks of a group into one, by their scope. Parts are added in the order of ranks. Copies
-/// must have the same bits.
+/// Computes the global number from the numbers of all ranks of a group. The scope says which ranks have parts and which
+/// have copies. Parts are added in the order of ranks. Copies must have the same bits, or it throws.
 template <ratio_number Number>
 [[nodiscard]] Number whole_of(const rank_gather& gathered, std::size_t integer, const statistic_scope& scope,
                               const char* name) {
@@ -119,8 +119,8 @@ template <ratio_number Number>
     return sum;
 }
 
-/// Returns the axes of `among` over which the ratio is really summed: all except those with `placement::trusted` in
-/// both scopes.
+/// Returns the axes of `among` over which the ratio must be summed. Axes with `placement::trusted` in both scopes need
+/// no sum, since all ranks along them have the same values.
 [[nodiscard]] inline axis_set axes_seen(const ratio_scope& scope, axis_set among) {
     axis_set axes;
     for (const parallel_axis axis : dense_axes) {
@@ -184,7 +184,7 @@ template <ratio_number Numerator, ratio_number Denominator = std::uint64_t>
 struct number_ratio {
     Numerator numerator{};
     Denominator denominator{};
-    /// The axes over which the ratio was already summed. `reduce` sets them. A second sum over them is an error.
+    /// The axes over which `reduce` has already summed the ratio. A second sum over the same axes is an error.
     added_up summed{};
 
     [[nodiscard]] double value() const {

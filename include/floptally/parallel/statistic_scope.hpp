@@ -26,8 +26,8 @@ enum class placement : std::uint8_t {
     last         ///< the last rank along the axis has the whole value, the others 0
 };
 
-/// The scope of a counted value: its placement along each axis of a layout. With it a sum over ranks can be
-/// interpreted: the global value is the sum divided by the sizes of all replicated axes.
+/// The scope of a counted value: its placement along each axis of a layout. The scope says how to get the global value
+/// from a sum over ranks: divide the sum by the sizes of all replicated axes.
 class statistic_scope {
   public:
     /// The scope of a value that is sharded over dp, replicated over cp, tp and pp, and added once for each microbatch.
@@ -155,8 +155,8 @@ class statistic_scope {
         return static_cast<std::size_t>(axis);
     }
 
-    /// Returns the coordinate of the rank that must have the value. If several ranks have it, returns this rank's
-    /// coordinate.
+    /// Returns the coordinate along an axis of the one rank that must have the value (`first`, `last`). For any other
+    /// placement returns this rank's coordinate.
     [[nodiscard]] constexpr std::uint64_t holder(parallel_axis axis, const parallel_layout& layout) const {
         return along(axis) == placement::first  ? 0
                : along(axis) == placement::last ? layout.size(axis) - 1
@@ -180,8 +180,8 @@ class statistic_scope {
 
 namespace scopes {
 
-/// The scope of counts of whole sequences. Every rank of a data-parallel replica has the same, such as cu_seqlens
-/// before any split.
+/// The scope of counts of whole sequences. All ranks of a data-parallel replica have the same counts, such as those of
+/// cu_seqlens before any split.
 inline constexpr statistic_scope microbatch{};
 
 /// The scope of counts over a rank's shard of each sequence under context parallelism.

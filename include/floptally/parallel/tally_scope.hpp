@@ -92,8 +92,8 @@ class tally_scope {
     }
 
     /// Throws unless the scope divides an accumulator into `loader_parts` parts. Pass the number of different sets of
-    /// samples that the data loader returns on the ranks. If an accumulator is declared sharded over an axis, but all
-    /// ranks along it load the same samples, this finds the error before the first step.
+    /// samples that the data loader returns on the ranks. This check finds an accumulator that is declared sharded
+    /// although the ranks load the same samples.
     constexpr void require_parts(accumulator which, const parallel_layout& layout, std::uint64_t loader_parts,
                                  modality tower = modality::text) const {
         const std::uint64_t parts = of(tower, which).parts(layout);

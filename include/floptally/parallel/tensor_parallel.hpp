@@ -8,7 +8,7 @@
 #include <floptally/descriptors/sharding.hpp>
 
 /// @file
-/// Options of tensor parallelism that a cost does not contain.
+/// Options of tensor parallelism that cannot be derived from a model's cost.
 
 namespace floptally::inline v0_3 {
 

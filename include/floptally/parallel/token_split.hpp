@@ -21,10 +21,10 @@
 
 namespace floptally::inline v0_3 {
 
-/// Returns the number of tokens to whose multiples slots must be padded. Context-parallel ranks then get equal shards,
-/// and tensor-parallel ranks (sequence parallelism) equal parts of each shard. The number is tp·cp·2, or tp without
-/// context parallelism. `extra` is another number that must divide every slot, such as 16 for FP8; then the result is
-/// the least common multiple.
+/// Returns the alignment of slots: pad every slot to a multiple of this number of tokens. Context-parallel ranks then
+/// get equal shards, and tensor-parallel ranks (sequence parallelism) get equal parts of each shard. The number is
+/// tp·cp·2, or tp without context parallelism. `extra` is another number that must divide every slot, such as 16 for
+/// FP8; then the result is the least common multiple.
 [[nodiscard]] constexpr std::uint64_t cp_alignment(std::uint64_t tp, std::uint64_t cp, std::uint64_t extra = 1) {
     require_positive(tp, "tp");
     require_positive(cp, "cp");
@@ -66,7 +66,8 @@ constexpr void require_cp_rank(std::uint64_t cp, std::uint64_t rank) {
     require_below(cp, "cp", rank, "cp_rank");
 }
 
-/// Throws if `tokens` is not a multiple of `shards`. `divisor` is the name of `shards` in the error.
+/// Throws if `tokens` is not a multiple of `shards`. The error has the field `field` and calls the number of shards
+/// `divisor`.
 constexpr void require_multiple(std::string_view field, std::uint64_t tokens, std::uint64_t shards,
                                 std::string_view divisor) {
     if (tokens % shards != 0) {
@@ -173,7 +174,7 @@ class token_split {
         return held;
     }
 
-    /// Returns the index in the pack of the token at each position of an all-gather of the shards.
+    /// Returns the tokens in the order in which an all-gather of the shards returns them, as indices into the pack.
     [[nodiscard]] std::vector<std::uint64_t> gathered_order() const {
         std::vector<std::uint64_t> tokens;
         for (std::uint64_t rank = 0; rank < cp_; ++rank) {

@@ -34,8 +34,8 @@ namespace floptally::inline v0_3::detail {
 
 /// Returns the pseudo-random weight of a coordinate on an axis. It is odd, so that products keep all bits.
 [[nodiscard]] constexpr std::uint64_t weight(parallel_axis axis, std::uint64_t coordinate) {
-    constexpr std::uint64_t step = 6;  // part of the message's format; programs other than this library also write such
-                                       // messages
+    // This step is a part of the message's format. Other programs write such messages too, so it must not change.
+    constexpr std::uint64_t step = 6;
     return mixed(coordinate * step + static_cast<std::uint64_t>(axis)) | 1U;
 }
 
@@ -52,7 +52,8 @@ namespace floptally::inline v0_3::detail {
 
 namespace floptally::inline v0_3 {
 
-/// How to compute one integer of a message from one value of a rank. Host and device use the same list of these.
+/// How to compute one integer of a message from one of a rank's values. Host and device use the same list of message
+/// parts.
 struct message_part {
     std::uint32_t value;  ///< index of the value among the rank's values
     std::uint32_t shift;
@@ -67,13 +68,13 @@ struct message_part {
 
 /// A sum of accumulators over ranks that shows over which ranks it was taken.
 ///
-/// Each rank sends its accumulators, a 1 and the product of its weights on all axes. The sum of these products over a
-/// group (modulo 2^64) is known for every set of axes. So the received sum shows over which axes it was taken, or that
-/// the ranks are not a group of this layout.
+/// Every coordinate on an axis has a pseudo-random weight. Each rank sends its accumulators, a 1 and the product of the
+/// weights of its coordinates. For every set of axes the sum of these products over a group of ranks (modulo 2^64) is
+/// known. So the received sum shows over which axes it was taken, or that the ranks are not a group of this layout.
 ///
-/// An accumulator is sent in two halves, so that no sum overflows. For each axis over which it is replicated it is sent
-/// again, multiplied by the rank's weight on that axis. If the replicas are equal, the second sum follows from the
-/// first one. Everything is one SUM of unsigned 64-bit integers.
+/// An accumulator is sent in two halves, so that no sum overflows. For each axis over which the accumulator is
+/// replicated, it is sent again, multiplied by the rank's weight on that axis. If the replicas are equal, the second
+/// sum can be computed from the first one. All integers are 64-bit, unsigned, and summed in one SUM.
 class verified_sum {
   public:
     /// An accumulator of the sum: its name in errors and its scope.
@@ -116,8 +117,8 @@ class verified_sum {
         return all;
     }
 
-    /// The four integers of a header: the number of ranks, the sum of products of their weights, the number of ranks
-    /// with an error, and the sum of the indices of these ranks.
+    /// A message begins with four integers. After the sum they are: the number of ranks, the sum of each rank's product
+    /// of weights, the number of ranks with an error, and the sum of these ranks' indices.
     static constexpr std::size_t header_size = 4;
     struct message_header {
         std::uint64_t integers[header_size];
@@ -220,7 +221,8 @@ class verified_sum {
         return w.scope.is_copied(axis) && layout_.size(axis) > 1;
     }
 
-    /// Returns the sum of the products of weights over the group that spans `axes`. It factors into a product of sums.
+    /// Each rank has a product of weights. Returns the sum of these products over the ranks of the group that spans
+    /// `axes`. It is computed as one factor for each axis.
     [[nodiscard]] std::uint64_t product_of_weights(axis_set axes) const {
         std::uint64_t product = 1;
         for (const parallel_axis axis : dense_axes) {

@@ -25,7 +25,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Reads a layout that a search explains.
+/// Reads a layout from text, so that `explain` can say why a search found it or left it out.
 
 namespace floptally::inline v0_3 {
 

@@ -136,7 +136,7 @@ class expression_parser {
         }
         return nullptr;
     }
-    /// Reads `.a // .b // 3`.
+    /// Reads operands joined by `//`, such as `.a // .b // 3`.
     std::size_t alternatives() {
         std::size_t a = element(atom());
         while (from_.take("//")) {
@@ -227,7 +227,8 @@ class expression_parser {
                 digits = 10 * digits + (rest[end] - '0');
                 scale *= 10;
             }
-            real = (real * scale + digits) / scale;  // rounds only once, as parsers of decimal numbers do
+            real = (real * scale + digits) / scale;  // A single division rounds only once, so the result is that of
+                                                     // other parsers of decimal numbers.
         }
         from_.advance(end);
         const std::size_t index = node(is_real ? op::real : op::number, {});

@@ -103,7 +103,7 @@ class lexer {
         for (std::size_t at = words.find("if"); at != std::string_view::npos; at = words.find("if", at + 2)) {
             if ((at == 0 || words[at - 1] == ' ') && (at + 2 == words.size() || words[at + 2] == ' ')) {
                 fail({"\"", argument, "\" reads up to the next comma, \"", words,
-                      "\": another argument must stand between it and \"if\""});
+                      "\": move it before another argument, so that it does not read the \"if\""});
             }
         }
         return words;

@@ -15,8 +15,8 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// Returns the known name with the smallest edit distance to `word`. Returns an empty text if every distance exceeds a
-/// third of the letters of `word` (or 1 for a shorter word).
+/// Returns the known name with the smallest edit distance to `word`. Names that are too different do not count: at most
+/// a third of the letters of `word` may differ, but always one. Returns an empty text if no name is left.
 [[nodiscard]] inline std::string_view nearest(std::string_view word, const vector<std::string_view>& known) {
     std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
     std::string_view found;
@@ -35,7 +35,7 @@ namespace floptally::inline v0_3::detail::specs {
     const std::string_view near = nearest(word, known);
     return near.empty() ? std::string() : text_of({"; nearest: ", near});
 }
-/// Returns the hint for a misspelt word. The known words are the `name` members of a table.
+/// Returns the hint for a misspelt word. The known words are the members `name` of the rows of a table.
 template <class Row, std::size_t N>
 [[nodiscard]] std::string nearest_hint(std::string_view word, const Row (&rows)[N]) {
     vector<std::string_view> known;

@@ -141,9 +141,11 @@ struct inner_model {
     std::string_view name;
     std::string_view key;
     std::string_view spec;       ///< spec to use if the inner config names no model type
-    std::string_view absent{};   ///< spec to use if the key is absent; empty: `spec` with the defaults of its keys
+    std::string_view absent{};   ///< spec to use if the outer config lacks the key; empty: `spec` with the defaults of
+                                 ///< its keys
     std::string_view older{};    ///< a model type in older files that means `spec`
-    std::string_view side{};     ///< suffix of preferred specs: with "backbone", "swin.backbone" comes before "swin"
+    std::string_view side{};     ///< specs with this suffix are preferred: with "backbone", "swin.backbone" is used
+                                 ///< instead of "swin"
     std::string_view ignores{};  ///< a key of the inner config that is treated as absent
     std::string_view suffix{};   ///< suffix of the inner model's class; empty: the first class of its spec
     bool always = false;         ///< true: uses `spec`, even if the inner config names another model type
@@ -153,8 +155,8 @@ struct inner_model {
     unsigned line = 0;
 };
 
-/// A key that config files have but that does not change the class's matrix products: `ignores KEY`, or `ignores KEY
-/// VALUE` if this is only true for one value, such as the class's default.
+/// A line `ignores KEY`: config files have this key, but it changes no matrix product of the class. A line `ignores KEY
+/// VALUE` says this only for one value of the key, such as the default.
 struct ignored_key {
     std::string_view key;
     std::size_t value = no_expression;  ///< index of the value's expression; `no_expression`: any value
@@ -174,7 +176,8 @@ struct spec {
     std::string_view prefix{};
     vector<std::string_view> other_prefixes{};  ///< other prefixes of the same classes, used in checkpoints of other
                                                 ///< releases
-    std::string_view encoder{};      ///< spec of the encoder side; "none": no encoder side; empty: that of the base
+    std::string_view encoder{};      ///< spec of the encoder side; "none": no encoder side; empty: the encoder side of
+                                     ///< the base spec
     std::string_view encoder_key{};  ///< key of the encoder's config; empty: the encoder reads this config
     vector<expression> expressions{};
     vector<std::size_t> operands{};

@@ -22,11 +22,11 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-// Checks for names and blocks of a spec that nothing reads. A spec may replace names of its base. A misspelt name would
-// replace nothing, and the base's value would silently count.
+// Finds names and blocks in a spec that nothing reads. Without this check a misspelt name that should replace a name of
+// the base would be ignored silently.
 
-/// Names that the reader of models looks up in a spec. In a spec with inner models it also looks up the name of each
-/// inner model followed by one of `inner_names`: `vision_units`.
+/// Names that the reader of models looks up in a spec. For each inner model it also looks up the inner model's name
+/// followed by one of `inner_names`, such as `vision_units`.
 inline constexpr std::string_view reader_names[] = {
     "h",          "layers",       "v",           "norms",     "final_norm", "first_norm", "sees",        "tied",
     "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands",      "units",
@@ -60,8 +60,8 @@ class name_check {
                 std::find(std::begin(hstu_names), std::end(hstu_names), name) != std::end(hstu_names));
     }
 
-    /// Returns true if a spec or one of its bases declares a key and no `without` removes it. Keys that only the spec
-    /// `base` declares do not count: a spec may read the same size under another key.
+    /// Returns true if a spec or one of its bases declares a key and no line `without` removes it. Keys that only the
+    /// spec `base` declares do not count, because the spec may use another key for the same size.
     [[nodiscard]] static bool reads(const spec& read, std::string_view key) {
         for (const spec* p = &read; p != nullptr; p = p->base) {
             if (p->find_key(key) != nullptr) {
@@ -74,7 +74,7 @@ class name_check {
         return false;
     }
 
-    /// Throws at the first name or block of a spec that nothing reads and that its bases do not have.
+    /// Throws an error for the first name or block of a spec that nothing reads and that no base has.
     void check(const spec& read) const {
         for (const definition& own : read.definitions) {
             const bool replaces = any_base(read, [&](const spec& p) { return p.find_definition(own.name) != nullptr; });

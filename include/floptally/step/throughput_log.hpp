@@ -257,7 +257,7 @@ struct experiment_row {
             if (!line.tflops) {
                 throw error("achieved FLOPS",
                             "iteration " + std::to_string(line.iteration) + " of \"" + run.name +
-                                "\" has none, because its version did not count them: use logs of a later version");
+                                "\" has none, because the log is of an old version: use logs of a later version");
             }
             detail::require_finite_positive(*line.tflops, "achieved FLOPS");
             tflop += *line.tflops * line.milliseconds;

@@ -30,10 +30,11 @@ namespace floptally::inline v0_3 {
 struct timed_part {
     std::string name{};
     /// The components whose FLOPs ran in this time: exact names, or prefixes that end in `*`. Each exact name must
-    /// exist in the work, and at least one name or prefix must match. An empty list is time without counted work.
+    /// exist in the work, and at least one name or prefix must match. If the list is empty, no counted work ran in this
+    /// time.
     std::vector<std::string> components{};
     counted_passes timed = counted_passes::train;  ///< the passes that the time covers
-    double seconds = 0;                            ///< seconds of a working GPU, as the mean over all working GPUs
+    double seconds = 0;                            ///< seconds of one GPU: the mean over all GPUs that are not idle
 };
 
 /// The time of one component in a step. Nanoseconds are summed over all GPUs.
@@ -41,8 +42,7 @@ struct component_line {
     std::string name{};
     std::vector<std::string> components{};
     counted_passes timed = counted_passes::train;
-    bool is_timed = true;  ///< false for the line of the remaining time that was not measured, including waits and idle
-                           ///< GPUs
+    bool is_timed = true;  ///< false for the line of the time that was not measured, which includes waits and idle GPUs
     std::int64_t gpu_nanoseconds = 0;       ///< measured time, over all GPUs
     std::int64_t useful_nanoseconds = 0;    ///< time that the useful FLOPs need at the stated peak; this is the line's
                                             ///< contribution to the MFU
@@ -53,8 +53,8 @@ struct component_line {
 
     /// Returns the nanoseconds that the line takes from the MFU: `not_useful()` + `below_peak()`.
     [[nodiscard]] std::int64_t lost() const { return gpu_nanoseconds - useful_nanoseconds; }
-    /// Returns the nanoseconds of executed work that is not useful (padding, recompute, …), plus the change in time if
-    /// the line's precision has another peak than the stated one. Negative if its peak is higher.
+    /// Returns the nanoseconds of executed work that is not useful (padding, recompute, …). If the line's precision has
+    /// another peak than the stated one, the difference in time is included. It is negative for a higher peak.
     [[nodiscard]] std::int64_t not_useful() const { return executed_nanoseconds - useful_nanoseconds; }
     /// Returns the nanoseconds that kernels take beyond the time at their peak. Waits are included.
     [[nodiscard]] std::int64_t below_peak() const { return gpu_nanoseconds - executed_nanoseconds; }
@@ -64,7 +64,7 @@ struct component_line {
 ///
 /// T is the step's time over all GPUs, t the time of a line, and u the line's useful FLOPs ÷ the stated peak. The line
 /// costs (t − u) ÷ T. The times t add up to T and the times u to the time of all useful work, so the costs add up to 1
-/// − MFU. The sum is exact, because the integers of each line are differences of rounded sums.
+/// − MFU. The sum is exact to the nanosecond: rounding errors of the lines do not add up.
 class component_waterfall {
   public:
     component_waterfall(const time_breakdown& timed, std::span<const timed_part> times) : whole_(timed), timed_(timed) {
@@ -255,7 +255,8 @@ class component_waterfall {
         }
     }
 
-    /// Appends a line. Each of its integers is the difference of two rounded sums: with the line and without it.
+    /// Appends a line. Each of its integers is the rounded sum up to this line minus the rounded sum up to the line
+    /// before. So the integers of all lines add up exactly.
     void put(component_line line, const work& sum, std::int64_t until) {
         line.gpu_nanoseconds = until - time_;
         time_ = until;

@@ -28,7 +28,7 @@ namespace floptally::inline v0_3 {
 
 /// The tile of an attention kernel: the queries and keys that it processes at once.
 struct attention_tile {
-    std::uint64_t rows = 128;  ///< number of queries; the next member is the number of keys
+    std::uint64_t rows = 128;  ///< number of queries in a tile; the next member is the number of keys
     std::uint64_t keys = 128;
 };
 
@@ -110,8 +110,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
                (entry.kind == term::scores || entry.kind == term::values);
     }
 
-    /// Calls `each(masked pairs, attended pairs, parts)` for each mask. In `parts` only attention with that mask has a
-    /// cost.
+    /// Calls `each(masked pairs, attended pairs, parts)` for each mask. `parts` are the model's parts, in which only
+    /// attention with that mask has a cost.
     template <class Each>
     void for_each_mask(Each each) const {
         for (std::size_t i = 0; i < masks_.size(); ++i) {
@@ -123,7 +123,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
         }
     }
 
-    /// Returns the work of `masked` pairs. `attended` is the work of `pairs` attended pairs.
+    /// Returns the work of `masked` masked pairs, in proportion to `attended`, the work of `pairs` attended pairs.
     [[nodiscard]] static breakdown of_masked(const breakdown& attended, std::uint64_t pairs, std::uint64_t masked) {
         breakdown wasted;
         for (const component_flops& component : attended.components()) {

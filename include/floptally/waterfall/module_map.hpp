@@ -56,7 +56,7 @@ namespace detail {
     return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-/// Returns the prefix "op:" or "kernel:" if a span or a pattern begins with it. Empty if it is a path.
+/// Returns the prefix "op:" or "kernel:" of a span or a pattern. Returns an empty text for a path.
 [[nodiscard]] constexpr std::string_view kind_of_span(std::string_view span) {
     return span.starts_with("op:") ? "op:" : span.starts_with("kernel:") ? "kernel:" : "";
 }
@@ -66,8 +66,8 @@ struct module_names {
     std::string_view patterns;  ///< patterns, separated by blanks
 };
 
-/// Common names of modules: of attributes, which `record_function` spans have, and of classes, which a profiler
-/// records. A nested span that matches no pattern belongs to its outer span.
+/// Patterns for common names of modules. Spans of `record_function` have the names of attributes ("mlp"), and spans of
+/// a profiler have the names of classes ("LlamaMLP"). A nested span that matches no pattern belongs to its outer span.
 inline constexpr module_names usual_modules[] = {
     {"optimizer", "*Optimizer.step#* *Optimizer.zero_grad#*"},
     {"data loading", "*enumerate(DataLoader)#*"},

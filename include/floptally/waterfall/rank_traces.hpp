@@ -30,7 +30,7 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Returns a text for the operation of a communication kernel and its ranks. The kernels of the same operation on other
+/// Returns a text that identifies the operation of a communication kernel. The kernels of the same operation on other
 /// ranks have the same text.
 [[nodiscard]] inline std::string operation_of(const trace& recorded, const trace_event& kernel) {
     std::string operation = recorded.names[kernel.collective == 0 ? kernel.name : kernel.collective - 1];
@@ -222,8 +222,8 @@ class rank_traces {
         return sum;
     }
 
-    /// Returns the computing times of the ranks in picoseconds, and the time with waiting (`makespan`). Empty if
-    /// waiting is unknown.
+    /// Returns the computing times of the ranks in picoseconds. Their `makespan` is the mean time of a rank with its
+    /// waiting. Empty if waiting is unknown.
     [[nodiscard]] std::optional<rank_times> times(const breakdown& work) const {
         if (!is_told_) {
             return {};

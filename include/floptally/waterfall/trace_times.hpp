@@ -95,9 +95,9 @@ struct timed_stretch {
     bool is_copy = false;
 };
 
-/// Calls `each(key, nanoseconds)` so that all time from `begin` to `end` counts once. Overlapping intervals share the
-/// time evenly. If it is not divisible, the intervals that began first get one more nanosecond. Returns the nanoseconds
-/// in which nothing runs.
+/// Divides the time from `begin` to `end` among the intervals, and calls `each(key, nanoseconds)` with the key of an
+/// interval and its share. Overlapping intervals share the time evenly. If the time is not divisible, the intervals
+/// that began first get one more nanosecond. Returns the nanoseconds in which nothing runs.
 template <class Each>
 std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin, std::int64_t end, Each each) {
     for (timed_stretch& stretch : stretches) {
@@ -199,8 +199,8 @@ inline void add_part(std::vector<part_group>& groups, part_group part) {
     groups.push_back(std::move(part));
 }
 
-/// Returns the components of the work that a part of a trace names. If the model is only a tower, the part "vision.mlp"
-/// is the component "mlp".
+/// Returns the components of the work whose names are joined by "+" in the name of a part. If the model is only a
+/// tower, the part "vision.mlp" means the component "mlp".
 [[nodiscard]] inline std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
     const auto has = [&work](std::string_view name) {
         return std::any_of(work.components().begin(), work.components().end(),
@@ -236,8 +236,8 @@ struct trace_time {
     bool is_known = true;  ///< false if no pattern matches
 };
 
-/// The name of the part for the time in which communication kernels wait for other ranks. Traces have it only after
-/// `tell_waiting`.
+/// The name of the part for the time in which communication kernels wait for other ranks. Traces have this part only
+/// after `tell_waiting` was called.
 inline constexpr std::string_view waiting_part = "waiting for ranks";
 
 /// The time of a trace's steps, by the part of the work. GPU kernels are timed if the trace has any, else operators of

@@ -28,10 +28,11 @@ namespace floptally::inline v0_3 {
 /// A step's time line by line: the useful work at the peak, then each cause of lost time, up to the whole step. Each
 /// line says how many points of the MFU its cause costs.
 ///
-/// Each product runs at the peak of its precision. Idle time from imbalance and from a pipeline's bubble is not
-/// measured. It is assumed to be the same fraction of the step as if all kernels ran at their peak. This is correct if
-/// kernels reach the same fraction of their peak on all ranks. A rank waits inside its communication. If the waiting is
-/// known, the line of measured communication (`apart_kind::communication`) excludes it.
+/// The time of each product is computed at the peak of its precision. Idle time from imbalance and from a pipeline's
+/// bubble is not measured. The waterfall assumes that it is the same fraction of the step as if all kernels ran at
+/// their peak. This is correct if kernels reach the same fraction of their peak on all ranks. A rank waits inside its
+/// communication. If the waiting is known, the line of measured communication (`apart_kind::communication`) excludes
+/// it.
 class waterfall {
   public:
     explicit waterfall(const time_breakdown& timed) : gpus_(timed.step.gpus) {
@@ -42,8 +43,8 @@ class waterfall {
         const rank_times ranks = timed.ranks.value_or(rank_times{});
         const double with_waiting = detail::seconds_with_waiting(timed);
         const double left = timed.step.seconds - detail::seconds_apart(timed) + with_waiting;
-        // The time of kernels and waiting. The remaining time is transfer. It is 0 if ranks wait longer than the
-        // measured communication takes.
+        // `computing_seconds` is the time of kernels and waiting. The remaining time is transfer. The transfer is 0 if
+        // ranks wait longer than the measured communication takes.
         const double computing_seconds = std::min((left - with_waiting) / ranks.busy_share(), left);
         transfer_ = std::max(0.0, left - computing_seconds);
         with_waiting_ = with_waiting;
@@ -113,7 +114,7 @@ class waterfall {
     /// include waits, times without counted work, and the time that memory bandwidth causes. It includes the time of
     /// causes that are not known (`unknown`).
     [[nodiscard]] double kernel_rate() const { return kernel_rate_; }
-    /// Returns the names of the lines whose time is not known. It is part of the line of the kernels.
+    /// Returns the names of the lines whose time is not known. Their time is part of the line of the kernels.
     [[nodiscard]] std::vector<std::string> unknown() const {
         std::vector<std::string> names;
         for (const waterfall_line& line : lines_) {
@@ -230,8 +231,8 @@ class waterfall {
         return names.empty() ? "the whole rest" : "includes unknown lines: " + names;
     }
 
-    /// Sets the nanoseconds of each line to the difference of two rounded sums: with the line and without it. The last
-    /// sum is the step's time.
+    /// Sets the nanoseconds of each line to the rounded sum up to this line minus the rounded sum up to the line
+    /// before. The sum up to the last line is the step's time, so the lines add up to it exactly.
     void set_nanoseconds(const measurement& step) {
         seconds_ = step.seconds;
         const double gpu_seconds = step.seconds * static_cast<double>(step.gpus);

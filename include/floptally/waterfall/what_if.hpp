@@ -24,10 +24,10 @@ namespace floptally::inline v0_3 {
 /// Predicts the waterfall of a step that was not measured. `other` describes the step, with another layout, schedule,
 /// packing, recompute or precision.
 ///
-/// The seconds of `other` are ignored. The predicted time consists of its work, with kernels that reach the fraction
-/// `kernel_rate` of their peak (0 to 1), of the time that memory bandwidth causes, and of the times without counted
-/// work (`apart`). `memory_share` (0 to 1) is the `waterfall::memory_share` of the measured step. With `kernel_rate` 1
-/// the predicted MFU is an upper bound.
+/// The seconds of `other` are ignored. The predicted time is a sum of three times. The first is the time of the work if
+/// kernels reach the fraction `kernel_rate` of their peak (0 to 1). The second is the time that memory bandwidth
+/// causes, the third the times without counted work (`apart`). `memory_share` (0 to 1) is the `waterfall::memory_share`
+/// of the measured step. With `kernel_rate` 1 the predicted MFU is an upper bound.
 [[nodiscard]] inline waterfall what_if(time_breakdown other, double kernel_rate, double memory_share = 1) {
     detail::require_finite_positive(kernel_rate, "kernel_rate");
     if (kernel_rate > 1) {

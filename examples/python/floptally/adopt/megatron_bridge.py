@@ -58,7 +58,7 @@ def num_floating_point_operations(
             ("cross_seqlen_product_sum", cross_seqlen_product_sum),
         ):
             if value:
-                raise Error(field, f"is for models with cross attention, which floptally cannot read, got {value}")
+                raise Error(field, f"must be left out, since floptally cannot read cross attention here, got {value}")
         count = _language(cfg, (batch_size, seqlen_sum, seqlen_squared_sum), convention, plan, lengths)
         return count + _images(
             cfg, batch_size, num_vision_patches, own=convention == "megatron_bridge" and plan is None
@@ -90,7 +90,7 @@ def _language(
         if fields.get(field) is not None:
             raise Error(
                 fields.name(field),
-                "is set, so that the config does not describe all FLOPs: call this function of the provider instead",
+                f"is set, so that the config does not describe all FLOPs: call {fields.name(field)} for the count",
             )
     vocab_size = fields.integer("vocab_size")
     if own:

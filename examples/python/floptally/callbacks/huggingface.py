@@ -327,7 +327,7 @@ def _all_tokens(inputs: dict[str, Any]) -> Any:
     for name in ("input_ids", "inputs_embeds"):
         if inputs.get(name) is not None:
             return int(inputs[name].shape[0] * inputs[name].shape[1])
-    raise Error("logits", "has no tokens to be counted: the forward has neither input_ids nor inputs_embeds")
+    raise Error("logits", "cannot be counted without tokens: pass input_ids or inputs_embeds to the model")
 
 
 def _states(state: TrainerState) -> dict[str, Any]:

@@ -97,9 +97,10 @@ struct balance_items {
     /// of these ranks cost at least as much as the cheapest items. Let Σ be the sum over these ranks: one of them then
     /// has a load of Σ ÷ j or more.
     ///
-    /// The j items may also be on fewer than j ranks. For each missing rank, the average loses one rank's worth of the
-    /// costliest filling items. The average decreases only if these cost more than the average. But then the items of
-    /// the remaining ranks cost at least as much, and the mean over all ranks is an even larger bound.
+    /// The bound also holds if the j items are on fewer than j ranks. For each missing rank, the sum loses the
+    /// costliest of the cheap items, as many as a rank holds. The average decreases only if these items cost more than
+    /// the average. But all items of the other ranks cost at least as much as these. So the mean over all ranks is then
+    /// a larger bound, and `lower_bound` includes it.
     [[nodiscard]] Load bound_of_filled_ranks() const {
         const std::size_t items_per_rank = count() / ranks;
         std::size_t cheapest = count();  // items from this index on fill up ranks

@@ -344,7 +344,7 @@ class differencing {
 struct search_plan {
     bool longest_first = true;
     bool differencing = true;
-    std::uint64_t budget = 0;  ///< bundles of items that are tried from each starting assignment; 0: these are not
+    std::uint64_t budget = 0;  ///< bundles of items to try from each starting assignment; 0: no starting assignment is
                                ///< improved
     /// Exchanges end when the largest load is within 1 ÷ fineness of the lower bound; 0: at the bound.
     std::uint64_t fineness = 0;

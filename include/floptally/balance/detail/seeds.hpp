@@ -67,7 +67,8 @@ template <class Load>
         return rank_of;
     }
     constexpr std::uint32_t few = 16;
-    if (items.ranks <= few) {  // for few ranks, trying each costs less than the mispredicted branches of a heap
+    if (items.ranks <= few) {  // for few ranks, a loop over all of them is faster than a heap, whose branches are often
+                               // mispredicted
         std::array<Load, few> sums{};
         for (std::size_t item = 0; item < items.count(); ++item) {
             std::uint32_t lightest = 0;

@@ -182,8 +182,7 @@ class balance_swaps {
         const bundle* const end_of_b = b + from_light.size();
         const bundle* best_from_heavy = a;
         const bundle* best_from_light = b;
-        Load least = gap;  // smallest distance to half the gap so far, doubled; `gap` is the distance without an
-                           // exchange
+        Load least = gap;  // twice the smallest distance to half the gap so far; without an exchange it is `gap`
         while (a != end_of_a && b != end_of_b) {
             const Load give = 2 * a->cost;
             const Load want = 2 * b->cost + gap;
@@ -277,7 +276,8 @@ class balance_swaps {
     Load target_;
     std::uint64_t budget_;
     bool equal_counts_;
-    bool by_cost_;  ///< true: one load, and no capacity or equal counts; `closest` then finds the best exchange
+    bool by_cost_;  ///< true if there is one load, no capacity and no equal counts; `closest` then finds the best
+                    ///< exchange
     std::vector<std::vector<bundle>>
         singles_;  ///< for each rank its single items, in their order; then an empty bundle, unless counts are equal
     std::vector<std::vector<bundle>> pairs_;  ///< for each rank its pairs of items; empty until needed

@@ -15,8 +15,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Entries whose "FLOPs" are numbers of elements, one next to each product that reads or writes them. A plan then runs
-/// such an entry as often as its product.
+/// Counts elements with entries of a cost: the "FLOPs" of such an entry are a number of elements. Each entry stands
+/// next to the product that reads or writes the elements. So a plan runs the entry as often as the product.
 
 namespace floptally::inline v0_3::detail {
 
@@ -26,12 +26,12 @@ inline constexpr convention bytes_convention{
 
 /// Returns an entry without FLOPs. It keeps the values that it reads and writes, and which weights train.
 ///
-/// Entries that count elements use `accumulator::count`. The returned entry uses another accumulator. So the entries
-/// that a plan adds for its adapters can be recognized and left out.
+/// The returned entry does not use `accumulator::count`, because this accumulator marks the entries that count
+/// elements. A plan may add entries for adapters. They are not marked either, so they can be left out.
 [[nodiscard]] inline cost_entry blank_of(cost_entry entry) {
     entry.useful = entry.padded = 0;
-    if (entry.what ==
-        accumulator::routed) {  // leaves out its adapter, because elements of experts' adapters are not counted
+    // Elements of experts' adapters are not counted, so the returned entry has no adapter.
+    if (entry.what == accumulator::routed) {
         entry.per_rank = {};
         return entry;
     }
@@ -47,8 +47,8 @@ inline constexpr convention bytes_convention{
     return plan;
 }
 
-/// Lists of entries that count elements, one list for each kind. If a kind has `is_of_adapters`, its elements of
-/// adapters are counted for rank 1 and scale with the rank; otherwise they do not depend on the rank.
+/// Lists of entries that count elements, one list for each kind of elements. A kind with `is_of_adapters` is counted
+/// for adapters of rank 1 and multiplied by the rank. Elements of other kinds do not depend on the rank.
 template <class Kind>
 class element_entries {
   public:
@@ -59,7 +59,7 @@ class element_entries {
         }
     }
 
-    /// Adds `amount` elements of a part, and `of_adapter` elements of its adapter. They move as often as the plan runs
+    /// Adds `amount` elements of a part, and `of_adapter` elements of its adapter. They count as often as the plan runs
     /// the entry `like`.
     void put(std::size_t part, const cost& whole, const cost_entry& like, const Kind& kind, std::uint64_t amount,
              std::uint64_t of_adapter = 0) {
@@ -74,7 +74,8 @@ class element_entries {
         list_of(kind)[part].cost.add_entry(whole.components()[like.component], whole.weight_name(like), entry);
     }
 
-    /// Calls `each(kind, component, elements, run)` for each sum of entries that the plan runs equally often.
+    /// Adds up the entries of a kind and a component that the plan runs equally often. Calls `each(kind, component,
+    /// elements, run)` for each such sum.
     template <class Each>
     void for_each(const training_plan& plan, Each each) const {
         const training_plan of_any_rank = with_rank_one(plan);
@@ -105,8 +106,8 @@ class element_entries {
         return lists_.back().parts;
     }
 
-    std::vector<model_part> blank_;  ///< the parts without FLOPs, needed because their data flow decides which
-                                     ///< gradients a plan computes
+    std::vector<model_part> blank_;  ///< the parts without FLOPs; their data flow decides which gradients a plan
+                                     ///< computes
     std::vector<list> lists_;
 };
 

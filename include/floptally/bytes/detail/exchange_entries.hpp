@@ -17,8 +17,8 @@
 #include <floptally/parallel/parallel_layout.hpp>
 
 /// @file
-/// Counts the elements that a rank sends, as entries of a cost, one next to each product that needs the exchange. A
-/// plan then runs an exchange as often as its product.
+/// Counts the elements that a rank sends, as entries of a cost. Each entry stands next to the product that needs the
+/// exchange. So a plan runs the exchange as often as the product.
 
 namespace floptally::inline v0_3::detail {
 
@@ -31,8 +31,8 @@ enum class exchange_moment : std::uint8_t {
     backward           ///< one exchange if the product has a gradient of its input, its weight or both
 };
 
-/// A fraction: the part of a rank's sent bytes that goes to other nodes. `whole` is the denominator. It is 0 if it is
-/// unknown which ranks share a node.
+/// The fraction of a rank's sent bytes that goes to other nodes: `amount` ÷ `whole`. `whole` is 0 if it is unknown
+/// which ranks share a node.
 struct node_share {
     std::uint64_t amount = 0;
     std::uint64_t whole = 0;
@@ -54,8 +54,8 @@ struct node_share {
     return {crossing, group.size()};
 }
 
-/// Returns the part of an all-to-all that leaves the node of `rank`. With `keeps_own` the rank keeps one of the equal
-/// parts, and the denominator includes that part.
+/// Returns the part of an all-to-all that leaves the node of `rank`. With `keeps_own` the denominator also counts the
+/// part that the rank keeps for itself.
 [[nodiscard]] inline node_share all_to_all_between_nodes(const rank_group& group, std::uint64_t rank,
                                                          std::uint64_t gpus_per_node, bool keeps_own) {
     if (gpus_per_node == 0) {
@@ -74,7 +74,7 @@ struct node_share {
     return gpus_per_node == 0 ? node_share{} : node_share{from / gpus_per_node != to / gpus_per_node ? 1U : 0U, 1};
 }
 
-/// The properties that all exchanges of one kind share.
+/// A kind of exchange: its ranks and collective, when and how often it takes place, and the bits of an element.
 struct exchange {
     parallel_axis over = parallel_axis::tp;
     collective operation = collective::all_reduce;
@@ -82,10 +82,11 @@ struct exchange {
     exchange_moment when = exchange_moment::forward;
     std::uint64_t bits = 16;
     std::uint64_t times = 1;  ///< repetitions, for example one for each microbatch
-    /// True: the count is an upper bound, as if all elements left the rank. If tokens choose experts uniformly, (n - 1)
-    /// / n of them leave.
+    /// True: the number of elements is an upper bound, because it assumes that all elements leave the rank. If tokens
+    /// choose experts uniformly, (n - 1) / n of the elements leave.
     bool is_bound = false;
-    /// True: the elements of adapters are counted for rank 1 and scale with the rank. False: they do not depend on it.
+    /// True: the numbers of elements are those of adapters of rank 1, to be multiplied by the rank. False: they do not
+    /// depend on an adapter's rank.
     bool is_of_adapters = false;
     node_share between{};  ///< the part of the bytes that leaves the rank's node
 
@@ -170,7 +171,7 @@ class exchange_entries {
             entry->uniform = entry->uniform.value_or(0) + bytes_of(leaving);
         }
         if (kind.between.whole != 0) {
-            // Rounded up, but not above the sent bytes.
+            // The quotient is rounded up, but it is at most the number of sent bytes.
             const uint128 across = sent * kind.between.amount;
             const uint128 rounded = across / kind.between.whole + (across % kind.between.whole != 0 ? 1 : 0);
             entry->between_nodes = entry->between_nodes.value_or(0) + bytes_of(rounded < leaving ? rounded : leaving);

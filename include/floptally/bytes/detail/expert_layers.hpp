@@ -41,7 +41,8 @@ struct expert_layers {
     std::uint64_t layers = 0;
     expert_choice choice{};
     bool are_alike = true;  ///< true: all layers have equally many experts of the same size
-    bool are_all = true;    ///< true: `expert_choice` could be derived from every entry of experts
+    bool are_all = true;    ///< true: the numbers of experts and of chosen experts are known for every layer with
+                            ///< experts
 
     explicit expert_layers(std::span<const model_part> parts) {
         std::uint64_t layer_size = 0;
@@ -93,7 +94,8 @@ struct expert_layers {
     }
 };
 
-/// The factor `times` ÷ `layers`. It scales a sum over one part of each layer to a number over all layers.
+/// The factor `times` ÷ `layers`. A sum that counts one expert in each of `layers` layers is multiplied by it to count
+/// `times` experts.
 struct layer_share {
     std::uint64_t times = 1;
     std::uint64_t layers = 1;

@@ -90,8 +90,8 @@ class moved_elements {
                 kernel.values = entry.what == accumulator::pairs ? entry.padded / 2 : kernel.values;
             }
         }
-        // `fused_with` names the values (V), but the same set may contain queries. It removes queries that are not also
-        // keys.
+        // This set has the values (V), but it may contain queries too. Queries that are not also keys are removed from
+        // it.
         kernel.v = static_cast<value::set>(kernel.v & ~(kernel.q & ~kernel.k));
         return kernel;
     }
@@ -100,8 +100,8 @@ class moved_elements {
     [[nodiscard]] elements core_operands(const core& kernel) const {
         const auto keys = static_cast<value::set>(kernel.k | kernel.v);
         const auto only_q = static_cast<value::set>(kernel.q & ~keys);
-        if (kernel.q == 0 || keys == 0) {  // the heads of keys and values are unknown: assume as many as query heads,
-                                           // an upper bound
+        if (kernel.q == 0 || keys == 0) {  // The number of key and value heads is unknown. The number of query heads is
+                                           // an upper bound.
             is_bound_ = true;
             return sum_of(of_text(kernel.scores, kernel, false), core_keys(kernel));
         }
@@ -149,7 +149,7 @@ class moved_elements {
         }
         const std::uint64_t all_heads = checked(kernel.scores, "bytes") + kernel.values;
         std::uint64_t sum = 0;
-        std::uint64_t latent = 0;  // elements of a latent that an earlier layer made
+        std::uint64_t latent = 0;  // elements of a latent that an earlier layer computes
         for (const cost_entry& entry : part_.entries()) {
             if (!is_matrix(entry) || (entry.flow.writes & keys) == 0 || entry.what == accumulator::count) {
                 continue;
@@ -174,7 +174,8 @@ class moved_elements {
     [[nodiscard]] bool took_bound() const { return std::exchange(is_bound_, false); }
 
   private:
-    /// Returns `width` times the number of queries of a core over text, or times the number of keys with `of_keys`.
+    /// Returns `width` times the number of queries of an attention core over text. With `of_keys` it returns `width`
+    /// times the number of keys.
     [[nodiscard]] elements of_text(std::uint64_t width, const core& kernel, bool of_keys) const {
         if (kernel.over == nullptr || width == 0) {
             return {};
@@ -187,9 +188,8 @@ class moved_elements {
         return checked(width, "bytes") * units_.count(part_, entry);
     }
 
-    /// Returns `width` times the number of tokens, or other units, to which a matrix is applied. Prefix tokens have an
-    /// entry of their own with the same weight. The width of that entry already includes the factor for the number of
-    /// prefix tokens.
+    /// Returns `width` times the number of tokens, or other units, to which a matrix is applied. Prefix tokens are
+    /// counted by a second entry with the same weight, whose width is multiplied by their number.
     [[nodiscard]] elements of_each_unit(std::uint64_t width, const cost_entry& matrix) const {
         checked units(0, "bytes");
         for (const cost_entry& entry : part_.entries()) {
@@ -202,8 +202,8 @@ class moved_elements {
         return width * units;
     }
 
-    /// Returns the number of elements of values. It uses the entries that produce the values. For values that enter the
-    /// part, it uses a matrix that reads them.
+    /// Returns how many elements a set of values has. The size follows from the entries that produce the values. For
+    /// values that enter the part, it follows from a matrix that reads them.
     [[nodiscard]] elements value_elements(value::set values) const {
         elements sum = 0;
         value::set found = 0;
@@ -222,8 +222,8 @@ class moved_elements {
         return (values & ~found) == 0 ? sum : core_written(static_cast<value::set>(values & ~found), sum);
     }
 
-    /// Returns `before` plus the elements of an attention core's result, for values that an attention core produces,
-    /// not a matrix or a state.
+    /// Returns `before` plus the elements of an attention core's result, if the core produces these values. Empty if no
+    /// attention core produces them.
     [[nodiscard]] elements core_written(value::set values, const elements& before) const {
         for (const cost_entry& entry : part_.entries()) {
             if (entry.kind == term::values && (entry.flow.writes & values) == values) {
@@ -235,9 +235,9 @@ class moved_elements {
         return {};
     }
 
-    /// Returns the number of elements that an entry writes if its widths are unknown. It is the number that the next
-    /// entry reads, or that of the queries of an attention core. If neither is known, as for a convolution over
-    /// channels, it returns the number of elements that the entry reads, as an upper bound.
+    /// Returns the number of elements that an entry of unknown width writes. This is the number that the next entry
+    /// reads, or the number of elements of an attention core's queries. If neither is known, the number of elements
+    /// that the entry reads is an upper bound.
     [[nodiscard]] elements written_without_width(const cost_entry& entry) const {
         if (const elements read = read_from(entry.flow.writes)) {
             return read;

@@ -22,8 +22,8 @@
 #include <floptally/statistics/mask_set.hpp>
 
 /// @file
-/// Counts the elements that one pass of a part moves for a batch, as entries of a cost, one next to each product. A
-/// plan then runs an entry as often as its product.
+/// Counts the elements that a part of a model moves for a batch, as entries of a cost. Each entry stands next to a
+/// product, so that a plan runs it as often as the product.
 
 namespace floptally::inline v0_3::detail {
 
@@ -34,7 +34,8 @@ struct cached_past {
     std::uint64_t sequences;              ///< number of sequences with a past
 };
 
-/// Costs that collect the weights that a forward reads and the gradients that a backward writes.
+/// Costs to which `put_weights` adds entries: for the weights that a forward reads, and for the gradients of weights
+/// that a backward writes.
 struct weight_traffic {
     cost& read;
     cost& gradients;
@@ -44,7 +45,7 @@ struct weight_traffic {
     cost& uniform;  ///< weights that are read if tokens choose experts uniformly
 };
 
-/// Adds the elements that parts of a model move to entries of a cost.
+/// Adds entries to costs that count the elements moved by parts of a model.
 class traffic_entries {
   public:
     /// Counts for the tally of one batch. `alike` is true if each of the `batches` microbatches has the same number of
@@ -57,8 +58,8 @@ class traffic_entries {
                entry.in == modality::text;
     }
 
-    /// Adds the weights of a part. Without a measurement (`is_measured`) the number of visited experts is unknown if
-    /// several tokens choose experts. The names of these components are added to `at_most`.
+    /// Adds the weights of a part. If several tokens choose experts and nothing was measured (`is_measured`), the
+    /// number of visited experts is unknown. It then adds the names of these components to `at_most`.
     void put_weights(const cost& part, const weight_traffic& to, bool is_measured,
                      std::vector<std::string>& at_most) const {
         for (const cost_entry& entry : part.entries()) {
@@ -176,8 +177,8 @@ class traffic_entries {
     }
 
   private:
-    /// Returns the average number of weight elements that are read if each token of a batch chooses its experts
-    /// uniformly.
+    /// Returns how many elements of the experts' weights are read on average if each token of a batch chooses its
+    /// experts uniformly.
     [[nodiscard]] std::uint64_t on_average(const expert_choice& choice, std::uint64_t visits) const {
         const auto batches = static_cast<double>(batches_);
         const double experts =
@@ -226,8 +227,9 @@ class traffic_entries {
                      measured ? part.masks()[like.mask] : statistic{});
     }
 
-    /// Returns the number of stored weight elements of an entry. For an entry with a measured statistic it is the sum
-    /// over all entries that use this statistic. If another entry counts the weight, it returns the weight's size.
+    /// Returns the number of stored weight elements of an entry. If the entry's visits are measured, it returns the sum
+    /// over all layers with this measured statistic. If another part stores the weight, it returns the size of that
+    /// weight.
     [[nodiscard]] std::uint64_t stored(const cost& part, const cost_entry& entry) const {
         if (entry.what == accumulator::routed) {
             for (const cost_entry& all : whole_.entries()) {
@@ -243,7 +245,7 @@ class traffic_entries {
             const bool same =
                 other.component == entry.component && other.weight == entry.weight && other.kind == entry.kind;
             if (same && other.parameters != 0) {
-                return 0;  // this entry applies the weight of another entry to other tokens
+                return 0;  // This entry applies the weight of another entry to other tokens.
             }
         }
         return entry.padded / 2;
@@ -257,7 +259,8 @@ class traffic_entries {
     const cost& whole_;
     batch_units units_;
     std::uint64_t batches_;
-    std::uint64_t single_visits_;  ///< with up to this number of visits to experts, no batch has more than one
+    std::uint64_t single_visits_;  ///< With up to this number of visits to experts, no microbatch has more than one
+                                   ///< visit.
     cached_past past_;
 };
 

@@ -11,7 +11,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Comparison and arithmetic of two values of a spec.
+/// Compares two values of a spec, and computes with them.
 
 namespace floptally::inline v0_3::detail::specs {
 
@@ -20,7 +20,7 @@ namespace floptally::inline v0_3::detail::specs {
     if (a.type == value::kind::real || b.type == value::kind::real) {
         const auto is_number = [](const value& item) { return item.is_whole() || item.type == value::kind::real; };
         return is_number(a) && is_number(b) &&
-               a.as_real() == b.as_real();  // 1 equals 1.0, since a config may write either
+               a.as_real() == b.as_real();  // 1 equals 1.0, because a config may contain either.
     }
     if (a.type != b.type || a.number != b.number || a.text != b.text || a.node != b.node ||
         (a.type == value::kind::mask && !(a.attends == b.attends)) || (a.items == nullptr) != (b.items == nullptr)) {

@@ -17,8 +17,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Adds notes about sizes that a config omits. Then the default of the model class is used, but the model may have
-/// another size.
+/// Adds a note about the sizes that a config omits. The defaults of the model class are used for them, but the model
+/// may have other sizes.
 
 namespace floptally::inline v0_3::detail::specs {
 
@@ -33,8 +33,8 @@ inline void keys_of(const spec& where, std::size_t index, vector<std::string_vie
     }
 }
 
-/// Collects the sizes and layer lists for which the config has no key, so that defaults were used. They are listed in
-/// one note.
+/// Collects the sizes and the lists of layer kinds that the config omits and that were read from defaults. `note` lists
+/// them in one note.
 class class_sizes {
   public:
     /// Adds the omitted sizes of one model. A key counts as present if the outer config has it and the outer spec reads
@@ -55,8 +55,8 @@ class class_sizes {
                 fields_.push_back(in.config().field(key));
             }
         }
-        for (std::size_t k = 0; k < in.model_spec().asked.size();
-             ++k) {  // by index, since evaluating a default may append to `asked`
+        // The loop uses an index, because evaluating a default may append to `asked`.
+        for (std::size_t k = 0; k < in.model_spec().asked.size(); ++k) {
             const asked_key known = in.model_spec().asked[k];
             if (known.by_default && is_silent_default(in, outer, known.key) && says_layers(in, known.key)) {
                 add(in.config().field(known.key), in.shown(in.otherwise(known.key)));

@@ -59,8 +59,9 @@ namespace floptally::inline v0_3::detail::specs {
 /// Returns the class prefix that a spec or its nearest base declares first.
 [[nodiscard]] inline std::string_view prefix_of(const spec& read) { return with_prefix(read).prefix; }
 
-/// Returns true for a class that trainers derive from any model with an lm_head, such as a reward model or a tagger.
-/// Such a class has a block in `base.decoder` or `base.composite`, so that a spec need not name it.
+/// Returns true if a class is available although the spec does not declare it. These are classes that trainers derive
+/// from any model with an lm_head, such as a reward model. Their blocks are in the specs `base.decoder` and
+/// `base.composite`.
 [[nodiscard]] inline bool is_made_of(const spec& read, std::string_view suffix) {
     const vector<std::string_view>& classes = classes_of(read);
     for (const spec* p = &read; p != nullptr; p = p->base) {
@@ -113,7 +114,7 @@ namespace floptally::inline v0_3::detail::specs {
         refuse(in.config().field("architectures"), {"must be a list, got ", in.config().shown(*named)});
     }
     if (named == nullptr && in.config().find("_class_name") != nullptr) {
-        return classes.front();  // a config of diffusers names its type by `_class_name` and has no class
+        return classes.front();  // A config of diffusers has its type in `_class_name` and names no class.
     }
     if (named == nullptr || named->count == 0) {
         notes.push_back(text_of({head_note, ": counted with the head of ", prefix, classes.front()}));

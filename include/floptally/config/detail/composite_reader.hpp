@@ -46,7 +46,7 @@ class composite_reader {
             open(*model);
         }
         for (const owner<slot>& inner : slots_) {
-            inner->reader->check();  // an error inside one model is reported before an error of their combination
+            inner->reader->check();  // The errors of single models are reported before errors of their combination.
         }
         condition_checker(scope_, sum.notes).check(scope_.model_spec());
         const outer_class outer = read_class(suffix, sum.notes);
@@ -78,8 +78,8 @@ class composite_reader {
         sum.model_type = scope_.model_spec().type();
         sum.cost += language.cost;
         sum.notes.insert(sum.notes.end(), language.notes.begin(), language.notes.end());
-        // Parts are listed in the order of execution: the text's embedding, the towers, the rest of the text. If parts
-        // are frozen, the first gradients may be those of the embedding or of a tower.
+        // Parts are listed in the order of execution: the text's embedding, the towers, the rest of the text. With
+        // frozen parts this order matters: it decides which gradients the backward computes.
         for (const bool embedded : {true, false}) {
             for (model_part& part : language.parts) {
                 if ((part.role == part_role::input) == embedded) {
@@ -97,13 +97,13 @@ class composite_reader {
     }
 
   private:
-    /// Statements of the spec about one class of the whole model, such as the class of its text model.
+    /// What the spec says about one class of the whole model, such as which class of the text model it uses.
     struct outer_class {
         std::string_view text{};       ///< class of the text model; empty: the class has no text model
         std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder
         bool pooled = false;           ///< true if the class reads the pooled output of its inner models
-        /// For an image classifier: the block of its class. It runs after the block `after`, or in place of the first
-        /// projector.
+        /// Used for an image classifier: the block of its class in the spec. The block's cost is added after the block
+        /// `after`, or in place of the first projector.
         scope::found_block after{};
     };
     struct slot {
@@ -162,7 +162,7 @@ class composite_reader {
                    {"must be the type of a model of images or sound, got \"", found.type, "\""});
         }
         scope_.inner.push_back({inner.name, &opened.reader->names()});
-        // Blocks for this model may be part of a class of the whole model.
+        // The inner model's spec can refer to names of the whole model as `whole.NAME`.
         opened.reader->names().inner.push_back({"whole", &scope_});
     }
 
@@ -206,7 +206,7 @@ class composite_reader {
             placeholders(own, input);
             input.meets_text = !outer.text.empty();
             if (!outer.two_sided.empty() && has_two_sides()) {
-                input.per_frame = 0;  // the tower's output goes to the encoder, so the text has no placeholder tokens
+                input.per_frame = 0;  // The encoder reads the tower's output, so the text has no placeholder tokens.
             }
             sum.towers.push_back(input);
         }
@@ -234,8 +234,8 @@ class composite_reader {
         }
         return false;
     }
-    /// Returns the cost that each image adds to every layer of the text model. A block of the spec describes it, and
-    /// can use the mask of the current text layer as `text.sees`.
+    /// Returns the cost that each image adds to every layer of the text model. A block of the spec defines this cost.
+    /// Its lines can use the mask of the current text layer as `text.sees`.
     [[nodiscard]] cost in_each_text_layer(const std::string& name) {
         cost sum;
         for (const owner<slot>& inner : slots_) {

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t max_dimension = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t max_layers = 10'000;
 inline constexpr std::uint64_t max_vocabulary = std::uint64_t{1} << 28;
 
-/// Passed instead of a default: the key must be present.
+/// Pass this value instead of a default if the key must be present.
 inline constexpr std::uint64_t required = ~std::uint64_t{0};
 
 /// The keys of one JSON object. Throws an error that names the key if a value has a wrong type, sign or size.
@@ -51,7 +51,8 @@ class config_fields : public specs::fields {
     using fields::fields;
 
     [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
-    /// Returns the name by which the config spells a field, or the field's first name if it is absent.
+    /// Returns the name that the config uses for a field. If the config lacks the field, returns the first of its
+    /// names.
     [[nodiscard]] std::string_view spelling(names known) const {
         const auto found =
             std::find_if(known.begin(), known.end(), [&](std::string_view n) { return !n.empty() && contains(n); });

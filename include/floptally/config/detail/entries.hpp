@@ -30,8 +30,9 @@ struct entry_name {
     return {component.empty() ? otherwise : component, from.word(true)};
 }
 
-/// Returns the sharding that `split heads N` declares: how tensor and expert parallelism shard the entry, and how many
-/// units (heads, experts) there are to shard. Returns `otherwise` if the line has no `split`.
+/// Returns the sharding that an argument such as `split heads 32` declares. The sharding says how tensor and expert
+/// parallelism split the entry, and how many heads or experts there are. Returns `otherwise` if the line has no
+/// `split`.
 [[gnu::cold]] inline tensor_sharding split_of(const part_call& p, const tensor_sharding& otherwise = {}) {
     struct known_kind {
         std::string_view name;
@@ -88,7 +89,7 @@ inline constexpr part_argument linear_arguments[] = {{"in", "in_features number"
                                                      {"split"},
                                                      {"inner"},
                                                      {"sharding"}};
-/// Returns the cost of `linear in A, out B, as COMPONENT WEIGHT, from x, to q …`.
+/// Returns the cost of a matrix, from a line `linear in A, out B, as COMPONENT WEIGHT, from x, to q …`.
 [[gnu::cold]] inline cost linear_of(const part_call& p) {
     const entry_name name = name_of(p, "linear");
     linear matrix{.in_features = p.required("in"),
@@ -144,8 +145,8 @@ struct value_sets {
 
 inline constexpr part_argument core_arguments[] = {{"heads"},        {"dim"}, {"v_dim"}, {"pairs"},
                                                    {"per_sequence"}, {"as"},  {"from"},  {"to"}};
-/// Returns the cost of `core heads H, dim D, from q k v, to out`: the products QKᵀ and PV. With `pairs n` instead of a
-/// mask there are n pairs of query and key for each token, or for each sequence.
+/// Returns the cost of an attention core, from a line `core heads H, dim D, from q k v, to out`: the products QKᵀ and
+/// PV. With `pairs n` instead of a mask there are n pairs of query and key for each token, or for each sequence.
 [[gnu::cold]] inline cost core_of(const part_call& p) {
     const value_sets sets = read_by(p);
     const std::uint64_t dim = p.required("dim");
@@ -167,8 +168,8 @@ inline constexpr part_argument core_arguments[] = {{"heads"},        {"dim"}, {"
 }
 
 inline constexpr part_argument scores_arguments[] = {{"per"}, {"values"}, {"as"}, {"from"}, {"to"}, {"split"}};
-/// Returns the cost of scores that select keys: QKᵀ without PV. With the argument `values` it is the cost of a product
-/// with values only, without softmax.
+/// Returns the cost of a line `scores`: attention scores that select keys, that is QKᵀ without PV. With the argument
+/// `values` the line is a product with values, without softmax.
 [[gnu::cold]] inline cost scores_of(const part_call& p) {
     const value_sets sets = read_by(p);
     const entry_name name = name_of(p, "attention.core");

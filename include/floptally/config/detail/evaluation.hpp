@@ -33,7 +33,8 @@ class evaluation {
         in_.spend(1 + e.count);
         ++in_.depth_;
         const value result = evaluate(e, index);
-        in_.spend(result.size());  // counts an evaluation step for each element, because a caller may read all of them
+        // Each element of a list counts as an evaluation step, because the caller may read all of them.
+        in_.spend(result.size());
         --in_.depth_;
         return result;
     }
@@ -108,7 +109,7 @@ class evaluation {
         }
         return all;
     }
-    /// Returns the first argument that is a key whose value is null, for errors.
+    /// Returns the name of the first key among the arguments of a call whose value is null. Errors name this key.
     [[nodiscard]] std::string_view key_of_null(const expression& e, const vector<value>& arguments) const {
         for (std::size_t i = 0; i < e.count; ++i) {
             const expression& node = where_.expressions[where_.operands[e.first + i]];
@@ -153,11 +154,11 @@ class evaluation {
                 return model.names->find_definition(wanted).entry == nullptr ? value{} : model.names->named(wanted);
             }
         }
-        return {};  // an optional inner model that the config does not have
+        return {};  // The name belongs to an optional inner model that the config lacks.
     }
 
-    /// Evaluates `.a // .b // value`. Returns the value of the first key that the config has. If it has none of the
-    /// keys, returns `value`, or without `value` the default of a key.
+    /// Evaluates `.a // .b // value`. Returns the value of the first key that the config has. If the config has none of
+    /// the keys, returns the default that the spec declares for one of the keys, otherwise `value`.
     [[nodiscard]] value first_present(const expression& e, std::size_t index) {
         vector<std::string_view> keys;
         const std::size_t otherwise = chain(index, keys);
@@ -312,13 +313,13 @@ class evaluation {
     const spec& where_;
 };
 
-// Values of the names that a spec defines. Each name is evaluated at its first use. A value that reads the layer index
-// `i` is evaluated once for each layer.
+// These functions return the values of the names that a spec defines. Each name is evaluated at its first use. A value
+// that reads the layer index `i` is evaluated once for each layer.
 
 inline value scope::evaluate(const spec& where, std::size_t index) { return evaluation(*this, where).evaluate(index); }
 
 inline value scope::named(std::string_view name) {
-    spend(memory_.size() / 16);  // counts evaluation steps for the linear search below
+    spend(memory_.size() / 16);  // The linear search below counts as evaluation steps.
     memory* known = nullptr;
     for (const owner<memory>& remembered : memory_) {
         if (remembered->name == name) {

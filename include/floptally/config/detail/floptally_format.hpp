@@ -53,8 +53,8 @@ static_assert(component_name::capacity == 39,
               "update the 40 and 39 of spec floptally.named: they are the capacity of component_name");
 
 /// Returns `own_specs` followed by a spec for each part of `part_kinds`. Such a spec declares the keys of the part, and
-/// has one line that passes them as arguments. A part can define an argument in its additional lines; then the line
-/// passes that definition.
+/// has one line that passes the keys' values as arguments. If the part's additional lines define a name for an
+/// argument, the line passes that name instead of the key.
 [[nodiscard]] inline std::string specs_of_parts() {
     std::string text = own_specs;
     for (const specs::part_kind& kind : specs::part_kinds) {
@@ -223,7 +223,7 @@ class floptally_format {
 
     std::string text_;  ///< text of all specs; the parsed specs point into it
     specs::library specs_;
-    specs::scope model_;  ///< scope that the specs of parts read as `model.h`
+    specs::scope model_;  ///< the whole model; specs of parts read its names, such as `model.h`
     const config_fields& config_;
     read_options options_;
     cost sum_;

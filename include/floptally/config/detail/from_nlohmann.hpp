@@ -48,7 +48,7 @@ inline void fill(config_node& node, const nlohmann::json& from) {
             node.type = config_node::kind::object;
             break;
         default:
-            break;  // a null; also a binary value, although a JSON text cannot contain one
+            break;  // The value is null, or binary (which a JSON text cannot contain).
     }
 }
 
@@ -56,7 +56,7 @@ inline void fill(config_node& node, const nlohmann::json& from) {
 /// the stack.
 [[nodiscard]] inline config_tree tree_of(const nlohmann::json& whole) {
     config_tree tree;
-    vector<const nlohmann::json*> values(1, &whole);  // values[k] is the source of node k
+    vector<const nlohmann::json*> values(1, &whole);  // values[k] is the JSON value of node k.
     tree.nodes.push_back({});
     for (std::size_t at = 0; at < values.size(); ++at) {
         const nlohmann::json& from = *values[at];

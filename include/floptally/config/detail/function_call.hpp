@@ -23,7 +23,7 @@ struct function_call {
     unsigned line;
     std::string_view name;
     const vector<value>& arguments;
-    std::string_view null_key{};  ///< key of the first argument that reads a key whose value is null
+    std::string_view null_key{};  ///< the first key in the arguments whose value is null; empty: there is none
 
     [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> problem) const {
         spec_error(where.name, line, {name, ": ", text_of(problem)});

@@ -85,8 +85,8 @@ inline value entries_of(const function_call& c) {
     }
     return c.in.list_of(std::move(all));
 }
-/// divisible(x, by, least): the multiple of `by` that is nearest to x. It is at least `least` (default `by`) and at
-/// most a tenth below x. MobileNet and similar models round their channels like this.
+/// divisible(x, by, least): the multiple of `by` that is nearest to x. The result is at least `least` (default `by`).
+/// If it is below 0.9·x, the next multiple is taken. MobileNet and similar models round their channels like this.
 inline value divisible_of(const function_call& c) {
     const double x = c.arguments[0].as_real();
     const std::int64_t by = c.number(1);
@@ -378,8 +378,8 @@ inline value level_or_place(const function_call& c, bool place) {
 }
 inline value level_of(const function_call& c) { return level_or_place(c, false); }
 inline value place_of(const function_call& c) { return level_or_place(c, true); }
-/// depth(indices, layers): the number of layers that run to compute the hidden state with this index. A negative index
-/// counts from the end. For a list of indices it is the largest of these numbers.
+/// depth(indices, layers): the number of layers that must run to compute the hidden states with these indices. `layers`
+/// is the number of all layers. `indices` is one index or a list. A negative index counts from the end.
 inline value depth_of(const function_call& c) {
     const std::int64_t most = c.number(1);
     const std::string field = c.in.config().field("vision_feature_layer");
@@ -398,8 +398,8 @@ inline value depth_of(const function_call& c) {
     return number_value(deepest);
 }
 
-// Embedding tables indexed by a hash of several tokens (Qwen4). The config does not say how many rows they have: each
-// head of each layer uses the next prime, so that no two heads hash alike. A spec's expressions cannot find primes.
+// Computes the sizes of embedding tables that are indexed by a hash of several tokens (Qwen4). The config does not
+// contain the number of rows. The table of each head of each layer has a different prime number of rows.
 
 [[nodiscard]] inline bool is_prime(std::int64_t number) {
     for (std::int64_t divisor = 2; divisor * divisor <= number; ++divisor) {
@@ -410,10 +410,12 @@ inline value depth_of(const function_call& c) {
     return number > 1;
 }
 
-/// hashed_rows(layers, layer, heads, base, divisor): the rows of the tables of all heads of one layer, rounded up to a
-/// multiple of `divisor`. The heads of all `layers` have successive primes of at least `base` rows.
+/// hashed_rows(layers, layer, heads, base, divisor): the number of rows in all tables of one layer, rounded up to a
+/// multiple of `divisor`. The sizes of the tables are successive primes, and the first is at least `base`. `layers`
+/// lists the layers that have tables, each with `heads` tables.
 inline value hashed_rows_of(const function_call& c) {
-    constexpr std::int64_t most = 1024;  // the most layers: the search tries primes one by one
+    // More tables are refused, because the search for primes would take too long.
+    constexpr std::int64_t most = 1024;
     const auto layers = c.numbers(0);
     if (layers.size() > static_cast<std::size_t>(most)) {
         c.fail({"the list must have at most 1024 layers, got ", layers.size()});
@@ -448,7 +450,7 @@ inline value hashed_rows_of(const function_call& c) {
 /// A function that specs may call.
 struct spec_function {
     std::string_view name;
-    std::size_t least;  ///< fewest arguments; the next member is the most
+    std::size_t least;  ///< the smallest number of arguments; the next member is the largest
     std::size_t most;
     value (*call)(const function_call&);
 };

@@ -24,7 +24,7 @@ class scope;
 struct as_part {
     std::string_view suffix;  ///< suffix of the class whose head is read; empty: the first class of the spec
     bool tied = false;        ///< true if the outer config ties the lm_head to the embedding
-    std::uint64_t layers_used = ~std::uint64_t{0};  ///< layers after these have results that reach no loss
+    std::uint64_t layers_used = ~std::uint64_t{0};  ///< number of layers whose results reach the loss
     bool pooled = false;                            ///< true if the outer model reads the pooled output of this model
     bool is_side = false;                           ///< true if the model is one side of an encoder-decoder, read alone
     std::size_t followed = 0;                       ///< number of references (`as`) followed so far, to find cycles

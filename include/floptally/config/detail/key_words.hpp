@@ -62,14 +62,14 @@ inline constexpr std::string_view silent_words[] = {
     "rotary",      "sampling", "scaling",    "seed",      "sep",         "softcap", "softmax",      "std",    "task",
     "temperature", "theta",    "token",      "tokenizer", "torch",       "version", "yarn"};
 
-/// Last words of keys that never get a note: dropout rates, epsilons and initializer ranges change no product. One of
-/// `words_after_last` may follow.
+/// A key that ends in one of these words never gets a note: dropout rates, epsilons and initializer ranges change no
+/// matrix product. The key may also end in such a word and one of `words_after_last`.
 inline constexpr std::string_view last_words[] = {"drop",        "dropout", "pdrop", "layerdrop",  "eps",
                                                   "epsilon",     "std",     "theta", "dtype",      "softcap",
                                                   "softcapping", "jitter",  "loss",  "initializer"};
 inline constexpr std::string_view words_after_last[] = {"p", "prob", "rate", "coef", "coefficient", "weight", "range"};
 
-/// Words after "token" in a key that names a single token: "image_token_id" does, "num_tokens" does not.
+/// If one of these words follows "token", the key names a single token, as "image_token_id" does.
 inline constexpr std::string_view words_after_token[] = {"id", "index"};
 
 /// Iterates over the words of a key. Underscores separate the words.
@@ -117,20 +117,20 @@ template <std::size_t N>
         is_act =
             key.word == "act" || key.word == "activation" || ((key.word == "fn" || key.word == "function") && is_act);
     }
-    const bool says_function = node.type == config_node::kind::text;  // a text value such as "gelu" is the name of a
-                                                                      // function
+    // A text value such as "gelu" is the name of an activation function.
+    const bool says_function = node.type == config_node::kind::text;
     return ends_silent || (is_act && says_function) || (silent && !structure);
 }
 
 /// Words in keys for sizes that config files often omit: positions, the three colour channels, and layers of
 /// multi-token prediction (counted only on request).
 inline constexpr std::string_view usual_words[] = {"position", "pos", "channel", "token", "mtp", "nextn"};
-/// Words in keys for which the value 1 means "no effect": every layer, one group, a step of one.
+/// Words in keys whose value 1 has no effect, such as "every 1 layer", "1 group" or "step 1".
 inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  "frequency", "group",
                                                  "interval", "period", "ratio", "step",      "stride"};
 
-/// Returns true if a default of this size under this key needs no note: the size is 0, usually omitted, or a 1 without
-/// effect.
+/// Returns true if no note is needed when a config omits this key and its default is `size`. That is so for a size of
+/// 0, for sizes that files often omit, and for a 1 that has no effect.
 [[nodiscard]] inline bool is_usual_size(std::string_view name, std::int64_t size) {
     bool usual = size == 0;
     for (key_words key(name); key.next();) {
@@ -147,8 +147,9 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
     return names;
 }
 
-/// Returns true if a value may change a count: it is not null, 0 or empty. A flag that is false counts, since its
-/// default may be true. Keys that begin with "_" are private to the library that wrote the file.
+/// Returns true if a value may change a count: it is not null, 0 or empty. A flag that is false may matter too, because
+/// its default may be true. Returns false for keys that begin with "_", because they are private to the library that
+/// wrote the file.
 [[nodiscard]] inline bool may_matter(const config_node& node) {
     if (node.key.empty() || node.key.front() == '_') {
         return false;
@@ -173,7 +174,7 @@ inline constexpr std::string_view one_words[] = {"every",    "factor", "freq",  
 // A key with a word of training, quantisation or serving is not a size of the model. Examples: "train_batch_size",
 // "save_freq", "q_group_size", "cache_size".
 
-/// Beginnings of such words: "training", "quantized".
+/// Beginnings of words of training, quantisation and serving: "train" as in "training", "quant" as in "quantized".
 inline constexpr std::string_view outside_stems[] = {"calibrat", "checkpoint", "finetun", "optim",
                                                      "pretrain", "quant",      "train",   "valid"};
 /// Words of training, without a final "s".
@@ -187,13 +188,14 @@ inline constexpr std::string_view serving_words[] = {
     "assistant",  "awq",     "beam",      "bit",       "cache",  "convert", "core",    "device",  "dp",       "ep",
     "generation", "gptq",    "gpu",       "groupsize", "load",   "lookup",  "node",    "penalty", "pipeline", "pp",
     "prefill",    "process", "scheduler", "tensor",    "thread", "tp",      "virtual", "vllm",    "worker",   "world"};
-/// Names, or ends of names, of training and quantisation. Their single words occur in names of sizes, too.
+/// Keys of training and quantisation, or the ends of such keys. Whole keys are compared, because their single words
+/// also occur in keys of sizes.
 inline constexpr std::string_view outside_ends[] = {"group_size",      "parallel_size",      "max_steps",
                                                     "total_steps",     "global_step",        "zero_stage",
                                                     "sparsity_config", "compression_config", "pos_embedding",
                                                     "pos_embeddings",  "position_embedding", "position_embeddings"};
-/// Keys of generation and of adapters. ("top_k" next to experts is a size, but then the number of experts is unread
-/// too.)
+/// Keys of generation and of adapters. "top_k" can also be the number of chosen experts. In that case the key with the
+/// number of experts is unread too and gets a note.
 inline constexpr std::string_view outside_names[] = {"alpha_pattern",
                                                      "init_lora_weights",
                                                      "layer_replication",
@@ -206,7 +208,8 @@ inline constexpr std::string_view outside_names[] = {"alpha_pattern",
                                                      "top_h",
                                                      "top_k",
                                                      "top_p"};
-/// First or last words of a key of an adapter: "lora_rank". ("q_lora_rank" is the size of a layer.)
+/// A key that begins or ends with one of these words belongs to an adapter: "lora_rank". In the middle of a key they do
+/// not count: "q_lora_rank" is the size of a layer.
 inline constexpr std::string_view adapter_words[] = {"lora", "qlora", "dora", "xlora"};
 
 /// Words of a part of a layer. A flag with such a word adds or removes that part: "use_output_gate".
@@ -217,10 +220,11 @@ inline constexpr std::string_view part_words[] = {
     "mixer",      "mlp",        "moe",      "mtp",        "nextn",     "pooler",      "proj",
     "projection", "projector",  "rank",     "recurrence", "recurrent", "resampler",   "router",
     "shared",     "sliding",    "sparse",   "ssm",        "swa",       "tower",       "window"};
-/// Last words of a fraction that is a size: "mlp_ratio", "ffn_dim_multiplier". Other fractions scale values.
+/// If a key with a fractional number ends in one of these words, the number sets a size: "mlp_ratio",
+/// "ffn_dim_multiplier".
 inline constexpr std::string_view ratio_words[] = {"depth", "dim",      "expand",     "expansion", "factor", "multiple",
                                                    "ratio", "sparsity", "multiplier", "size",      "width"};
-/// Last words of a list of texts with the kinds of layers: "block_types".
+/// If a key ends in one of these words, its list of texts has the kinds of layers: "block_types".
 inline constexpr std::string_view kind_words[] = {"kind", "layout", "order", "pattern", "schedule", "type"};
 
 /// Kinds of layers that change nothing in a class with only one kind of layer: "layer_types": ["full_attention", ...].
@@ -236,7 +240,8 @@ inline constexpr std::string_view plain_kinds[] = {"full_attention", "attention"
     std::string_view first;
     std::string_view last;
     for (key_words key(name); key.next();) {
-        const auto begins = [&key](std::string_view stem) {  // exception: a quantizer is a layer of the model
+        // "quantizer" is an exception, because a quantizer is a layer of the model.
+        const auto begins = [&key](std::string_view stem) {
             return key.word.starts_with(stem) && !key.word.starts_with("quantizer");
         };
         outside = outside || has_word(training_words, key.word) || has_word(serving_words, key.word) ||

@@ -146,8 +146,8 @@ class layer_reader {
         }
         run now;
         std::uint64_t norms = 0;
-        vector<first_use> forward;  // first use of each component in the forward; it decides the order of the
-                                    // components in `sum`
+        // The first use of each component in the forward decides the order of the components in `sum`.
+        vector<first_use> forward;
         for (in_.layer = 0; layers > in_.layer; ++in_.layer) {
             run next{
                 .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
@@ -190,8 +190,8 @@ class layer_reader {
         return all;
     }
 
-    /// Returns the parts of an additional layer after the last one, which has the index `layers`. Its kind may differ
-    /// from the other layers.
+    /// Returns the parts of one more layer after the last one. Its layer index `i` is the number of layers. Its kind
+    /// may differ from the other layers.
     [[nodiscard]] std::vector<cost> parts_after_all() {
         std::vector<cost> all;
         in_.layer = in_.number("layers");
@@ -265,8 +265,8 @@ class layer_reader {
     run last_;
 };
 
-/// Returns the parts of one layer of multi-token prediction. If the spec has a block `mtp`, these are that block, one
-/// more layer, and the block `after`. Otherwise they are the parts of the model's last layer.
+/// Returns the parts of one layer of multi-token prediction. If the spec has a block `mtp`, the parts are that block,
+/// one more layer, and the block `after`. Otherwise they are the parts of the model's last layer.
 [[nodiscard]] inline std::vector<cost> mtp_parts(scope& in, layer_reader& layers, mla_core latent_core) {
     if (in.find_block("mtp").entry == nullptr) {
         return layers.last_parts();

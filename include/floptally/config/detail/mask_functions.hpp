@@ -44,7 +44,8 @@ struct mask_key {
     const statistic_table* table = nullptr;  ///< null for `sliding_window`, which is another name for a band mask
 };
 
-/// Returns the keys for all masks of the library over sequences whose text form contains numbers.
+/// Returns a key for each mask of the library that has numbers in its text form and counts the pairs of a text
+/// sequence.
 [[nodiscard]] inline std::vector<mask_key> mask_keys() {
     std::vector<mask_key> keys{{"sliding_window", mask_statistics::band::sliding, 1}};
     for (const statistic_table* table : tables_in(library_masks{})) {
@@ -109,7 +110,7 @@ struct mask_key {
     }
     try {
         return statistic(*key.table, parameters_from(*key.table, numbers));
-    } catch (const error& e) {  // the mask refuses its numbers because they contradict each other
+    } catch (const error& e) {  // The mask's constructor throws if the numbers contradict each other.
         refuse(field, {e.what()});
     }
 }

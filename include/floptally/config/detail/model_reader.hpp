@@ -44,8 +44,8 @@ namespace floptally::inline v0_3::detail::specs {
 struct head_of_model {
     std::uint64_t padded_vocab_size = 0;
     bool is_tower = false;
-    bool tied = false;            ///< the head shares its matrix with the embedding
-    bool keeps_detached = false;  ///< lines that the spec marks as `detached` have results that reach no loss
+    bool tied = false;            ///< true: the head shares its matrix with the embedding
+    bool keeps_detached = false;  ///< true: the results of lines that the spec marks as `detached` reach no loss
 };
 
 struct head_cost {
@@ -93,8 +93,8 @@ struct head_cost {
     return {matrix, elementwise};
 }
 
-/// Returns the cost of a line without regard to `detached`, because an outer model uses its result for the loss.
-/// Returns `otherwise` for a line without `detached`.
+/// Returns the cost of a line as if it were not marked `detached`, because an outer model uses its result for the loss.
+/// Returns `otherwise` if the line is not marked.
 [[nodiscard]] inline cost attached(const part_call& call, const cost& otherwise) {
     if (!call.on("detached")) {
         return otherwise;
@@ -250,11 +250,12 @@ class model_reader {
                 inputs_of(scope_)};
     }
 
-    /// Adds this model as the encoder of an encoder-decoder. Its layers run over tokens of their own. An encoder with a
-    /// stem is added as a tower.
+    /// Adds this model as the encoder of an encoder-decoder. Its layers run over the encoder's tokens. An encoder with
+    /// a stem is added as a tower.
     void join_encoder(cost& sum, part_list& parts, std::vector<tower_input>& towers) {
         scope_.check_keys();
-        std::vector<std::string> ignored_notes;  // not reported, since the decoder adds the same notes
+        // These notes are dropped, because the decoder adds the same ones.
+        std::vector<std::string> ignored_notes;
         condition_checker(scope_, ignored_notes).check(scope_.model_spec());
         add_layers();
         if (!is_tower_) {
@@ -327,8 +328,8 @@ class model_reader {
     [[nodiscard]] bool keeps_detached() const { return part_ == nullptr || !part_->pooled; }
 
     void add_embedding() {
-        const vocabulary words{.size = scope_.number("v"),  // a size of 0 means that the input is numbers, and that
-                                                            // there is no vocabulary
+        const vocabulary words{.size = scope_.number("v"),  // A size of 0 means that there is no vocabulary and that
+                                                            // the input consists of numbers.
                                .tied = over_vocabulary_ && tied_,
                                .positions = scope_.number_or("positions", 0)};
         cost none;

@@ -28,8 +28,8 @@ struct part_argument {
     const char* name;
     const char* key = "";     ///< key in floptally's own config format, in the syntax of `with` ("n_groups 1"); empty:
                               ///< no key
-    bool is_needed = false;   ///< a line without this argument is an error
-    bool is_inverse = false;  ///< the argument is the negation of the member and of the key
+    bool is_needed = false;   ///< true: a line without this argument is an error
+    bool is_inverse = false;  ///< true: the argument switches off what the member and the key switch on
 };
 
 /// One line of a block in a spec, with evaluated arguments.
@@ -151,8 +151,9 @@ struct part_call {
                 .attends = spec_sees ? in.mask_named("sees") : attends("sees", mask::causal())};
     }
 
-    /// Returns the values that a line reads or writes: "q", "x", "ck + cg". `x` is the input of the block, `context`
-    /// the encoder side or a second stream, `time` the embedding of a whole sample (diffusion time, pooled text).
+    /// Returns the set of values that a line reads or writes, from their names: "q", "x", "ck + cg". `x` is the input
+    /// of the block, and `context` is the encoder's output or a second stream. `time` is an embedding of a whole sample
+    /// (diffusion time, pooled text).
     [[nodiscard]] floptally::value::set values(std::string_view names, bool writes) const {
         floptally::value::set all = 0;
         lexer from(where.name, names, line.line);

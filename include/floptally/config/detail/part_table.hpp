@@ -32,24 +32,25 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-// Parts that are descriptors of the C++ interface (`gqa`, `mla`, `moe`, …). Each descriptor has one table, which maps
-// the arguments in specs and the keys in floptally's own config format to the descriptor's members.
+// Some parts are descriptors of the C++ interface (`gqa`, `mla`, `moe`, …). Each descriptor has one table. It says
+// which member an argument of a spec sets, and which key of floptally's own config format sets it.
 
-/// Tag for a member that is 0 if the argument is absent.
+/// Tag for an argument that may be absent. The descriptor's member is then 0.
 struct zero_if_absent_tag {};
 inline constexpr zero_if_absent_tag zero_if_absent;
-/// Tag for a member that is the negation of the argument.
+/// Tag for an argument that sets the descriptor's member to false. Without the argument the member is true.
 struct inverse_tag {};
 inline constexpr inverse_tag inverse;
 
-/// An argument of a line in a spec. It sets a member of a descriptor, a number or a flag.
+/// An argument of a line in a spec, and the member of the descriptor that it sets. The member is a number or a flag.
 template <class Part>
 struct member_argument : part_argument {
     using number = std::uint64_t Part::*;
     using flag = bool Part::*;
 
     std::uint64_t Part::*number_member = nullptr;
-    std::uint64_t Part::*other_member = nullptr;  ///< member from which the default is taken; null: no such default
+    std::uint64_t Part::*other_member = nullptr;  ///< if the argument is absent, `number_member` gets the value of this
+                                                  ///< member; null: no such default
     bool Part::*flag_member = nullptr;
 
     constexpr member_argument(const char* argument_name)
@@ -216,8 +217,8 @@ template <class Part>
     }
     part.shared_expert_gate = part.shared_expert_gate && part.shared_intermediate_size != 0;
     part.routed_is_measured = part.routed_is_measured || p.on("visits");
-    const auto unit = visits.as<unit_statistics::measured>();  // a variable, because `part.cost` needs the characters
-                                                               // of its name
+    // `part.visits` points to the name in `unit`, so `unit` must live until `part.cost` returns.
+    const auto unit = visits.as<unit_statistics::measured>();
     part.visits = unit.accumulator();
     return part.cost(p.place());
 }
@@ -302,7 +303,7 @@ template <const auto& Arguments>
 [[nodiscard]] const part_argument& argument_of(std::size_t index) {
     return Arguments[index];
 }
-/// Makes a part whose cost follows from a table of arguments.
+/// Makes a part that is a descriptor. `Arguments` is the table of the descriptor's arguments.
 template <const auto& Arguments>
 [[nodiscard]] constexpr part_kind by_table(std::string_view name, std::string_view own = {},
                                            std::string_view lines = {}) {
@@ -311,7 +312,7 @@ template <const auto& Arguments>
     };
     return {name, own, lines, make(Arguments), argument_of<Arguments>, sizeof Arguments / sizeof *Arguments};
 }
-/// Makes a part whose cost is returned by a function.
+/// Makes a part whose cost the function `make` returns.
 template <const auto& Arguments>
 [[nodiscard]] constexpr part_kind by_function(cost (*make)(const part_call&), std::string_view name,
                                               std::string_view own = {}, std::string_view lines = {}) {
@@ -437,7 +438,7 @@ inline constexpr part_kind part_kinds[] = {
         }
     }
     cost sum = cost_with_field(p, kind);
-    if (kind.name != "mla") {  // except for `mla`, which counts its norms itself
+    if (kind.name != "mla") {  // `mla` is excluded, because it counts its norms itself.
         p.elementwise().add_to(sum);
     }
     if (p.number("prefix") != 0) {

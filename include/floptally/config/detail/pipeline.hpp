@@ -43,7 +43,7 @@ class pipeline {
         }
     }
 
-    /// Returns true for the config of a pipeline, false for the config of a single model.
+    /// Returns true if the config describes a pipeline, false if it describes a single model.
     [[nodiscard]] bool is_one() const { return type_.ends_with("Pipeline") && !parts_.empty(); }
     [[nodiscard]] const std::string& type() const { return type_; }
     /// Returns the names of the pipeline's models as a list for errors.
@@ -123,8 +123,8 @@ class pipeline {
             sum.parts.push_back(std::move(piece));
         }
         for (tower_input& input : part.towers) {
-            input.per_unit = input.per_frame = input.per_token =
-                0;  // another model of the pipeline reads the text, so no text token is a placeholder
+            // Another model of the pipeline reads the text, so no text token is a placeholder.
+            input.per_unit = input.per_frame = input.per_token = 0;
             sum.towers.push_back(input);
         }
         for (const std::string& note : part.notes) {

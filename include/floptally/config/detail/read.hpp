@@ -125,8 +125,8 @@ class hstu_reader {
 
 [[nodiscard]] inline model_config read_object(const fields& config, const read_options& options, library& specs);
 
-/// Returns a hint for a config of unknown type that contains a text config: either the text config can be read alone,
-/// or it has sizes that its type does not read. Empty if it contains none.
+/// Returns a hint for a config of unknown type that contains the config of a text model. The hint says that the inner
+/// config can be read alone, or that it has sizes that its type does not read. Empty if there is no such config.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_config_hint(library& specs, const fields& config,
                                                                             std::string_view text) {
     const config_node* const inside = config.find(text);
@@ -165,7 +165,8 @@ class hstu_reader {
 /// Adds a note if none of the user's specs was used. Without the note, they would silently change nothing.
 inline void note_unused(const vector<const spec*>& user_specs, const library& specs, const fields& config,
                         std::string_view type, bool is_strict, std::vector<std::string>& notes) {
-    const auto reads = [&](const spec* known) {  // a spec is used by itself or as a base
+    // A spec counts as used if it was read itself or as a base of another spec.
+    const auto reads = [&](const spec* known) {
         return std::any_of(specs.loaded().begin(), specs.loaded().end(),
                            [known](const owner<spec>& used) { return used->is_used && used->stands_on(*known); });
     };
@@ -204,7 +205,7 @@ inline void note_unused(const vector<const spec*>& user_specs, const library& sp
         keep_units(input, model.cost);
     }
     note_unused(user_specs, specs, config, type, is_strict, model.notes);
-    if (!hstu_reader::reads(read)) {  // hstu_reader itself throws for unread keys
+    if (!hstu_reader::reads(read)) {  // `hstu_reader` checks the keys itself.
         key_check(specs, options.strict, model.notes).check(read, config);
     }
     for (const std::string& note : model.notes) {

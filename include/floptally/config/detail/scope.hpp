@@ -31,7 +31,7 @@ class scope {
     };
     vector<inner_scope> inner;  ///< inner models, for names such as `vision.h`
     std::uint64_t layer = 0;    ///< the layer index `i`
-    bool varies = false;        ///< true if an evaluation has read `i` since this flag was cleared
+    bool varies = false;        ///< true: an expression has read `i` since this flag was last set to false
 
     [[nodiscard]] const spec& model_spec() const { return spec_; }
     [[nodiscard]] const fields& config() const { return config_; }
@@ -131,7 +131,7 @@ class scope {
         return {};
     }
 
-    /// Returns the end of an error text: ", got " and the value of a key in the config, or its default.
+    /// Returns the end of an error text about a key: ", got VALUE", or that the key is missing and what its default is.
     [[nodiscard]] std::string got(std::string_view key) {
         if (const config_node* node = config_.find(key)) {
             return text_of({", got ", config_.shown(*node)});
@@ -159,11 +159,11 @@ class scope {
         }
     }
 
-    /// Returns element `i` of a list, whether the list is in the config or in the spec.
+    /// Returns element `i` of a list. The list may come from the config or from the spec.
     [[nodiscard]] value item_of(const value& whole, std::size_t i) const {
         return whole.items != nullptr ? (*whole.items)[i] : value_of(config_.tree().child(*whole.node, i));
     }
-    /// Returns the elements of a list, whether the list is in the config or in the spec.
+    /// Returns the elements of a list. The list may come from the config or from the spec.
     [[nodiscard]] vector<value> items_of(const value& whole) const {
         if (whole.items != nullptr) {
             return *whole.items;
@@ -234,8 +234,8 @@ class scope {
         spec_error(where.name, line, problem);
     }
 
-    /// Counts steps of evaluation and throws above a bound, so that evaluating any spec ends soon. Models of 10000
-    /// layers need a hundredth of the bound.
+    /// Counts evaluation steps, and throws if there are too many, so that no spec can run for long. Models of 10000
+    /// layers need a hundredth of this bound.
     void spend(std::size_t steps) {
         steps_ += steps;
         if (steps_ > 20'000'000) {

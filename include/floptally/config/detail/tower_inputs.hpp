@@ -25,7 +25,8 @@ namespace floptally::inline v0_3::detail::specs {
     return in.has("stands") && in.named("stands").text == "audio" ? modality::audio : modality::vision;
 }
 
-/// Returns `number`, which is the value of the spec's name `name`. Throws if it is outside the bounds.
+/// Returns `number`. Throws if it is below `least` or above `most`. `name` is the name that the spec defines for this
+/// number.
 [[nodiscard]] inline std::uint32_t number_within(scope& in, std::string_view name, std::uint64_t number,
                                                  std::uint64_t least, std::uint32_t most) {
     if (number < least || number > most) {
@@ -36,7 +37,8 @@ namespace floptally::inline v0_3::detail::specs {
     return static_cast<std::uint32_t>(number);
 }
 
-/// Returns the number of patches along one dimension of the config's image. Throws if it is 0.
+/// Returns the number of patches along one side of an image. `name` is the name that the spec defines for this number.
+/// Throws if it is 0.
 [[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
     const std::uint64_t size = in.number_or(name, 1);
     if (size == 0) {

@@ -34,8 +34,8 @@ inline constexpr std::string_view unread_note = "config has a key that is not re
 /// Name of the spec whose `ignores` apply to every config. They list keys that saved files of all types have.
 inline constexpr std::string_view spec_of_all = "base.saved";
 
-/// Throws at the first key that no spec declares. In floptally's own format a misspelt key would change the count
-/// silently.
+/// Throws an error for the first key that no spec declares. In floptally's own format a misspelt key would change the
+/// count silently.
 inline void refuse_undeclared(const scope& names) {
     const vector<std::string_view> known = names_in(&names.model_spec(), &spec::keys, &spec_key::key);
     const fields& config = names.config();
@@ -126,7 +126,8 @@ class key_check {
 
     void check(vector<reader> readers, const fields& config) {
         for (std::size_t k = 0; k < readers.size(); ++k) {
-            const reader known = readers[k];  // a copy, since appending to the list moves its elements
+            // `known` is a copy, because appending to the list may move its elements.
+            const reader known = readers[k];
             add_other_specs(readers, known, config);
         }
         for (std::size_t k = 0; k < config.object().count; ++k) {
@@ -179,7 +180,7 @@ class key_check {
         for (const reader& at : readers) {
             const std::string key = at.path + child.key;
             known.is_ignored = known.is_ignored || child.key == at.ignored;
-            bool is_left = false;  // true if a `without` removes the key
+            bool is_left = false;  // true: a line `without` of a derived spec removes the key
             for (const spec* p = at.by; p != nullptr; p = p->base) {
                 add_ignored(*p, key, tree, child, known);
                 // The spec `base` declares the usual keys. Such a key counts as read only if the model class really
@@ -214,9 +215,8 @@ class key_check {
                                (ignored.key == key && (any_value || equals_literal(by, ignored.value, tree, child)));
         }
     }
-    /// Compares `key` with a key that a spec declares: equal to it, or an object that contains it. `is_left` is true if
-    /// a `without` removes the declared key. Then an equal key does not count as read: a list of layer kinds that only
-    /// the base reads would change the count.
+    /// Records in `known` whether `key` is the key that a spec declares, or an object that contains the declared key.
+    /// `is_left` is true if the spec does not really read the declared key. Then `key` does not count as read.
     static void add_key(std::string_view declared, std::string_view key, known_key& known, bool is_left) {
         if (declared.starts_with(key)) {
             known.is_read = known.is_read || (declared.size() == key.size() && !is_left);
@@ -248,7 +248,8 @@ class key_check {
         }
         return inside;
     }
-    /// Reports a key that is not read: adds a note, throws an error, or remembers the key for an error later.
+    /// Reports a key that is not read. It throws an error, adds a note, or stores the key for an error that is thrown
+    /// later.
     void report(const vector<reader>& readers, const fields& config, const config_node& child, bool is_size) {
         vector<std::string_view> declared;
         for (const reader& at : readers) {

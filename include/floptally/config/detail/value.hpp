@@ -11,8 +11,8 @@
 
 namespace floptally::inline v0_3::detail::specs {
 
-/// The value of an expression in a spec. A mask is a value of its own type: the keys that a query attends to, or a
-/// number of units (patches, frames).
+/// The value of an expression in a spec. Besides numbers, texts and lists, a value can be a mask. A mask says which
+/// keys a query attends to, or counts units (patches, frames).
 struct value {
     enum class kind : std::uint8_t { none, number, real, flag, text, list, mask };
 

@@ -19,12 +19,13 @@ namespace floptally::inline v0_3::detail {
 struct measured_needs {
     bool routed = false;
     bool accumulators = false;
-    /// Number of masks that the cost counts. Later masks are in the list only because of `cost::keep`.
+    /// Number of masks whose pairs the cost counts. The masks after these are in the list only because of `cost::keep`.
     std::size_t counted = ~std::size_t{0};
 };
 
-/// The accumulators of a tally in the order of a cost's masks. If the tally has the same masks, it reads them in place,
-/// otherwise it copies them. The copy allocates memory only for more masks than usual models have.
+/// The accumulators of a tally in the order of a cost's masks. If the tally has the same masks, the table points to the
+/// tally's accumulators, otherwise it copies them. The copy allocates memory only for more masks than usual models
+/// have.
 class accumulator_table {
   public:
     constexpr accumulator_table(const mask_set& masks, const measured_needs& needs, const tally& batch) {

@@ -30,8 +30,8 @@ struct passes {
     std::uint32_t executed_more[3] = {};
     std::uint32_t recomputed_forward = 0;
 
-    /// Returns the passes if `ranks` ranks all run them. One rank's passes count in all views, those of the other ranks
-    /// only as executed.
+    /// Returns the passes of `ranks` ranks that all run the same product. The passes of one rank count in all views,
+    /// those of the other ranks only as executed.
     [[nodiscard]] constexpr passes on(std::uint32_t ranks) const {
         passes all = *this;
         const std::uint32_t once[] = {forward, backward_data, backward_weights};
@@ -166,7 +166,7 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
     }
 }
 
-/// Returns the number of parameters of an entry, but 0 for an lm_head that shares the embedding's table.
+/// Returns the number of parameters of an entry. Returns 0 for an lm_head that shares the embedding's table.
 [[nodiscard]] constexpr std::uint64_t untied_parameters(const cost& model, const cost_entry& entry) {
     const bool is_head = entry.kind == term::lm_head || entry.kind == term::detached_head;
     for (const cost_entry& table : model.entries()) {
@@ -216,7 +216,7 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
     return entry;
 }
 
-/// Collects what a convention may take into account about a model's attention.
+/// Collects the facts about a model's attention that a convention may use.
 [[nodiscard]] constexpr attention_context context_of(const cost& model) {
     for (const statistic& m : model.masks()) {
         if (m.in() == modality::text && !m.reads_other_side() && !m.is_measured() && !is_sliding_window(m)) {

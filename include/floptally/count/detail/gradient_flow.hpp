@@ -28,7 +28,7 @@ class gradient_flow {
         bool stream = false;   ///< the hidden states
         bool context = false;  ///< an encoder's output or a second stream
         bool time = false;     ///< values that exist once for each sample, such as the timestep's embedding
-        bool unnamed = false;  ///< like `stream`, but ignoring entries that name their output (`flow.writes`)
+        bool unnamed = false;  ///< the hidden states, without regard to entries that name their output (`flow.writes`)
 
         [[nodiscard]] constexpr value::set values() const {
             return static_cast<value::set>((stream ? value::stream : 0) | (context ? value::context : 0) |
@@ -42,9 +42,9 @@ class gradient_flow {
           everything_trains_(states.everything_trains(parts)),
           has_context_(reads_context(parts)) {}
 
-    /// Calls `each(entry, needed, least)` with every entry of a part. `needed` are the gradients that the entry
-    /// computes, as an upper bound, and `least` as a lower bound. The two differ only for a part that does not declare
-    /// what its entries read. Returns which of the values that leave the part require a gradient.
+    /// Calls `each(entry, needed, least)` with every entry of a part. The entry computes at most the gradients `needed`
+    /// and at least the gradients `least`. The two differ only for a part that does not declare what its entries read.
+    /// Returns which of the values that leave the part require a gradient.
     template <class Each>
     constexpr carried visit(const model_part& part, std::uint64_t layer, const carried& entering, Each each) const {
         bool some_train = false;
@@ -59,8 +59,8 @@ class gradient_flow {
         values most{anything_trains_, anything_trains_, static_cast<value::set>(anything_trains_ ? ~0U : 0U)};
         values least = everything_trains_ ? most : values{};
         if (part.role != part_role::anywhere) {
-            // It is unknown where in the part a norm or a bias is. At the start it causes the most gradients, so `most`
-            // assumes the start.
+            // The position of a norm or a bias in the part is unknown. At the start of the part it causes the most
+            // gradients, so the upper bound `most` assumes the start.
             const bool started = entering.stream || elementwise_trains;
             // An entry without `flow.reads` reads the hidden states, or the encoder's output in a model with an
             // encoder.
@@ -91,8 +91,8 @@ class gradient_flow {
     }
 
   private:
-    /// Values that only later parts read. If a part computes new ones, its own entries still read those that entered
-    /// the part.
+    /// These values are read only by later parts. If a part computes new context or time values, its own entries still
+    /// read the old ones.
     static constexpr value::set for_later_parts = value::context | value::time;
 
     /// The values inside a part that require a gradient.
@@ -148,8 +148,8 @@ class gradient_flow {
         return needed;
     }
 
-    /// Returns `with_gradient` and in addition those computed values of the part that require a gradient. Repeats until
-    /// nothing changes, because the entries may be listed in any order.
+    /// Adds to `with_gradient` the values that the part computes and that require a gradient, and returns the result.
+    /// Repeats until nothing changes, because the entries may be listed in any order.
     [[nodiscard]] constexpr values through(const model_part& part, std::uint64_t layer, values with_gradient) const {
         for (bool grew = true; grew;) {
             grew = false;

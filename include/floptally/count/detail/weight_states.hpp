@@ -73,8 +73,8 @@ class weight_states {
                state_of(part, layer, entry).state == weight_state::trainable;
     }
 
-    /// Returns true if an input of the model requires a gradient. `input` is "embedding" for a model without
-    /// embeddings, or "context" for a model that gets an encoder's output but has no encoder.
+    /// Returns true if an input of the model requires a gradient. Pass "embedding" for the hidden states that enter a
+    /// model without an embedding. Pass "context" for an encoder's output that enters a model without an encoder.
     [[nodiscard]] constexpr bool input_trains(std::string_view input) const {
         bool result = true;
         for (const weight_setting& setting : plan_.weights) {

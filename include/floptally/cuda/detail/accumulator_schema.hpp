@@ -30,8 +30,8 @@ namespace floptally::inline v0_3::detail {
 inline constexpr std::uint32_t plain_limit = std::uint32_t{1} << 24U;
 
 /// One side (left or right of the query) of a window (`mask_statistics::band`). Kernels that add eight lengths at a
-/// time have one accumulator for each side. Query i attends to min(i, keys) keys on this side. The left side also
-/// counts the query itself.
+/// time compute one sum for each side. On a side a query attends to at most `keys` keys. The left side also counts the
+/// query itself.
 struct window_side {
     std::uint32_t accumulator;  ///< index of its accumulator within a view
     std::uint32_t keys;         ///< number of keys on this side; 2^32 − 1: no limit
@@ -40,11 +40,12 @@ struct window_side {
     bool is_left;
 };
 
-/// The order of a tally's accumulators: which one counts which moment or mask. Kernels take it as a value.
+/// The order of a tally's accumulators: which accumulator counts which moment or mask. It is passed to kernels by
+/// value.
 struct accumulator_schema {
-    /// The largest number of masks of a tally. With this many, the sums of `add_samples` fill the shared memory of a
-    /// block. It also keeps the schema small enough to be passed to kernels by value, and a refusal record has one bit
-    /// for each accumulator.
+    /// The largest number of masks of a device tally. With this many masks the sums of `add_samples` fill the shared
+    /// memory of a block. The limit also keeps the schema small enough to be passed to kernels by value. A refusal
+    /// record has 64 bits, one for each accumulator.
     static constexpr std::size_t max_masks = 17;
     static constexpr std::size_t max_sides = 4;
     static constexpr std::uint32_t fixed =
@@ -164,9 +165,9 @@ template <class Statistic, class Unit>
     return counts_unit<Statistic, Unit>;
 }
 
-/// True if a tally can have an accumulator for this statistic of samples of type `Unit`. It has none if the statistic
-/// is a sum of moments for all its parameters, or if another statistic always has the same value. Kernels have no code
-/// for such statistics.
+/// True if a tally can have an accumulator for this statistic of samples of type `Unit`. There is no such accumulator
+/// if the statistic is always a sum of moments, or if it always equals another statistic. Kernels have no code for such
+/// statistics.
 template <class Statistic, class Unit>
 inline constexpr bool adds_to_accumulators = [] {
     if constexpr (requires(const Statistic& value) { value.canonical(); }) {
@@ -212,7 +213,7 @@ void require_known(const mask_set& masks, statistic_list<Statistics...> list,
     }
 }
 
-/// True if a statistic, or one in a list, cannot count every sample of type `Unit`.
+/// True if there are samples of type `Unit` that a statistic, or a statistic of a list, cannot count.
 template <class Statistic, class Unit>
 inline constexpr bool has_problems = requires(const Statistic& value, const Unit& unit) {
     value.problem_of(unit);
@@ -243,8 +244,8 @@ template <class List, class Unit>
 
 /// Computes the amounts that a sample (view 0, useful) and its slot (view 1, padded) add to the accumulators of their
 /// modality. Calls `take(column, view_index, accumulator, sum)` for the columns `first`, `first + step`, … If a
-/// statistic cannot count the sample, returns false and calls nothing. The same loop runs twice, first to check and
-/// then to add. This keeps the kernel small, because the loop contains the code of all statistics.
+/// statistic cannot count the sample, it returns false without calling `take`. One loop is used both to check and to
+/// add. This keeps the kernel small, because the loop contains the code of all statistics.
 template <class List, class Unit, class Take>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take_amounts(const accumulator_schema& schema, const Unit& real,
                                                       const Unit& slot, const Take& take, std::uint32_t first = 0,
@@ -260,8 +261,8 @@ template <class List, class Unit, class Take>
         if (adds && !schema.is_of(modality_of(real), index)) {
             continue;
         }
-        Unit unit =
-            real;  // a copy: taking one of two addresses by `view_index` would move both samples to slow local memory
+        Unit unit = real;  // The sample is copied. If its address depended on `view_index`, the compiler would move
+                           // both samples to slow local memory.
         if (view_index != 0) {
             unit = slot;
         }

@@ -26,8 +26,8 @@ namespace floptally::inline v0_3::detail {
 /// stay below 2^62.
 inline constexpr std::uint32_t groups_per_round = 1024;
 
-/// The kernel for lists whose integers have these widths, with at most `Sides` sides (left or right of the query) of
-/// all windows.
+/// The kernel for lists whose integers have `Bytes` bytes, or `SlotBytes` bytes for slots. All windows together may
+/// have at most `Sides` sides (left or right of the query).
 template <std::uint32_t Bytes, bool ByBoundaries, slots_by Slot, std::uint32_t SlotBytes, std::uint32_t Sides>
 struct add_lengths {
     static constexpr std::uint32_t views = Slot == slots_by::sequence ? 1 : 2;
@@ -45,7 +45,8 @@ struct add_lengths {
 
     template <class Block>
     static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& args) {
-        length_list list = args.list;  // a copy, so that the compiler knows the members that are set below
+        // `list` is a copy, so that the compiler knows the values of the members that are set below.
+        length_list list = args.list;
         list.real.bytes = Bytes;
         list.slots.bytes = SlotBytes;
         list.by_boundaries = ByBoundaries;
@@ -60,7 +61,8 @@ struct add_lengths {
             for (std::uint32_t column = 0; column < views * columns; ++column) {
                 sums_of_thread[column * threads] = 0;
             }
-            std::uint64_t in_registers[columns]{};  // sums in registers, if there is only one view
+            std::uint64_t in_registers[columns]{};  // the sums of a thread, in registers; used if there is only one
+                                                    // view
             std::uint32_t taken = 0;                // number of groups that were added in this round
             FLOPTALLY_ROLLED
             for (; base < groups && taken < groups_per_round; ++taken, base += block.count() * threads) {
@@ -101,8 +103,8 @@ struct add_lengths {
     }
 
   private:
-    /// The type of a sum of plain groups. The sums of two views do not fit into registers. `volatile` makes the
-    /// compiler store the sums of one view before it loads those of the other.
+    /// The type of a sum over plain groups. The sums of two views do not fit into registers together. With `volatile`
+    /// the compiler stores the sums of one view before it loads those of the other.
     using plain_sum = std::conditional_t<views == 1, std::uint64_t, volatile std::uint64_t>;
 
     /// Loads a group of real sequences. Returns false if the group is not plain (a length is too large or invalid).

@@ -29,14 +29,15 @@ namespace floptally::inline v0_3::detail {
                                                           std::uint32_t call) {
     const std::uint64_t number = numbers[index];
     part = static_cast<std::uint32_t>(number);
-    if (number > max_sequence_length) {  // true also for a negative number, which is large as an unsigned integer
+    // A negative number is refused too, because it is large as an unsigned integer.
+    if (number > max_sequence_length) {
         refuse(record, {call, index}, {refused::length, numbers.field, numbers.is_signed ? refusal_head::is_signed : 0},
                number, 0);
     }
     return number <= max_sequence_length;
 }
 
-/// Sets number `part` of a sample, in the order of the list that it comes from.
+/// Sets one number of a sample. `part` is its position among the numbers that a list has for each sample.
 inline FLOPTALLY_HOST_DEVICE void set_part(grid& to, std::uint32_t part, std::uint32_t number) {
     to.t = part == 0 ? number : to.t;
     to.h = part == 1 ? number : to.h;
@@ -50,7 +51,8 @@ inline FLOPTALLY_HOST_DEVICE void set_part(audio_clip& to, std::uint32_t /*part*
 template <class Unit>
 struct sample_list {
     static constexpr list_name name = std::is_same_v<Unit, grid> ? list_name::grid_thw : list_name::audio_frames;
-    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< numbers for each sample
+    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< how many numbers the list has for
+                                                                                 ///< each sample
 
     number_list numbers;
     std::uint32_t count;
@@ -112,8 +114,8 @@ struct sample_list<sequence> {
         return true;
     }
 };
-/// Returns the sequences with one more number for each, from the list `numbers`. If the list is optional, an empty one
-/// stands for zeros.
+/// Returns the list of sequences with one more number for each sequence, from the list `numbers`. If that list is
+/// optional, an empty one stands for zeros.
 [[nodiscard]] inline sample_list<sequence> with_part(sample_list<sequence> list, list_name part,
                                                      const any_list& numbers, bool may_be_left_out = false) {
     if (numbers.count != 0 || !may_be_left_out) {
@@ -129,7 +131,7 @@ struct sample_list<sequence> {
     return with_part(with_part(list, list_name::contextual, contextual, true), list_name::targets, targets, true);
 }
 
-/// The kernel that adds samples of one kind, compiled with the statistics of a list.
+/// The kernel that adds samples of type `Unit`. It is compiled with the statistics of the list `Statistics`.
 template <class Statistics, class Unit>
 struct add_samples {
     static constexpr std::uint32_t threads = 128;

@@ -95,7 +95,7 @@ struct add_rows {
   private:
     /// Counts one thread's flags of a row. The low half of the result is the number of ones. The high half is the
     /// number of runs of ones that begin among these flags, plus 2 if a flag is neither 0 nor 1. A row is valid if the
-    /// high halves of all threads of the block add up to 0 or 1.
+    /// sum of the high halves over all threads of the block is 0 or 1.
     template <class Block>
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE std::uint64_t part_of(const Block& block, const flag_rows& list,
                                                                      const T* flags) {

@@ -30,7 +30,7 @@ class owned_device {
 
     [[nodiscard]] int number() const noexcept { return number_; }
 
-    /// While a scope exists, the owned device is the current device of the thread.
+    /// While an object of this class exists, the owned device is the current device of the thread.
     class scope {
       public:
         explicit scope(const owned_device& device) : device_(device), former_(current_cuda_device()) {

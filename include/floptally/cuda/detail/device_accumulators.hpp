@@ -20,10 +20,10 @@ namespace floptally::inline v0_3::detail {
 /// The accumulators of a tally in device memory, their snapshots, constants for kernels, and the launches of kernels.
 /// There is one allocation on the device and one on the host.
 ///
-/// `Api` makes device calls, by the CUDA runtime (`cuda_api`) or by the driver. It has a `scope` in which the device is
-/// current, a launcher of kernels, and calls for memory and streams. Failed calls throw. Only the constructor, `read`
-/// and the destructor allocate, load or wait. The destructor waits for the whole device, because kernels may use the
-/// memory until then. It uses no streams, since they may be gone by then.
+/// `Api` makes the device calls, through the CUDA runtime (`cuda_api`) or the driver. It has a class `scope` that makes
+/// the device current, and functions for kernels, memory and streams. A call that fails throws. Only the constructor,
+/// `read` and the destructor allocate, load or wait. The destructor waits for the whole device, because kernels may
+/// still use the memory. It uses no stream, because the streams may already be destroyed.
 template <class Api>
 class device_accumulators {
   public:
@@ -66,7 +66,7 @@ class device_accumulators {
         });
     }
 
-    /// Launches the kernel of `Body` on a stream. Errors show `name` as the name of the call.
+    /// Launches the kernel of `Body` on a stream. `name` is the name of the call in errors.
     template <class Body>
     void launch(const launch_shape& shape, stream queue, std::string_view name, const typename Body::arguments& args) {
         const typename Api::scope scope(api_, queue);

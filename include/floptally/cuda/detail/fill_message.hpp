@@ -25,7 +25,7 @@ struct fill_message {
         verified_sum::message_header refuses;
         const message_part* parts;  ///< parts of the message, in device memory
         std::uint32_t count;
-        bool refused;  ///< true if the host has refused to send the tally
+        bool refused;  ///< true: the host found that the tally must not be sent
         std::uint64_t* to;
     };
 
@@ -47,7 +47,7 @@ struct fill_message {
         const bool sends = *refused == 0;
         constexpr auto header = static_cast<std::uint32_t>(verified_sum::header_size);
         if (block.thread() == 0) {
-            FLOPTALLY_UNROLLED  // unrolled, since kernel arguments have no address to index at run time
+            FLOPTALLY_UNROLLED  // The loop is unrolled, because kernel arguments cannot be indexed at run time.
                 for (std::uint32_t i = 0; i < header; ++i) {
                 args.to[i] = sends ? args.sends.integers[i] : args.refuses.integers[i];
             }

@@ -33,8 +33,9 @@ FLOPTALLY_OF_LIBRARY inline std::vector<const void*>& kernels_of_library() {
     static std::vector<const void*> all;
     return all;
 }
-/// True when the kernel of `Body` is in the list. Its initializer adds the kernel, so it is enough to mention this
-/// variable. It is not const, because nvcc 12 gives each translation unit its own copy of a const variable.
+/// The initializer of this variable adds the kernel of `Body` to the list. It is enough to mention the variable in code
+/// that launches the kernel. It is not const, because nvcc 12 gives each translation unit its own copy of a const
+/// variable.
 template <class Body>
 FLOPTALLY_OF_LIBRARY inline bool is_listed = [] {
     kernels_of_library().push_back(reinterpret_cast<const void*>(&kernel_of<Body>));

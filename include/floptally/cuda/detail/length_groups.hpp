@@ -49,17 +49,17 @@ FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
 /// Bits that show whether a group of lengths is plain (every length is valid and at most `plain_limit`). A thread
 /// collects the bits of all numbers of a group and checks them once.
 struct group_flaws {
-    std::uint32_t large = 0;     ///< OR of values that must be below `plain_limit`
-    std::uint32_t negative = 0;  ///< OR of values that must not have a sign bit
-    std::uint32_t wrong = 0;     ///< OR of bits that must be 0
+    std::uint32_t large = 0;     ///< bitwise OR of all values that must be below `plain_limit`
+    std::uint32_t negative = 0;  ///< bitwise OR of all values that must not be negative
+    std::uint32_t wrong = 0;     ///< bitwise OR of all bits that must be 0
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain() const {
         return (large / plain_limit | negative >> 31U | wrong) == 0;
     }
 };
 
-/// Loads the eight lengths of a group as m = length − 1. `from_groups` is the aligned start of the list. Records in
-/// `flaws` if a number may be invalid. Boundaries from 2^31 on count as doubtful.
+/// Loads the eight lengths of a group as m = length − 1. `from_groups` is the aligned start of the list. Sets bits in
+/// `flaws` if a length or boundary may be invalid. A boundary of 2^31 or more counts as possibly invalid.
 template <class T, bool Boundaries>
 FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t last_row, std::uint32_t group,
                                       std::uint32_t (&rows)[group_size], group_flaws& flaws) {
@@ -83,8 +83,8 @@ FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t las
         rows[k] = static_cast<std::uint32_t>(numbers[k + extra]) - begin + last_row;
         flaws.large |= rows[k];
     }
-    // Lengths that pass the checks above wrap around at most once in a group, so the sign of the last boundary shows a
-    // wrap.
+    // If the lengths pass the checks above, the boundaries of the group wrap around at most once. The sign of the last
+    // boundary then shows the wrap.
     if constexpr (Boundaries) {
         flaws.negative |= static_cast<std::uint32_t>(numbers[0] | numbers[group_size]);
         flaws.wrong |= group == 0 ? static_cast<std::uint32_t>(numbers[0]) : 0U;

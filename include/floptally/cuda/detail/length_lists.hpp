@@ -19,7 +19,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// A list of integers in device memory, and the name of the list in errors.
+/// A list of integers in device memory: its address, the width of its integers, and its name in errors.
 struct number_list {
     const void* numbers = nullptr;  ///< null: all numbers are 0
     std::uint32_t bytes = 4;
@@ -76,12 +76,13 @@ struct any_list {
     }
 };
 
-/// How the slots of sequences are described: each sequence fills its slot, all slots are rows of one length, or a list
-/// has the boundaries of the slots.
+/// The form in which the slots of sequences are given. `sequence`: each sequence fills its slot. `row`: all slots are
+/// rows of one length. `boundaries`: a list has the boundaries of the slots.
 enum class slots_by : std::uint8_t { sequence, row, boundaries };
 
-/// A list of sequences and their slots, by lengths or by boundaries. Only the first `num_real` sequences have real
-/// tokens, and `real` may omit the others. The number of real sequences is in `num_real` or in device memory.
+/// A list of sequences and their slots, given by lengths or by boundaries. Only the first sequences have real tokens,
+/// and `real` may omit the others. The number of real sequences is in `num_real`, or in device memory
+/// (`device_number`).
 struct length_list {
     /// The most sequences in a list: their number, rounded up to a whole group, fits 32 bits.
     static constexpr std::uint32_t most = 0xFFFF'FF00U;
@@ -96,10 +97,10 @@ struct length_list {
     std::uint32_t count = 0;                  ///< number of all sequences, real or not
     std::uint32_t num_real = 0;
     std::uint32_t row_length = 0;           ///< length of each row in tokens, if the slots are rows
-    std::uint32_t flags = 0;                ///< set in the record if a sequence of the list is refused
-    std::uint32_t device_number_flags = 0;  ///< set in the record if `device_number` is refused
-    /// −1, which is added to a length L to get L − 1. It is an argument and not a constant, because GPUs add three
-    /// variables with one instruction.
+    std::uint32_t flags = 0;                ///< flags for the record if a sequence of the list is refused
+    std::uint32_t device_number_flags = 0;  ///< flags for the record if `device_number` is refused
+    /// The value −1. It is added to a length L to get L − 1. It is a variable and not a constant, because GPUs add
+    /// three variables with one instruction.
     std::uint32_t last_row = ~std::uint32_t{0};
     std::uint32_t lead = 0;         ///< how many numbers precede the first number in its aligned 16 bytes
     std::uint32_t first_group = 0;  ///< the first group that can be loaded as whole 16 bytes
@@ -115,8 +116,8 @@ struct length_list {
         if (device_number.numbers == nullptr) {
             return num_real;
         }
-        const std::uint64_t real_count = device_number[0];  // as an unsigned integer, a negative number is larger than
-                                                            // any count
+        // As an unsigned integer, a negative number is larger than any count.
+        const std::uint64_t real_count = device_number[0];
         return real_count <= count ? static_cast<std::uint32_t>(real_count) : wrong_number;
     }
 
@@ -149,8 +150,9 @@ struct length_list {
             if (is_slot ? slot != slots_by::boundaries : i >= listed_real || (k == 1 && !by_boundaries)) {
                 return row_length;
             }
-            number_list list =
-                real;  // a copy: taking one of two addresses by `k` would move both lists to slow local memory
+            // The list is copied. If its address depended on `k`, the compiler would move both lists to slow local
+            // memory.
+            number_list list = real;
             if (is_slot) {
                 list = slots;
             }

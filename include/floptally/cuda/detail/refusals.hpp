@@ -10,18 +10,19 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The reasons why an addition is refused. They decide what the numbers in the record mean. For the first three, which
-/// have the order of `modality`, these are the sample and its slot. For the others they are the 64-bit numbers that are
-/// described below.
+/// The reasons why an addition is refused. The reason decides what the numbers in the record mean. For the first three
+/// reasons they are the sample and its slot; these reasons have the order of `modality`. For each other reason they are
+/// the 64-bit numbers that its comment lists.
 enum class refused : std::uint8_t {
     sequence,
     grid,
     audio_clip,
-    listed,         ///< a sequence of a list of lengths: length and slot, or two boundaries for each
-    length,         ///< a number of a sample that cannot be a length: that number
-    flag,           ///< a wrong flag of an attention mask: the flag, and the columns of the mask
-    num_real_seqs,  ///< a wrong number of real sequences: this number, and the number of all sequences
-    routed          ///< wrong visits of tokens to experts: the useful and the padded number
+    listed,         ///< An invalid sequence of a list. Numbers: its length and its slot, or two boundaries for each of
+                    ///< the two.
+    length,         ///< A number of a sample cannot be a length. Numbers: that number.
+    flag,           ///< An invalid flag of an attention mask. Numbers: the flag, and the number of the mask's columns.
+    num_real_seqs,  ///< An invalid number of real sequences. Numbers: this number, and the number of all sequences.
+    routed          ///< Invalid visits of tokens to experts. Numbers: the useful and the padded visits.
 };
 
 /// The list of numbers that a refusal is about. `name_of` gives its name in errors.
@@ -56,7 +57,7 @@ struct refusal_head {
     static constexpr std::uint32_t in_row = 4;
     static constexpr std::uint32_t in_slot = 8;
     static constexpr std::uint32_t slots_are_signed = 16;
-    static constexpr std::uint32_t has_real = 32;  ///< `length_list::real` has the sequence
+    static constexpr std::uint32_t has_real = 32;  ///< set if `length_list::real` contains the sequence
     static constexpr std::uint32_t is_real = 64;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t bits() const {
@@ -90,16 +91,18 @@ struct refusal_place {
 /// A record of refused additions in device memory. It keeps the first error of a tally until a reset.
 ///
 /// The first refusal (by call, then by index in the call) is stored completely, so that the host can throw the same
-/// error as a host tally. It is stored in several words. Each word has the position in its high bits and keeps the
-/// smallest value that was written. So all words belong to the same refusal, whichever thread writes first, and no
+/// error as a host tally. It is stored in several words, and each word has the refusal's position in its high bits. A
+/// word keeps the smallest of all values that threads write to it. So all words belong to the first refusal, and no
 /// thread waits. Words are stored as their complement, because 0 means no refusal.
 struct refusal_record {
-    static constexpr std::uint32_t words = 16;             ///< 32-bit words of a refusal; enough for two grids
+    static constexpr std::uint32_t words = 16;             ///< number of 32-bit words of a refusal; enough for two
+                                                           ///< grids
     static constexpr std::uint32_t parts = 2 + 2 * words;  ///< number of parts: a head, a check sum, and two parts for
                                                            ///< each word
 
     std::uint64_t left_out;       ///< number of refused sequences
-    std::uint64_t overflowed[2];  ///< one bit for each accumulator that has overflowed: useful, padded
+    std::uint64_t overflowed[2];  ///< for the useful and the padded view: one bit for each accumulator that has
+                                  ///< overflowed
     std::uint64_t first[parts];
 
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::uint64_t key_of(std::uint64_t word) {
@@ -116,8 +119,8 @@ inline constexpr std::uint32_t refusal_words = sizeof(refusal_record) / sizeof(s
 /// Writes the first refusal to a record.
 class refusal_writer {
   public:
-    /// Counts a refused sample. Calls `each_word(*this)`, which writes the sample into the record, unless the record
-    /// has an earlier refusal.
+    /// Counts a refused sample. If the record has no earlier refusal, calls `each_word(*this)` to write the sample into
+    /// the record.
     template <class EachWord>
     FLOPTALLY_HOST_DEVICE refusal_writer(refusal_record* record, const refusal_place& where, const refusal_head& head,
                                          const EachWord& each_word)

@@ -8,8 +8,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Everything that differs between NVIDIA and AMD: the runtime, the context of a device, the threads of a block. No
-/// other header depends on the vendor. With HIP, the names of the CUDA runtime are aliases of those of the HIP runtime.
+/// Contains all code that differs between NVIDIA and AMD: the runtime, the context of a device, the threads of a block.
+/// With HIP, this header defines the names of the CUDA runtime as aliases of those of the HIP runtime.
 
 #if defined(__HIP__)
 
@@ -39,7 +39,7 @@ inline constexpr auto cudaMemPoolAttrReservedMemHigh = hipMemPoolAttrReservedMem
 inline constexpr auto cudaStreamCaptureModeRelaxed = hipStreamCaptureModeRelaxed;
 inline constexpr auto cudaStreamCaptureStatusNone = hipStreamCaptureStatusNone;
 inline constexpr unsigned cudaHostAllocMapped =
-    hipHostMallocMapped | hipHostMallocCoherent;  // coherent memory, because the host polls it
+    hipHostMallocMapped | hipHostMallocCoherent;  // The memory is coherent, because the host polls it.
 inline constexpr unsigned cudaHostAllocPortable = hipHostMallocPortable;
 inline const cudaStream_t cudaStreamLegacy = nullptr;  // HIP has no separate name for the legacy stream; it is null
 inline const cudaStream_t cudaStreamPerThread = hipStreamPerThread;
@@ -83,7 +83,8 @@ FLOPTALLY_NAMED(cudaFreeHost, hipHostFree)
 
 namespace detail {
 
-inline constexpr bool has_compute_capability = false;  // false: the version numbers of HIP devices have another meaning
+// The version numbers of HIP devices are no compute capability.
+inline constexpr bool has_compute_capability = false;
 
 /// The context of a device. HIP makes it current by the number of the device.
 class device_context {
@@ -101,7 +102,8 @@ class device_context {
     int number_;
 };
 
-/// The minimum number of blocks on one multiprocessor, for `__launch_bounds__`. HIP has a number of waves in its place.
+/// The second argument of `__launch_bounds__`. CUDA takes a number of blocks on one multiprocessor, but HIP takes a
+/// number of waves, so it is 1 here.
 template <class Body>
 inline constexpr std::uint32_t resident_blocks = 1;
 
@@ -139,9 +141,9 @@ namespace floptally::inline v0_3::detail {
 
 inline constexpr bool has_compute_capability = true;
 
-/// The context of a device, made current by push and pop. Calling cudaSetDevice to return to the former device would
-/// create a context there. Then each rank would take some hundred MiB on GPU 0, even if it never uses GPU 0. Driver
-/// functions are looked up by name through the runtime, so that the driver library need not be linked.
+/// The context of a device, made current by push and pop. `cudaSetDevice` is not used to return to the former device,
+/// because it would create a context there. Each rank would then take some hundred MiB on GPU 0, even if it never uses
+/// GPU 0. Driver functions are looked up by name through the runtime, so that the driver library need not be linked.
 class device_context {
   public:
     explicit device_context(int number) {

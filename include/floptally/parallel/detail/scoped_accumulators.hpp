@@ -91,9 +91,10 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
     return {bits, layout.sizes().vpp > 1};
 }
 
-/// Returns `values` unchanged: the values of a tally or of another `record`, to be summed. Throws if they were already
-/// summed over the same ranks, because this sum would count these ranks twice. A second sum is allowed along an axis
-/// with replicated values: all ranks have the same value there, and the sum is divided by their number.
+/// Checks the values of a tally or ratio before a sum over ranks, and returns them unchanged. Throws if they were
+/// already summed over the same ranks, because a second sum would count these ranks twice. A second sum is allowed
+/// along an axis with replicated values: there the sum is divided by the number of ranks. `record` is the word for the
+/// values in the error, such as "tally".
 inline std::span<const std::uint64_t> not_added_up(const added_up& before, std::span<const std::uint64_t> values,
                                                    const verified_sum& sum, std::string_view record) {
     if (!before.is_marked()) {
@@ -119,7 +120,8 @@ inline std::span<const std::uint64_t> not_added_up(const added_up& before, std::
 }
 
 /// Throws if a tally is marked as one rank's shard of context parallelism (`context_shard`) and the scope or the layout
-/// contradicts the mark. The values themselves do not show this error, because equal shards look like replicas.
+/// contradicts the mark. Without this check the error would stay unnoticed if all shards have equal values, as replicas
+/// have.
 inline void require_shard(const tally& mine, const verified_sum& sum) {
     const context_shard& shard = mine.shard_of_context();
     const parallel_layout& layout = sum.layout();

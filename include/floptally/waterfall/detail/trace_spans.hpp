@@ -17,8 +17,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The part of the work that runs at some moment of a trace, as a number (0: no pattern matches), and whether it is the
-/// part's backward pass.
+/// What runs at some moment of a trace: the number of the part of the work (0: no pattern matches), and whether its
+/// backward pass runs.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
@@ -59,7 +59,8 @@ class trace_spans {
         }
     }
 
-    /// Returns the names of the parts, indexed by number. The first is "": no pattern matches.
+    /// Returns the names of the parts, indexed by number. The first name is empty and stands for work that matches no
+    /// pattern.
     [[nodiscard]] const std::vector<std::string>& parts() const { return parts_; }
     [[nodiscard]] const std::vector<op_stretch>& stretches() const { return stretches_; }
     /// Returns the number of backward operators whose forward operator is missing in the trace or ambiguous.
@@ -111,8 +112,8 @@ class trace_spans {
     };
     using lane_time = std::pair<std::uint32_t, std::int64_t>;
 
-    /// Maps the profiler's numbers of forward threads to lanes, by the links from forward to backward operators. If the
-    /// trace has a single forward lane, no link is needed.
+    /// Finds the lane (host thread) for each of the profiler's numbers of forward threads. It uses the links from
+    /// forward to backward operators. If the trace has a single forward lane, no link is needed.
     void learn_threads() {
         std::map<lane_time, std::uint64_t> backward;
         std::map<std::uint64_t, bool> threads;
@@ -153,8 +154,8 @@ class trace_spans {
         const span outer = stack.open.empty() ? span{INT64_MAX} : stack.open.back();
         record_stretch(stack, event.begin);
         span inner = outer;
-        // An inner span cannot end after its outer span. The recorded times may, by less than a microsecond, so the end
-        // is corrected.
+        // An inner span cannot end after its outer span. Recorded times can be wrong by less than a microsecond, so the
+        // end is corrected.
         inner.end = std::min(outer.end, event.end);
         if (trace_.names[event.name].starts_with(
                 profiler_step)) {  // step marks are not part of a path, so that paths are equal in all steps
