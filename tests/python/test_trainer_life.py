@@ -952,7 +952,7 @@ def goes_on_on_rank(rank: int, port: int, folder: str, checkpoint: str) -> None:
 
 
 @pytest.mark.parametrize("whose", ["two processes", "one process"])
-def test_each_rank_goes_on_with_its_own_totals_after_a_resume(tmp_path: Path, whose: str) -> None:
+def test_each_rank_continues_its_own_totals_after_a_resume(tmp_path: Path, whose: str) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
     checkpoint = tmp_path / "checkpoint-2"

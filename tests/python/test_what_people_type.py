@@ -207,7 +207,7 @@ def test_attributes_named_total_are_integers_and_a_cost_has_none(llama: floptall
     assert not hasattr(llama, "total")
 
 
-def test_a_value_that_is_no_model_or_no_report_is_an_error_that_names_it() -> None:
+def test_a_value_of_the_wrong_type_for_a_model_or_report_is_an_error_that_names_the_argument() -> None:
     pytest.importorskip("torch")
     pytest.importorskip("matplotlib")
     with pytest.raises(Error, match="^model: must be a torch.nn.Module, got None$"):

@@ -542,12 +542,12 @@ class Cost:
         optimizer_offload: float = 0.0,
         plan: Plan | None = None,
     ) -> Search:
-        """Searches the layouts of this model on a cluster for those that fit the memory, and sorts them by predicted
+        """Searches the parallel layouts of this model on a cluster for those that fit the memory. Sorts them by predicted
         step time.
 
-        One clock predicts the time: products at the peak times `efficiency`, exchanged bytes at their bandwidth less
-        what the trainer hides, the bubble and the imbalance of the pipeline's schedule. docs/search.md says what it
-        assumes. `str()` is the table that the program prints for `floptally search`.
+        The step time is predicted from the FLOPs at `efficiency` of the peak, the exchanged bytes at their bandwidth
+        less what the trainer hides, and the bubble and imbalance of the pipeline's schedule. docs/search.md says what
+        it assumes. `str()` is the table that the program prints for `floptally search`.
 
         Args:
             lengths: [n] tokens of each sequence of a global batch; one sequence with `global_batch`.
@@ -1142,12 +1142,14 @@ class Breakdown:
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
     def to_dict(self, *, unit: WorkUnit = "flops") -> dict[str, Any]:
-        """Returns the JSON that the program prints as a dict. Counts are decimal strings.
+        """Returns the breakdown as a dict, with the content of the JSON that the program prints. Counts are decimal
+        strings.
 
         unit: "macs" counts multiply-accumulates, of two FLOPs each, under the key "macs".
         """
     def to_table(self, *, unit: WorkUnit = "flops") -> str:
-        """Returns the table that the program prints, as `str()` does, also in MACs with unit="macs"."""
+        """Returns the table that the program prints, as `str()` does. With unit="macs" it counts
+        multiply-accumulates."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:

@@ -637,8 +637,9 @@ def sized_inputs(
 
 
 def other_readings(example: Any) -> list[int]:
-    """Returns the other ways to read the axes of an example, for a model that does not run with the first one: if its
-    length equals its width, or if channels stand before the length. Empty for a callable."""
+    """Returns other ways to read which axis of an example is the length, to try if the model does not run with the
+    first one. They differ if the length equals the width, or if channels stand before the length. Empty for a
+    callable."""
     from ._torch_trace import tensors_in
 
     if callable(example):

@@ -52,9 +52,10 @@ class Attended:
 
 
 class SeenMasks:
-    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran.
+    """Finds the mask of each attention core. The mask that the caller passed comes first, then the one that the core
+    used when it ran.
 
-    near: how many of the sizes must show each mask.
+    near: the first `near` input sizes must show each mask.
     """
 
     def __init__(self, chosen: Mapping[str, Mask], names: Names, sizes: Sequence[Size], near: int) -> None:
@@ -131,8 +132,9 @@ class SeenMasks:
         )
 
     def looked_at(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> Looked:
-        """Returns why the pairs of a core cannot be counted, or an empty text with the masks of its heads and its (attended
-        pairs, all pairs) at each size. The layers of a model often share what a step has seen."""
+        """Returns (reason, masks of the heads, (attended pairs, all pairs) at each size) of an attention core. The
+        reason says why the pairs cannot be counted; it is empty if they can. The result is kept, since the layers of
+        a model often attend the same pairs."""
         key = tuple(id(pairs) for pairs in flat(seen))
         if key not in self.looked:
             reason = odd(sizes, seen)
@@ -141,8 +143,8 @@ class SeenMasks:
         return self.looked[key]
 
     def of_decisions(self, one: Series) -> Attended:
-        """Returns the pairs of a product that makes a mask: those that its choice was made from. `masks` are not about
-        it."""
+        """Returns the pairs of a product that makes a mask, such as the scores of an indexer: the pairs from which
+        the mask was chosen. The masks that the caller passed do not apply to it."""
         seen = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in one.seen]
         places = [place for place, several in enumerate(one.seen) if not is_unseen(several)]
         sizes, every = [self.sizes[place] for place in places], [seen[place] for place in places]
@@ -156,7 +158,8 @@ class SeenMasks:
             self.notes.append(text)
 
     def by_head(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> list[tuple[int, int, Mask]]:
-        """Returns a mask for each head. Empty if the pattern of a head is not a mask over the whole sequence."""
+        """Returns (number of heads, number of all heads, mask) for each group of heads with equal attended pairs.
+        Empty if the pairs of some head fit no mask."""
         if any(len(several) != 1 for several in seen):
             return []
         heads = [heads_of(several[0], size[0]) for several, size in zip(seen, sizes)]
@@ -280,8 +283,8 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed. None if there is no
-    mask, or if the core has not as many keys as queries."""
+    """Counts the pairs of an attention core in one step under a mask that was passed. Returns (attended pairs, all
+    pairs). Returns None if there is no mask, or if the numbers of keys and queries differ."""
     attended = every = 0
     for pairs in several:
         heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads
@@ -293,8 +296,8 @@ def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] |
 
 
 def count_of_parts(parts: Sequence[tuple[int, int, Mask]], several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of a core of one step, by the masks of its heads. None if it has not as many
-    keys as queries, or if a mask is a table without that length."""
+    """Counts the pairs of an attention core in one step by the masks of its heads. Returns (attended pairs, all
+    pairs). Returns None if the numbers of keys and queries differ, or if a mask is a table without this length."""
     pairs = several[0] if len(several) == 1 else None
     if not isinstance(pairs, Pairs) or pairs.queries != pairs.keys:
         return None

@@ -849,8 +849,8 @@ class Table:
             self.put_part(series, term, units, attended)
 
     def are_of_lengths(self, one: Series, units: Mapping[str, int], attended: Attended) -> bool:
-        """True if the masks of a core can count its pairs from the lengths alone: all heads have the same FLOPs, and no
-        tokens are added to the lengths. The masks that the caller passed must do so."""
+        """True if the masks of an attention core can count its pairs from the sequence lengths alone. All heads must
+        have the same FLOPs, and the core must add no tokens to the sequence, unless the caller passed the masks."""
         whole = all(flops * k % n == 0 for unit, flops in units.items() if unit in SQUARES for k, n, _ in attended.parts)
         added = any(mask != Mask.bidirectional() for _, _, mask in attended.parts) and self.extra_tokens(one)
         return whole and (attended.is_given or not added or not any(attended.counts))

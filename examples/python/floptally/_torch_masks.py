@@ -458,7 +458,8 @@ def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
 
 
 def mask_of_patterns(patterns: Sequence[Pattern]) -> Mask | None:
-    """Returns the mask that has these patterns, one for each length that was run. None if no known mask has them."""
+    """Returns the mask that attends exactly these patterns of pairs, one for each length that was run. None if no
+    known mask does."""
     squares = squares_of(patterns)
     if not squares:
         return None

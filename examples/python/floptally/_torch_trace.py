@@ -131,14 +131,14 @@ def tag_of(tensor: torch.Tensor) -> Tag:
 
 
 def deciding_of(tensor: torch.Tensor) -> frozenset[Product]:
-    """Returns the products that reach a tensor through decisions alone; see Recorder.note_decisions."""
+    """Returns the matrix products that a tensor depends on only through decisions, such as a choice of keys."""
     found: frozenset[Product] = getattr(tensor, "_floptally_deciding", frozenset())
     return found
 
 
 @functools.cache
 def decided_by_values(func: Any) -> bool:
-    """True for an operator whose result Python reads, or whose shape depends on values."""
+    """True for an operator whose result Python reads, or whose result has a shape that depends on values."""
     return bool(DECIDED_BY_VALUES & set(getattr(func, "tags", ())))
 
 
@@ -202,8 +202,11 @@ class Recorder(TorchDispatchMode):
         self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
 
     def read_once(self, key: tuple[Any, ...], read: Callable[[], Seen]) -> Seen:
-        """Returns the pairs that `read` returns, which is called once for operands that are alike. key: the operand or the
-        window of a kernel, and what else the pairs depend on."""
+        """Returns the attended pairs that `read` finds. Calls `read` only once for operands that are alike, such as the
+        masks of all layers.
+
+        key: the operand or the window of a kernel, and everything else that the pairs depend on.
+        """
         operand, *rest = key
         known = (id(operand), operand._version) if isinstance(operand, torch.Tensor) else operand
         name = (operand.key if isinstance(operand, Lazy) else known, *rest)
@@ -508,9 +511,9 @@ class Recorder(TorchDispatchMode):
             first_product.seen = [*(known for known in first_product.seen if known is not seen), seen]
 
     def note_decisions(self, call: Call) -> None:
-        """Notes which products reach an operator's output only through integers, bools or rounded numbers. Such a product
-        makes a mask, as the scores of an indexer do from which the best keys are chosen. It is not what the mask removes
-        pairs from."""
+        """Records which matrix products reach an operator's output only through integers, bools or rounded numbers.
+        Such a product makes a mask, like the scores of an indexer that chooses keys. The mask does not remove pairs
+        of that product itself."""
         direct: set[Product] | None = None
         for out in tensors_in(call.out):
             products = self.values.products_of(out)
@@ -527,7 +530,8 @@ class Recorder(TorchDispatchMode):
                 out._floptally_deciding = deciding  # type: ignore[attr-defined]
 
     def note_choice(self, call: Call, products: Iterable[Product]) -> None:
-        """Notes from which pairs an operator chooses the best: a mask may have removed some of them before."""
+        """Records the pairs among which an operator chooses the best ones, such as top-k. A mask may have removed
+        some pairs before."""
         scores = call.args[0] if call.name in CHOOSING and call.args else None
         if not isinstance(scores, torch.Tensor) or scores.dim() < 2:
             return

@@ -175,7 +175,7 @@ class Values:
                 dropped._floptally_value = None  # type: ignore[attr-defined]
 
     def draw(self, out: torch.Tensor, products: tuple[Product, ...] = (), scale: float = OF_SCORES) -> None:
-        """Sets random values for a tensor without known values."""
+        """Gives random values to a tensor whose values are unknown, such as attention scores."""
         with unset_fake_temporarily():
             if out.numel() <= self.most_elements:
                 shape = tuple(out.shape)

@@ -50,7 +50,8 @@ def theme_named(name: ThemeName) -> Theme:
 
 
 def report_of(value: Any, name: str, kind: str) -> Mapping[str, Any]:
-    """Returns an object of the library as its dict. Error if the value is neither."""
+    """Returns the dict of a report, which may be passed as the report or as its dict. Raises an Error for any other
+    value."""
     if isinstance(value, Mapping):
         return value
     if not callable(getattr(value, "to_dict", None)):
