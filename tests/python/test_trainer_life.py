@@ -830,7 +830,7 @@ def test_two_lightning_meters_save_separate_states(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_lightning_totals_of_other_ranks_begin_at_a_resume_with_a_warning(monkeypatch: Any, rank: int) -> None:
+def test_lightning_totals_of_ranks_other_than_0_start_anew_at_a_resume_with_a_warning(monkeypatch: Any, rank: int) -> None:
     pytest.importorskip("lightning", reason="Lightning is not installed")
     from floptally.callbacks import lightning as module
 

@@ -542,8 +542,8 @@ class Cost:
         optimizer_offload: float = 0.0,
         plan: Plan | None = None,
     ) -> Search:
-        """Searches the parallel layouts of this model on a cluster for those that fit the memory. Sorts them by predicted
-        step time.
+        """Searches the parallel layouts of this model on a cluster for those that fit the memory. Sorts them by
+        predicted step time.
 
         The step time is predicted from the FLOPs at `efficiency` of the peak, the exchanged bytes at their bandwidth
         less what the trainer hides, and the bubble and imbalance of the pipeline's schedule. docs/search.md says what
