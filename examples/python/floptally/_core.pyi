@@ -656,7 +656,7 @@ class Cost:
     def plan(self) -> Plan:
         """The plan of all calls without `plan=`. It trains everything, or is read from the adapters of a PEFT model."""
     def planned(self, plan: Plan) -> Cost:
-        """Returns the same model with this plan as the plan of all calls without `plan=`."""
+        """Returns this cost with another default plan, which calls without `plan=` then use."""
     def on_rank(
         self,
         layout: ParallelLayout,

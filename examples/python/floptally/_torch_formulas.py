@@ -134,7 +134,7 @@ def packet_of(name: str) -> Any:
 
 
 def of_complex(formula: Callable[..., Any]) -> Callable[..., int]:
-    """Returns a formula that counts a complex multiply-add as 8 FLOPs. formula: counts 2 for every multiply-add."""
+    """Returns a formula that counts a complex multiply-add as 8 FLOPs. formula: counts a real multiply-add as 2."""
 
     def counted(*args: Any, **kwargs: Any) -> int:
         is_complex = any(isinstance(one, torch.Tensor) and one.is_complex() for one in args[:3])
