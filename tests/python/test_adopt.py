@@ -140,7 +140,7 @@ def test_exact_megatron_count_with_windows_needs_the_lengths() -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "text"),
     [
-        ({"hidden_size": None}, "hidden_size", "must be set: SimpleNamespace has none"),
+        ({"hidden_size": None}, "hidden_size", "must be set, but SimpleNamespace has no value"),
         ({"num_layers": 2.5}, "num_layers", "must be a whole number from 1, got 2.5"),
         ({"swiglu": "yes"}, "swiglu", "must be True or False, got 'yes'"),
         ({"num_experts": 4, "moe_layer_freq": [1]}, "moe_layer_freq", r"must be 2 numbers that are 0 or 1, got \[1\]"),

@@ -112,8 +112,8 @@ def calls(things: Things) -> dict[str, Callable[..., Any]]:
     """Every public callable by its name, those of an object with its kind before."""
     found: dict[str, Callable[..., Any]] = {}
     # The first two run modules of PyTorch, which the caller trusts; the others are what calls give back.
-    left_out = {"from_torch", "verify", "Bytes", "Comparison", "ComponentWaterfall", "Expectation", "Fit", "Mbu", "StepPasses", "TimedPass",
-                "Verification", "Waterfall"}  # fmt: skip
+    left_out = {"from_torch", "verify", "Bytes", "Comparison", "ComponentWaterfall", "Expectation", "Fit", "FoundLayout", "Mbu", "Search",
+                "StepPasses", "TimedPass", "Verification", "Waterfall"}  # fmt: skip
     for name in floptally.__all__:
         result = getattr(floptally, name)
         if callable(result) and name not in left_out and not (isinstance(result, type) and issubclass(result, BaseException)):

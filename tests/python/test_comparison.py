@@ -64,7 +64,7 @@ def test_a_number_from_a_dashboard_is_matched_to_its_convention() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"observed": "402"}, 'observed: must be a number above 0 with its unit, .* got "402"'),
+        ({"observed": "402"}, 'observed: must be a number above 0 with a unit, .* got "402"'),
         ({"observed": "402TFLOP/s"}, "seconds: is missing"),
         ({"observed": "40%", "seconds": 1, "gpus": 1}, "peak_tflops: is missing"),
         ({"convention": "mine"}, "convention"),

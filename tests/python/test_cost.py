@@ -53,7 +53,7 @@ def test_copies_pickles_sums_and_products_of_a_cost_keep_its_plan(llama):
     assert pickle.loads(pickle.dumps(planned)) == planned
     assert (2 * planned).plan == LORA == planned.keep(floptally.Mask.measured("loss_tokens")).plan
     assert (planned + planned).plan == LORA
-    with pytest.raises(floptally.Error, match="^plan: differs between the two costs"):
+    with pytest.raises(floptally.Error, match="^plan: must be the same in both costs"):
         planned + llama
 
 
