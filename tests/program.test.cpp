@@ -1720,7 +1720,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("search lists layouts that fit, soonest first, with the memory that fit counts") {
+TEST_CASE("the search command lists layouts that fit, fastest first, with the memory that the fit command counts") {
     const std::string common =
         "search --config llama.json --lengths 4096 --global-batch 64 --gpus 16 --accelerator 'H100 SXM' ";
     const json found = run_json(common + "--top 1000000");

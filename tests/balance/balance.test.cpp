@@ -688,7 +688,7 @@ TEST_CASE("the lower bound adds the samples that must share a rank with the cost
     CHECK(free_of_cost.lower_bound() == 0);
 }
 
-TEST_CASE("a sample goes to the rank with room whose largest load is smallest afterwards") {
+TEST_CASE("a sample goes to the rank that has room and then has the smallest largest load") {
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},

@@ -232,7 +232,7 @@ void check_capacity_packing(const numbers& lengths, u64 capacity, const packing_
 
 }  // namespace
 
-TEST_CASE("the number of canonical groups is the least common multiple of the dp sizes, and groups are contiguous") {
+TEST_CASE("a batch is split into as many groups as the least common multiple of the modules' dp sizes") {
     for (u64 a = 1; a <= 12; ++a) {
         for (u64 b = 1; b <= 12; ++b) {
             for (const u64 c : {u64{1}, u64{6}, u64{10}}) {
@@ -269,7 +269,7 @@ TEST_CASE("the number of canonical groups is the least common multiple of the dp
     CHECK(of_tower.ranks_of(1, std::vector<std::int32_t>{11, 0, 3, 2}) == numbers{3, 0, 1, 0});
 }
 
-TEST_CASE("bad input for canonical groups is an error that names the field") {
+TEST_CASE("an invalid dp size, rank or group of a split batch is an error that names the field") {
     CHECK(error_of([] { canonical_groups({}); }) == "dp_sizes: must have the size of at least one module, got none");
     CHECK(error_of([] { canonical_groups({2, 0}); }) == "dp_sizes[1]: must be at least 1, got 0");
     CHECK(error_of([] {
@@ -288,7 +288,7 @@ TEST_CASE("bad input for canonical groups is an error that names the field") {
           "groups[0]: must be at least 0, got -1");
 }
 
-TEST_CASE("every exchange of a few samples delivers each to its rank and returns it") {
+TEST_CASE("every exchange of a few samples delivers each sample to its rank and back") {
     for (const numbers& owners : all_lists(4, 2)) {
         for (const numbers& destinations : all_lists(4, 2)) {
             check_exchange(owners, destinations, {5, 0, 16, 9}, 2);

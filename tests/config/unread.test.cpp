@@ -586,7 +586,7 @@ TEST_CASE("a layer pattern that falls back to its default is noted, and a contra
     CHECK(sizes_of(image).ends_with(", depths [3,3,9,3]"));
 }
 
-TEST_CASE("a config key counts as a size by its whole words, with a number, text or object as value") {
+TEST_CASE("whole words of a config key decide whether it is a size, with a number, text or object as its value") {
     const std::string sizes =
         "{'model_type': 'llama', 'architectures': ['LlamaForCausalLM'], 'hidden_size': 64, "
         "'intermediate_size': 8, 'vocab_size': 9, 'num_hidden_layers': 2, 'num_attention_heads': 4";

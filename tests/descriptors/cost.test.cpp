@@ -442,7 +442,7 @@ TEST_CASE("experts with measured visits count their visits however many layers t
     CHECK(flop_counter(model).total_flops(batch) == evaluate(model, batch).total());
 }
 
-TEST_CASE("work that runs once in each pass whatever the batch adds up over layers and terms", "[cost][routed]") {
+TEST_CASE("work that runs once per pass for any batch is added up over layers", "[cost][routed]") {
     const statistic once = measured(passes_accumulator);
     cost one_layer;
     one_layer.add_entry(
@@ -595,7 +595,7 @@ TEST_CASE("a part can declare 13 intermediate values, and a 14th is an error", "
     CHECK(error_of([] { return value::local(1U << 31U); }) != "no error");
 }
 
-TEST_CASE("the 13th intermediate value of a part uses the last bit of the value set", "[cost]") {
+TEST_CASE("the set of a part's values has a bit for each of 13 intermediate values", "[cost]") {
     CHECK(value::local(12) == 0x8000);
     CHECK(value::local(0) == 2 * value::time);
 }
@@ -615,7 +615,8 @@ TEST_CASE("a component appended to a breakdown starts with zero FLOPs", "[cost]"
     placed->~breakdown();
 }
 
-TEST_CASE("merged entries of one weight with different shardings keep the common divisor", "[cost]") {
+TEST_CASE("two entries of a weight with different shardings merge into one that splits by their common divisor",
+          "[cost]") {
     const auto sum_of = [](const tensor_sharding& a, const tensor_sharding& b) {
         cost sum;
         sum.add("mlp", linear{.in_features = 24, .out_features = 36, .sharding = a});

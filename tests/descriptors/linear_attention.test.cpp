@@ -91,7 +91,8 @@ TEST_CASE("a gated delta net counts its projections, its convolution and three s
     }
 }
 
-TEST_CASE("the delta rule written as loops has as many multiply-adds and gives the same result", "[linear_attention]") {
+TEST_CASE("the delta rule written as loops runs the counted multiply-adds and reads back what it wrote",
+          "[linear_attention]") {
     recurrence::counted work;
     for (int head = 0; head < 4; ++head) {
         recurrence::matrix_state state(3, 5);

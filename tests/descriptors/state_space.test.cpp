@@ -93,7 +93,7 @@ TEST_CASE("mamba2 counts its projections, a convolution over x, B and C, and one
     });
 }
 
-TEST_CASE("a selective scan written as loops has as many multiply-adds", "[state_space]") {
+TEST_CASE("a selective scan written as loops runs the counted multiply-adds", "[state_space]") {
     // S6: each channel has a state of its own; SSD: a head's channels share the decay, which changes no product.
     recurrence::counted s6;
     std::vector<std::vector<double>> states(14, std::vector<double>(3, 0));

@@ -177,7 +177,7 @@ TEST_CASE("masks over image grids equal an enumeration of all pairs of patches")
     }
 }
 
-TEST_CASE("later image tokens add no pairs in conventions that already count causal masks as squares") {
+TEST_CASE("conventions that count a causal mask as a square add no pairs for later image tokens") {
     cost model;
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));

@@ -57,7 +57,7 @@ TEST_CASE("every published config is read and has exactly its published number o
     CHECK(types.size() >= 132);
 }
 
-TEST_CASE("Kimi K3's text has 104.2 billion active parameters besides its table of words, as its report says") {
+TEST_CASE("the text model of Kimi K3 has the 104.2 billion active parameters of its report, without the embedding") {
     const auto text = floptally::read_config(config_of("moonshotai/Kimi-K3 text_config"));
     const floptally::weight_counts weights = floptally::weights_of(text.cost);
     constexpr std::uint64_t words = std::uint64_t{163840} * 7168;

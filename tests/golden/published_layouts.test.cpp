@@ -82,7 +82,7 @@ TEST_CASE("published runs fit the memory of their GPUs with the settings of thei
                                                 "llama31_405b_pretrain_128gpu_gb200_fp8cs_config mb1"});
 }
 
-TEST_CASE("no published layout is sooner than the first of a search with its recipe's settings") {
+TEST_CASE("a search with a published recipe's settings finds a layout at least as fast as the published one") {
     const json all = golden("published_layouts.json");
     const json published = golden("published.json");
     const json models = golden("models.json");

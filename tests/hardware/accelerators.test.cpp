@@ -92,7 +92,7 @@ TEST_CASE("every accelerator name resolves in any letter case and with surroundi
     }
 }
 
-TEST_CASE("two accelerators share a name only if the driver reports both the same", "[accelerator]") {
+TEST_CASE("two accelerators share a name only if the driver reports that name for both", "[accelerator]") {
     std::set<std::string> seen;
     std::set<std::string> repeated;
     for (const accelerator& part : accelerators()) {

@@ -24,7 +24,7 @@ TEST_CASE("an any_function calls a lambda, a pointer to a function and a std::fu
     CHECK(any_function<int(int)>(std::function<int(int)>(doubled))(7) == 14);
 }
 
-TEST_CASE("an any_function of nothing is false", "[any_function]") {
+TEST_CASE("an empty any_function converts to false", "[any_function]") {
     CHECK_FALSE(any_function<int(int)>());
     CHECK_FALSE(any_function<int(int)>(static_cast<int (*)(int)>(nullptr)));
     CHECK_FALSE(any_function<int(int)>(std::function<int(int)>()));

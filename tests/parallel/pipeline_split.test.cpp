@@ -135,7 +135,7 @@ TEST_CASE("every layer runs on one pipeline rank, the embedding on the first and
     }
 }
 
-TEST_CASE("model parts of other pipeline ranks stay in the list and are marked elsewhere") {
+TEST_CASE("a pipeline rank's list of model parts keeps the parts of other ranks and marks them") {
     const std::vector<model_part> model = parts_of(small_model(12));
     const layer_list chunks{5, 0, 7};
     const pipeline_split split(3, chunks);

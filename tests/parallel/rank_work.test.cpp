@@ -685,7 +685,7 @@ TEST_CASE("a size that tensor parallelism cannot divide is an error that names t
           }) == "layers_of_chunks: must have pp x vpp numbers, 4, got 2");
 }
 
-TEST_CASE("matrices and adapters whose sizes are not multiples of tp are sharded by whole products") {
+TEST_CASE("matrices and adapters whose sizes are not multiples of tp have whole multiply-adds on each rank") {
     for (const tensor_sharding& sharding : {tensor_sharding::replicated(), tensor_sharding::experts(2, 3)}) {
         cost whole;
         whole.add("mlp",

@@ -414,7 +414,7 @@ AUTOMODEL_MISTAKES = ("automodel/mistral-7b-v0.1/", "automodel/nemotron-h-8b/", 
         if not n.startswith(AUTOMODEL_MISTAKES)
     ],
 )
-def test_automodel_drop_in_without_automodel_counts_by_its_preset(name: str) -> None:
+def test_automodel_drop_in_without_automodel_counts_by_the_convention_of_its_formula(name: str) -> None:
     case = PEERS[name]
     config = peer_config(case)
     found = automodel.get_flops_formula_for_hf_config(config)(config, gbs=1, seq_len=case["batch"]["seqlens"][0])
@@ -422,7 +422,7 @@ def test_automodel_drop_in_without_automodel_counts_by_its_preset(name: str) -> 
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_automodel_drop_in_asks_automodel_if_it_is_there(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+def test_automodel_drop_in_returns_the_count_of_an_installed_automodel(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     config = {"model_type": "llama", **TINY}
     preset = floptally.flops(config, lengths=[200] * 3, convention="nemo_automodel").total
     if there:

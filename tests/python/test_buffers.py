@@ -172,7 +172,7 @@ def test_lists_tuples_ranges_and_numpy_integers_are_accepted_as_lists() -> None:
     assert tokens([]) == tokens(np.zeros(0, int)) == 0
 
 
-def test_grids_and_masks_may_have_two_dimensions() -> None:
+def test_grids_and_masks_may_be_arrays_of_two_dimensions() -> None:
     images = floptally.Tally([floptally.Mask.merged_patches(2)])
     images.add_grid_thw(np.array([[1, 4, 4], [2, 8, 8]]))
     images.add_grid_thw([1, 4, 4, 2, 8, 8])

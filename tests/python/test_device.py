@@ -589,7 +589,7 @@ def test_the_error_without_a_gpu_driver_names_the_driver(driver: str, message: s
     assert f"floptally.Error: {message}" in ended.stderr
 
 
-def test_streams_that_run_eagerly_give_the_same_results() -> None:
+def test_the_device_tests_also_pass_if_streams_run_eagerly() -> None:
     """The same tests once more, with streams that do nothing until somebody waits, or at once."""
     if "FLOPTALLY_HOST_STREAMS" in os.environ:
         pytest.skip("is what is being done")

@@ -118,7 +118,7 @@ def test_an_invalid_spec_is_an_error_with_its_line_and_word(spec: Any, field: st
     assert said in raised.value.problem
 
 
-def test_a_spec_is_an_error_for_a_cost_that_is_already_read(llama: floptally.Cost) -> None:
+def test_passing_a_spec_with_a_cost_that_is_already_read_is_an_error(llama: floptally.Cost) -> None:
     with pytest.raises(floptally.Error, match="spec: says how to read a config, but `config` is a Cost that was read already: leave it out"):
         floptally.cost(llama, spec=PAGE)
     with pytest.raises(floptally.Error, match="^spec: "):
@@ -598,7 +598,7 @@ def test_expert_visits_are_an_error_for_models_that_do_not_measure_them(llama: f
         llama.flops(lengths=[5], routed=(9, 10))
 
 
-def test_options_for_reading_a_config_are_an_error_for_a_cost(llama: floptally.Cost) -> None:
+def test_passing_config_options_with_a_cost_is_an_error(llama: floptally.Cost) -> None:
     for option in ({"mla": "absorbed"}, {"mtp": 1}, {"padded_vocab_size": 129024}, {"strict": True}, {"strict": False}):
         with pytest.raises(floptally.Error, match=f"^{next(iter(option))}: says how to read a config"):
             floptally.flops(llama, lengths=[5], **option)  # type: ignore[arg-type]

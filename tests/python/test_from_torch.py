@@ -1409,7 +1409,7 @@ CHANCE = "what runs depends on data: a random number is taken as its mean, 0.5"
         (lambda x: torch.rand(()).item() < 0.7, True, CHANCE),
     ],
 )
-def test_branches_on_finite_numbers_and_on_random_numbers_are_decided_and_noted(decide, runs, note):
+def test_branches_on_infinities_and_on_random_numbers_are_decided_and_noted(decide, runs, note):
     cost = floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
     assert note in cost.notes
     assert cost.flops(lengths=[50]).useful.forward == 2 * 36 * 50 * (2 if runs else 1)

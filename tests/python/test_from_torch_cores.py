@@ -338,7 +338,7 @@ class Indexed(nn.Module):
 @pytest.mark.parametrize("chooses", ["the best", "scores above 0"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("fused", [False, True])
-def test_masks_passed_for_a_core_do_not_cover_the_product_that_makes_the_mask(chooses, causal, fused):
+def test_masks_passed_for_attention_do_not_limit_the_indexer_product_that_makes_the_mask(chooses, causal, fused):
     cost = floptally.from_torch(Indexed(chooses, causal, fused), inputs, masks=Mask.top_k(4) if causal else "sliding_window(5)")
     for length in (32, 57):
         core = sum(min(i + 1, 4 if causal else 5) for i in range(length))
@@ -352,7 +352,7 @@ def test_masks_passed_for_a_core_do_not_cover_the_product_that_makes_the_mask(ch
 @pytest.mark.parametrize("fill", [-100.0, -1000.0])
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("how", ["filled", "added", "fused"])
-def test_a_fill_of_minus_100_masks_a_pair(fill, kind, how):
+def test_pairs_whose_scores_are_filled_with_minus_100_are_masked(fill, kind, how):
     class Filled(nn.Module):
         def __init__(self):
             super().__init__()
@@ -373,7 +373,7 @@ def test_a_fill_of_minus_100_masks_a_pair(fill, kind, how):
     assert cost.masks == [Mask.sliding_window(7)]
 
 
-def test_a_fill_that_leaves_a_weight_above_1e_30_masks_nothing():
+def test_pairs_filled_with_scores_that_leave_a_weight_above_1e_30_are_not_masked():
     class Filled(Core):
         def attend(self, q, k, v):
             seen = torch.ones(q.shape[1], q.shape[1], dtype=torch.bool).tril()
@@ -433,7 +433,7 @@ def test_scores_multiplied_by_a_large_factor_are_not_read_as_a_mask(factor):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.7])
-def test_a_threshold_on_scores_depends_on_data(threshold):
+def test_a_mask_by_a_threshold_on_scores_is_an_error_because_it_depends_on_data(threshold):
     class Above(Core):
         def attend(self, q, k, v):
             scores = q @ k.mT
@@ -443,7 +443,7 @@ def test_a_threshold_on_scores_depends_on_data(threshold):
         floptally.from_torch(Above(), inputs)
 
 
-def test_a_mask_that_changes_beyond_the_lengths_of_the_fit_is_counted_where_it_was_seen():
+def test_a_mask_that_changes_at_long_lengths_is_counted_only_at_the_lengths_that_ran():
     class Changing(Core):
         def attend(self, q, k, v):
             n = q.shape[1]
@@ -457,7 +457,7 @@ def test_a_mask_that_changes_beyond_the_lengths_of_the_fit_is_counted_where_it_w
         forward(cost, 1500)
 
 
-def test_a_vision_transformer_at_sides_of_whole_patches_is_counted_by_a_table_of_sides():
+def test_a_vision_transformer_is_counted_by_a_table_of_the_image_sides_that_ran():
     class Patches(nn.Module):
         def __init__(self):
             super().__init__()

@@ -390,7 +390,7 @@ def test_block_masks_of_another_size_are_read():
     assert counted(attend).masks == [Mask.sliding_window(300)]
 
 
-def test_outputs_may_be_a_plain_dataclass():
+def test_model_outputs_may_be_a_plain_dataclass():
     import dataclasses
 
     @dataclasses.dataclass

@@ -24,7 +24,7 @@ def seen_in_block_diffusion(tokens: int, block: int) -> list[list[bool]]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_sdar_equals_qwen3_on_noised_and_clean_tokens_at_the_pairs_of_its_mask(seed: int) -> None:
+def test_sdar_counts_like_qwen3_over_noised_and_clean_tokens_under_the_mask_of_sdar(seed: int) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     from torch.utils.flop_counter import FlopCounterMode
@@ -65,7 +65,7 @@ def test_sdar_equals_qwen3_on_noised_and_clean_tokens_at_the_pairs_of_its_mask(s
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_llada2_is_ling_2_whose_tokens_see_each_other(seed: int) -> None:
+def test_llada2_counts_like_ling_2_with_bidirectional_attention(seed: int) -> None:
     """Ling 2.0's class is compared with NeMo Automodel's in tests/golden/zoo/automodel.json."""
     draw = random.Random(seed)
     kv, layers, tokens, dim = draw.randint(1, 3), draw.randint(2, 4), draw.randint(5, 40), 2 * draw.randint(2, 6)
@@ -85,7 +85,7 @@ def test_llada2_is_ling_2_whose_tokens_see_each_other(seed: int) -> None:
     assert both.backward == causal.backward + 2 * later
 
 
-def test_minimax_m3_by_its_own_type_is_the_text_of_transformers_minimax_m3_vl() -> None:
+def test_minimax_m3_counts_like_the_text_model_of_minimax_m3_vl_in_transformers() -> None:
     sizes: dict[str, Any] = {
         "vocab_size": 101, "hidden_size": 40, "intermediate_size": 22, "num_hidden_layers": 3, "num_attention_heads": 6,
         "num_key_value_heads": 2, "head_dim": 12, "dense_intermediate_size": 58, "shared_intermediate_size": 26,
@@ -114,7 +114,7 @@ def test_minimax_m3_by_its_own_type_is_the_text_of_transformers_minimax_m3_vl() 
 
 
 @pytest.mark.parametrize("predicted", [0, 1])
-def test_nemotron_omni_by_its_hub_file_is_transformers_nemotron_h_omni(predicted: int) -> None:
+def test_nemotron_omni_read_from_its_hub_config_counts_like_nemotron_h_omni_of_transformers(predicted: int) -> None:
     text: dict[str, Any] = {
         "model_type": "nemotron_h", "vocab_size": 71, "hidden_size": 48, "intermediate_size": 38, "num_attention_heads": 6,
         "num_hidden_layers": 4, "num_key_value_heads": 2, "head_dim": 10, "mamba_num_heads": 6, "mamba_head_dim": 5, "n_groups": 2,

@@ -134,7 +134,7 @@ class Sum:
         return mine + mine
 
 
-def test_a_rank_with_an_uncountable_batch_takes_part_in_the_reduction_with_a_refusal() -> None:
+def test_a_rank_with_an_uncountable_batch_joins_the_reduction_and_makes_all_ranks_leave_the_step_out() -> None:
     both = Sum()
     adapter = callbacks.MeterAdapter(floptally.Meter(floptally.cost(CONFIG), peak_tflops=1e-3, reduce=both), clock=Clock())
     ran(adapter, ROWS)

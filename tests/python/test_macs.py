@@ -53,7 +53,7 @@ def printed(tmp_path: pathlib.Path, config: dict[str, Any], *arguments: str) -> 
     ("config", "batch", "name"),
     [(RESNET_50, ["--grid", "1,112,112"], "resnet50"), (VIT_B_16, ["--images", "1"], "vit_b_16")],
 )
-def test_macs_of_an_image_classifier_equal_the_products_in_fvcores_table(
+def test_macs_of_an_image_classifier_equal_the_products_that_fvcore_counts(
     tmp_path: pathlib.Path, config: dict[str, Any], batch: list[str], name: str
 ) -> None:
     counted = json.loads(
@@ -112,14 +112,14 @@ def halves(flops: Any, macs: Any, key: str = "") -> None:
 
 
 @pytest.mark.parametrize("arguments", OUTPUTS)
-def test_macs_are_half_of_the_flops_and_an_mfu_is_the_same(tmp_path: pathlib.Path, arguments: list[str]) -> None:
+def test_macs_are_half_of_the_flops_and_the_mfu_does_not_change(tmp_path: pathlib.Path, arguments: list[str]) -> None:
     flops, macs = (
         json.loads(printed(tmp_path, LLAMA_3_8B, *arguments, "--format", "json", "--unit", unit)) for unit in ("flops", "macs")
     )
     halves(flops, macs)
 
 
-def test_a_unit_that_cannot_be_meant_is_an_error(tmp_path: pathlib.Path) -> None:
+def test_an_unknown_unit_or_one_that_contradicts_the_options_is_an_error(tmp_path: pathlib.Path) -> None:
     batch = ["--lengths", "512"]
     step = ["--seconds", "1", "--gpus", "1"]
     for arguments, message in (
@@ -133,7 +133,7 @@ def test_a_unit_that_cannot_be_meant_is_an_error(tmp_path: pathlib.Path) -> None
         assert message in done.stderr
 
 
-def test_half_an_odd_number_of_flops_is_an_error() -> None:
+def test_an_odd_number_of_flops_in_macs_is_an_error() -> None:
     odd = floptally.Cost.from_entries([floptally.Entry("a", "tokens", "state", 3)])
     plan = floptally.Plan(phase="forward")
     assert odd.flops(lengths=[2], plan=plan).to_dict(unit="macs")["macs"]["useful"]["total"] == "3"

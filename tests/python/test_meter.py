@@ -22,7 +22,7 @@ def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
     return Meter(cost, **{"gpus": 8, "peak_tflops": 989, "counted": "all_gpus", **options})
 
 
-def test_a_meter_of_several_gpus_must_be_told_which_ranks_sequences_are_added(mistral: floptally.Cost) -> None:
+def test_a_meter_of_several_gpus_must_know_whose_sequences_it_gets(mistral: floptally.Cost) -> None:
     with pytest.raises(floptally.Error, match="^gpus: 2 GPUs, but it is unknown whose sequences the meter gets"):
         Meter(mistral, gpus=2, peak_tflops=989)
     unsaid = Meter(mistral, peak_tflops=989)  # a trainer's callback knows the number

@@ -283,7 +283,7 @@ def test_a_backward_must_end_in_the_step_that_it_began_in() -> None:
     assert timer._steps == 1
 
 
-def test_modules_in_named_in_traces_are_marked_in_a_profiler_trace(tmp_path: Path) -> None:
+def test_the_context_manager_named_in_traces_marks_modules_in_a_profiler_trace(tmp_path: Path) -> None:
     model = Model()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         with named_in_traces(model):

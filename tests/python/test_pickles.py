@@ -19,7 +19,7 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("way", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy], ids=["pickle", "deepcopy"])
-def test_layouts_scopes_exchanges_and_groups_are_equal_after_a_pickle(way: Any) -> None:
+def test_layouts_scopes_exchange_plans_and_groups_can_be_pickled(way: Any) -> None:
     for layout in LAYOUTS:
         again = way(layout)
         assert again == layout and (again.rank, again.world_size, again.sizes) == (layout.rank, layout.world_size, layout.sizes)
@@ -40,7 +40,7 @@ def test_layouts_scopes_exchanges_and_groups_are_equal_after_a_pickle(way: Any) 
         assert all(again.groups_of(place, size - 1) == groups.groups_of(place, size - 1) for place, size in enumerate(dp_sizes))
 
 
-def test_totals_say_what_to_pickle_instead(llama: floptally.Cost) -> None:
+def test_the_error_for_pickling_totals_says_what_to_pickle_instead(llama: floptally.Cost) -> None:
     meter = floptally.Meter(llama, gpus=1, peak_tflops=989)
     with meter.step(1.0):
         meter.add(lengths=[5])

@@ -261,7 +261,7 @@ def test_the_waterfall_picture_names_the_three_largest_causes() -> None:
         assert len(bold) == len(dearest) + 1 and bold[-1] == "measured MFU"
 
 
-def test_heatmap_cells_are_pairs_over_time_and_missing_cells_have_no_number() -> None:
+def test_heatmap_cells_show_flops_over_time_and_missing_cells_show_no_number() -> None:
     results = kernel_results()
     figure = plots.kernel_heatmap(results)
     panels = [axes for axes in figure.axes if axes.images]
@@ -541,7 +541,7 @@ def test_drawing_published_runs_of_another_type_is_an_error(draw: Any) -> None:
         draw({"runs": []})
 
 
-def test_layouts_are_drawn_at_their_time_and_memory_with_the_names_of_the_front() -> None:
+def test_layouts_are_drawn_by_time_and_memory_and_those_of_the_pareto_front_are_named() -> None:
     cost = floptally.cost(
         {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 2048,
          "intermediate_size": 5632, "num_hidden_layers": 8, "num_attention_heads": 16, "num_key_value_heads": 8}
@@ -558,6 +558,6 @@ def test_layouts_are_drawn_at_their_time_and_memory_with_the_names_of_the_front(
     assert names[0].startswith("1  dp 16 mb ")
 
 
-def test_drawing_layouts_of_another_type_or_of_none_is_an_error() -> None:
+def test_drawing_something_other_than_the_layouts_of_a_search_is_an_error() -> None:
     with pytest.raises(floptally.Error, match="search: must be what Cost.search returns"):
         plots.layouts(3)  # type: ignore[arg-type]

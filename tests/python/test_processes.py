@@ -29,7 +29,7 @@ def outcome(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_processes_forked_before_and_after_the_first_count_have_the_same_numbers() -> None:
+def test_processes_forked_before_and_after_the_first_count_give_the_same_flops() -> None:
     done = outcome(COUNT + "before = forked()\nhere = [count(n) for n in range(1, 9)]\nprint(before == here == forked(), len(set(here)))")
     assert (done.stdout, done.returncode) == ("True 8\n", 0), done.stderr
 

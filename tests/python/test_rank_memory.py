@@ -141,7 +141,7 @@ EXPERTS = {
 }  # fmt: skip
 
 
-def test_fit_takes_two_layouts_splits_and_settings_of_recipes() -> None:
+def test_fit_takes_layouts_of_attention_and_experts_layer_splits_and_recipe_settings() -> None:
     work = floptally.cost(EXPERTS).flops(lengths=[64])
     by_text = work.fit(layout="attn:d1p1t2c4|ffn:d1p1t1e8", sequence_parallel=True, gpus_per_node=4)
     by_name = work.fit(tp=2, cp=4, ep=8, etp=1, sequence_parallel=True, gpus_per_node=4)

@@ -92,7 +92,7 @@ def test_numbers_of_the_readme_equal_its_table_and_the_package() -> None:
     assert f"that {len(adopted)} trainers call" in (SOURCE / "docs/python.md").read_text()
 
 
-def test_checks_that_the_readme_describes_check_what_it_says() -> None:
+def test_numbers_of_checks_in_the_readme_equal_those_of_the_test_data() -> None:
     text = " ".join((SOURCE / "README.md").read_text().split())
     golden = SOURCE / "tests" / "golden"
     zoo = [model for path in sorted(golden.glob("zoo/*.json")) for model in json.loads(path.read_text())]

@@ -22,7 +22,7 @@ def search(**how: Any) -> floptally.Search:
     return floptally.cost(LLAMA).search(**{**asked, **how})
 
 
-def test_layouts_are_sorted_and_multiply_to_the_gpus_and_the_global_batch() -> None:
+def test_found_layouts_are_sorted_and_use_all_gpus_and_the_whole_global_batch() -> None:
     found = search()
     assert found.fit + found.too_large + found.impossible == found.tried
     assert len(found.layouts) == 20
@@ -36,7 +36,7 @@ def test_layouts_are_sorted_and_multiply_to_the_gpus_and_the_global_batch() -> N
     assert [point[0] for point in found.points[:20]] == seconds
 
 
-def test_the_memory_of_a_found_layout_is_what_fit_counts() -> None:
+def test_the_memory_of_a_found_layout_equals_that_of_breakdown_fit() -> None:
     cost = floptally.cost(LLAMA)
     for found in search(top=200).layouts[::25]:
         plan = floptally.Plan(recompute=found.recompute)  # type: ignore[arg-type]
@@ -47,13 +47,13 @@ def test_the_memory_of_a_found_layout_is_what_fit_counts() -> None:
         assert found.memory_gib == pytest.approx(made.most / 2**30, rel=1e-12)
 
 
-def test_a_size_that_is_passed_is_held_fixed() -> None:
+def test_a_layout_search_keeps_the_sizes_that_are_passed() -> None:
     found = search(tp=2, pp=2, zero="none", recompute="full", microbatch=2)
     assert found.layouts
     assert {(one.tp, one.pp, one.zero, one.recompute, one.microbatch) for one in found.layouts} == {(2, 2, "none", "full", 2)}
 
 
-def test_a_better_efficiency_makes_the_same_layouts_sooner() -> None:
+def test_a_higher_efficiency_gives_a_shorter_predicted_step() -> None:
     slow, fast = search(efficiency=0.3, top=1).layouts[0], search(efficiency=0.6, top=1).layouts[0]
     assert fast.seconds < slow.seconds
     assert slow.bound == fast.bound
@@ -61,7 +61,7 @@ def test_a_better_efficiency_makes_the_same_layouts_sooner() -> None:
     assert "fitted to" in search().assumed[0]
 
 
-def test_the_first_layout_is_written_as_trainers_settings_and_read_back() -> None:
+def test_the_fastest_found_layout_is_written_as_trainers_settings_and_read_back() -> None:
     found = search(tp=4, pp=2, vpp=1)
     first = found.layouts[0]
     for name in ("megatron", "torchtitan", "areal", "fsdp2"):
@@ -71,7 +71,7 @@ def test_the_first_layout_is_written_as_trainers_settings_and_read_back() -> Non
         search(pp=2, vpp=2).text("areal")
 
 
-def test_an_explanation_says_what_is_wrong_with_a_layout() -> None:
+def test_the_explanation_of_a_layout_says_why_it_was_not_found() -> None:
     found = search(memory_gib=6.0)
     assert "impossible. num_attention_heads: must be a multiple of tp" not in found.explain("tp=8")
     assert ": impossible. layers: " in found.explain("pp=16")
@@ -79,7 +79,7 @@ def test_an_explanation_says_what_is_wrong_with_a_layout() -> None:
     assert "layouts are sooner" in found.explain("tp=4, mb=1")
 
 
-def test_sequences_of_different_lengths_take_longer_than_as_many_tokens_of_one_length() -> None:
+def test_a_predicted_step_is_longer_for_unequal_sequences_than_for_equal_ones_of_as_many_tokens() -> None:
     even = search(lengths=[4096] * 16, global_batch=None, gpus=8, tp=1, cp=1, pp=2, vpp=1, microbatch=1)
     odd = search(lengths=[1024, 7168] * 8, global_batch=None, gpus=8, tp=1, cp=1, pp=2, vpp=1, microbatch=1)
     assert odd.layouts[0].seconds > even.layouts[0].seconds
@@ -97,13 +97,13 @@ def test_sequences_of_different_lengths_take_longer_than_as_many_tokens_of_one_l
         ({"zero": "some"}, "zero: must be"),
     ],
 )
-def test_bad_input_is_an_error_with_its_field(how: dict[str, Any], message: str) -> None:
+def test_invalid_input_of_a_layout_search_is_an_error_that_names_the_field(how: dict[str, Any], message: str) -> None:
     with pytest.raises(floptally.Error) as problem:
         search(**how)
     assert str(problem.value).startswith(message)
 
 
-def test_a_search_is_pickled_and_shown_as_a_table() -> None:
+def test_a_layout_search_can_be_pickled_and_prints_as_a_table() -> None:
     found = search(top=3)
     again = pickle.loads(pickle.dumps(found))
     assert again.layouts == found.layouts

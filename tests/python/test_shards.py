@@ -185,7 +185,7 @@ def test_exchange_errors_name_the_sample() -> None:
         floptally.ExchangePlan([0], [0], [1], 1).for_rank(0, 1)
 
 
-def test_canonical_groups_divide_all_dp_sizes() -> None:
+def test_a_batch_has_as_many_groups_as_the_least_common_multiple_of_dp_sizes() -> None:
     groups = floptally.CanonicalGroups([6, 4])
     assert groups.size == 12
     assert [list(groups.groups_of(1, rank)) for rank in range(4)] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]

@@ -14,7 +14,7 @@ import floptally
 from floptally import Mask, Tally
 
 
-def test_a_tally_is_a_sum_in_any_order(mistral: floptally.Cost) -> None:
+def test_the_order_of_additions_does_not_change_a_tally(mistral: floptally.Cost) -> None:
     parts = [[512, 9000], [1], [4096, 4096, 17]]
     tallies = []
     for lengths in parts:

@@ -731,7 +731,7 @@ def test_the_number_of_gpus_of_a_trainer_need_not_be_passed(tmp_path: Path, atta
     assert meter.gpus == 1 and meter.run.useful == 3 * STEP
 
 
-def test_a_number_of_gpus_that_would_be_divided_twice_is_an_error() -> None:
+def test_a_number_of_gpus_that_the_mfu_would_be_divided_by_twice_is_an_error() -> None:
     meter = floptally.Meter(COST, peak_tflops=1.0, gpus=8, counted="all_gpus")
     with pytest.raises(floptally.Error, match=r"^gpus: must be 1, .*\(DDP over 8 of 8 processes\), got 8"):
         callbacks.MeterAdapter(meter).know_gpus(8, 1, "DDP over 8 of 8 processes")
@@ -830,7 +830,7 @@ def test_two_lightning_meters_save_separate_states(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_lightning_totals_of_other_ranks_begin_at_a_resume_with_a_warning(monkeypatch: Any, rank: int) -> None:
+def test_lightning_totals_of_ranks_other_than_0_start_anew_at_a_resume_with_a_warning(monkeypatch: Any, rank: int) -> None:
     pytest.importorskip("lightning", reason="Lightning is not installed")
     from floptally.callbacks import lightning as module
 
@@ -952,7 +952,7 @@ def goes_on_on_rank(rank: int, port: int, folder: str, checkpoint: str) -> None:
 
 
 @pytest.mark.parametrize("whose", ["two processes", "one process"])
-def test_each_rank_goes_on_with_its_own_totals_after_a_resume(tmp_path: Path, whose: str) -> None:
+def test_each_rank_continues_its_own_totals_after_a_resume(tmp_path: Path, whose: str) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
     checkpoint = tmp_path / "checkpoint-2"

@@ -144,7 +144,7 @@ def test_a_quantised_config_counts_the_same_as_its_base_model(kind: str) -> None
         floptally.cost({**config, "quantization_config": quantised, "moe_latent_dim": 64})
 
 
-def test_settings_of_generation_are_no_sizes() -> None:
+def test_generation_settings_in_a_config_are_not_read_as_sizes() -> None:
     """Older fine-tuned checkpoints keep them in their config.json, Whisper's `forced_decoder_ids` among them."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     names = {name for name in vars(transformers.GenerationConfig()) if not name.startswith("_")}

@@ -76,7 +76,7 @@ def check_sums(made: floptally.Verification) -> None:
         ("BertForMaskedLM", SIZES, "eager"),
     ],
 )
-def test_a_verified_transformers_model_is_equal_in_every_component(kind: str, config: dict[str, Any], attention: str) -> None:
+def test_verification_finds_equal_flops_in_every_component_of_transformers_models(kind: str, config: dict[str, Any], attention: str) -> None:
     model, batch = small(kind, config, attention), padded_batch()
     for module in model.modules():  # grouped products, the default of experts, have no formula in PyTorch
         if getattr(getattr(module, "config", None), "_experts_implementation", None):
@@ -214,7 +214,7 @@ def test_verification_counts_a_module_without_a_spec_from_its_run() -> None:
     check_sums(result)
 
 
-def test_a_verified_diffusers_model_is_equal() -> None:
+def test_verification_finds_equal_flops_for_a_diffusers_model() -> None:
     diffusers = pytest.importorskip("diffusers")
     draw = random.Random(5)
     heads, text, image = draw.randint(1, 3), draw.randint(3, 9), draw.randint(4, 30)

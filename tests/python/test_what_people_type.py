@@ -200,14 +200,14 @@ def test_the_error_for_a_batch_shape_suggests_the_lengths_argument(llama: flopta
         llama.flops(lenghts=[3])
 
 
-def test_attributes_named_total_are_integers_and_counting_is_a_method(llama: floptally.Cost) -> None:
+def test_attributes_named_total_are_integers_and_a_cost_has_none(llama: floptally.Cost) -> None:
     work = llama.flops(lengths=[3, 4])
     view = work.useful
     assert work.total == view.total == sum(each.total for each in view.components.values()) == llama.total_flops(lengths=[3, 4])
     assert not hasattr(llama, "total")
 
 
-def test_a_value_that_is_no_model_or_no_report_is_an_error_that_names_it() -> None:
+def test_a_value_of_the_wrong_type_for_a_model_or_report_is_an_error_that_names_the_argument() -> None:
     pytest.importorskip("torch")
     pytest.importorskip("matplotlib")
     with pytest.raises(Error, match="^model: must be a torch.nn.Module, got None$"):

@@ -355,26 +355,26 @@ std::size_t compare(const question& asked, std::uint64_t experts, std::uint64_t 
 
 }  // namespace
 
-TEST_CASE("a search equals brute force over all layouts of eight GPUs") {
+TEST_CASE("a layout search finds the same layouts as brute force over all layouts of eight GPUs") {
     const question asked{
         .model = dense_model(4), .lengths = std::vector<std::uint64_t>(8, 1024), .cluster = cluster_of(8, 4, 0.1)};
     CHECK(compare(asked, 1, 4, 2) > 50);
 }
 
-TEST_CASE("a search equals brute force over all layouts of experts") {
+TEST_CASE("a layout search finds the same layouts as brute force over all layouts of experts") {
     question asked{
         .model = expert_model(), .lengths = std::vector<std::uint64_t>(4, 1024), .cluster = cluster_of(4, 2, 0.5)};
     asked.cluster.other_peak_tflops = 50;
     CHECK(compare(asked, 4, 4, 1) > 50);
 }
 
-TEST_CASE("a search with sequences of different lengths equals brute force") {
+TEST_CASE("a layout search with sequences of different lengths finds the same layouts as brute force") {
     const question asked{
         .model = dense_model(4), .lengths = {1024, 64, 512, 512, 256, 768, 128, 960}, .cluster = cluster_of(4, 4, 0.1)};
     CHECK(compare(asked, 1, 4, 2) > 20);
 }
 
-TEST_CASE("a search with adapters in some layers equals brute force") {
+TEST_CASE("a layout search with adapters in some layers finds the same layouts as brute force") {
     question asked{
         .model = dense_model(4), .lengths = std::vector<std::uint64_t>(4, 512), .cluster = cluster_of(4, 4, 0.1)};
     asked.plan.weights = {
@@ -383,7 +383,7 @@ TEST_CASE("a search with adapters in some layers equals brute force") {
     CHECK(compare(asked, 1, 4, 1) > 10);
 }
 
-TEST_CASE("a prediction with sharded weights and replicas equals the counts of its ranks") {
+TEST_CASE("a predicted step with sharded weights and replicas equals the counts of its single ranks") {
     question asked{.model = dense_model(6),
                    .lengths = std::vector<std::uint64_t>(16, 512),
                    .cluster = cluster_of(16, 4, 80),
@@ -414,7 +414,7 @@ TEST_CASE("a layout whose ranks do not accumulate the global batch is refused") 
           "layout: has dp x cp x tp x pp = 2 ranks for 4 GPUs: change one of them");
 }
 
-TEST_CASE("an explanation says what does not divide, how many GiB are missing, or the place in the list") {
+TEST_CASE("the explanation of a layout says what does not divide, how many GiB it lacks, or its place in the list") {
     const question asked{
         .model = dense_model(4), .lengths = std::vector<std::uint64_t>(8, 1024), .cluster = cluster_of(8, 8, 0.02)};
     layout_predictor predictor = asked.predictor();
@@ -428,7 +428,7 @@ TEST_CASE("an explanation says what does not divide, how many GiB are missing, o
     CHECK(says(search.found.front().layout).find("; 0 of ") != std::string::npos);
 }
 
-TEST_CASE("the Pareto front has the soonest layout and each one that needs less memory than all sooner ones") {
+TEST_CASE("the Pareto front has the fastest layout and each layout that needs less memory than all faster ones") {
     const question asked{
         .model = dense_model(4), .lengths = std::vector<std::uint64_t>(8, 1024), .cluster = cluster_of(8, 4, 1)};
     layout_predictor predictor = asked.predictor();
@@ -444,7 +444,7 @@ TEST_CASE("the Pareto front has the soonest layout and each one that needs less 
     }
 }
 
-TEST_CASE("the first layout as a trainer's settings is read back equal") {
+TEST_CASE("the fastest layout of a search is written as a trainer's settings and read back equal") {
     const question asked{
         .model = dense_model(6), .lengths = std::vector<std::uint64_t>(8, 1024), .cluster = cluster_of(8, 8, 80)};
     layout_predictor predictor = asked.predictor();

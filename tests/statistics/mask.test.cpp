@@ -657,7 +657,7 @@ TEST_CASE("a sequence longer than the longest length is refused by checked calls
     }
 }
 
-TEST_CASE("every mask in golden/mask_pairs.json has its number of pairs") {
+TEST_CASE("every mask in golden/mask_pairs.json has the number of pairs that the file lists") {
     std::ifstream file(FLOPTALLY_GOLDEN_DIR "/mask_pairs.json");
     const nlohmann::json rows = nlohmann::json::parse(file);
     comparison all;

@@ -469,7 +469,7 @@ TEST_CASE("the second convention of a meter logs the numbers of a meter of that 
     CHECK(!m.beside());
 }
 
-TEST_CASE("a meter counts named measured counts of its microbatches") {
+TEST_CASE("a meter adds up the measured counts of its microbatches by name") {
     floptally::cost model = small_model();
     model.keep(floptally::measured("loss_tokens"));
     meter steps(floptally::flop_counter(model), two_gpus);

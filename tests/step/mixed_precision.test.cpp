@@ -141,7 +141,7 @@ TEST_CASE("mixed precision divides the FLOPs of each layer and component by the 
                expected(1e-6, [](std::string_view, std::uint64_t l) { return l < num_layers ? fp8 : bf16; })));
 }
 
-TEST_CASE("the mean peak of a mixed-precision step gives the same MFU and lies between the two peaks") {
+TEST_CASE("the mean peak of a mixed-precision step lies between the peaks and gives the mixed-precision MFU") {
     const std::vector<model_part> parts = small_model();
     const flop_counter whole(parts);
     const tally batch = batch_of(whole);

@@ -179,7 +179,7 @@ TEST_CASE("an RL step reports rollouts of one prompt both as a tree and as separ
     CHECK(to_table(step_rates).find(to_string(step_rates.whole.shared)) != std::string::npos);
 }
 
-TEST_CASE("an RL pass adds up over steps and has an MBU in addition to its MFU") {
+TEST_CASE("the bytes of an RL pass add up over steps and give an MBU in addition to its MFU") {
     step_pass decode = pass("rollout", work_of(3, false), {1, 2, 100}, false);
     decode.bytes_read = 3'000'000'000'000U;
     decode.memory_bytes = 2 * 3e12;

@@ -125,7 +125,7 @@ TEST_CASE("an invalid measurement is an error that names its field", "[utilizati
     CHECK(problem({}) == "seconds: must be a finite number above 0, got 0.000000");
 }
 
-TEST_CASE("a measurement whose product is not finite is an error", "[utilization][errors]") {
+TEST_CASE("a measurement whose rates are not finite is an error", "[utilization][errors]") {
     const one_token_step step(1);
     const auto problem = [&](const measurement& measured) {
         return error_of([&] { return utilize(step.work, step.batch, measured); });
@@ -138,7 +138,7 @@ TEST_CASE("a measurement whose product is not finite is an error", "[utilization
           "seconds: is out of range, because the rate divided by it is zero or infinite: check its unit");
 }
 
-TEST_CASE("a mixed-precision measurement whose product is not finite is an error", "[utilization][errors]") {
+TEST_CASE("a mixed-precision measurement whose rates are not finite is an error", "[utilization][errors]") {
     const one_token_step step(1);
     const auto problem = [&](const measurement& measured) {
         return error_of([&] { return mixed_precision_mfu(step.work, measured, {}); });

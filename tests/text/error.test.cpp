@@ -31,7 +31,7 @@ TEST_CASE("an error from detail::refuse names its field") {
           }) == "heads[3]: got 5");
 }
 
-TEST_CASE("with_renamed_field renames the field of an error about that list and of no other error") {
+TEST_CASE("with_renamed_field changes the field of errors about the named list and of no other errors") {
     const auto renamed = [](const auto& problem) {
         return error_of(
             [&] { floptally::detail::with_renamed_field("lengths", "lengths_file", [&] { throw problem; }); });

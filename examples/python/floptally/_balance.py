@@ -76,7 +76,8 @@ def assignment(
     rank_of: npt.NDArray[np.int64], ranks: list[npt.NDArray[np.int64]], loads: list[int], exponent: int, is_optimum: bool,
     before: tuple[Any, ...], after: tuple[Any, ...], samples: int, moved: int, speedup: float | None, max_over_mean: float,
 ) -> Assignment:
-    """Returns an Assignment. Its loads are `loads` times 2**exponent; the exponent is 0 if all costs are ints."""
+    """Returns the Assignment that the library found. `loads` are integers; the real loads are these times
+    2**exponent. The exponent is 0 if all costs are ints."""
 
     def number(load: int) -> int | float:
         return load if exponent == 0 else math.ldexp(float(load), exponent)

@@ -88,17 +88,17 @@ class Bytes(Report):
 
     @property
     def total(self) -> int:
-        """All bytes, an exact int."""
+        """All bytes that the batch moves, an exact int."""
         return int(self._total["bytes"]["total"])
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Bytes by kind: weights, gradients, activations, cache."""
+        """Bytes that the batch moves, by kind: weights, gradients, activations, cache."""
         return _kinds(self._total)
 
     @property
     def components(self) -> dict[str, ComponentBytes]:
-        """A ComponentBytes for each component name."""
+        """{name: ComponentBytes} of all components."""
         return dict(self._components)
 
     @property
@@ -123,12 +123,12 @@ class Bytes(Report):
 
     @property
     def is_exact(self) -> bool:
-        """True if `unsaid` and `at_most` are empty."""
+        """True if all bytes are exact: no component is in `unsaid` or `at_most`."""
         return not (self.unsaid or self.at_most)
 
     @property
     def work(self) -> Breakdown:
-        """The Breakdown of the same batch."""
+        """The Breakdown of the batch that moves these bytes."""
         return self._work
 
     def mbu(

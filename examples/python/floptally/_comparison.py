@@ -63,7 +63,7 @@ class Comparison(Report):
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs by the convention exact."""
+        """Useful FLOPs of the step by the convention exact."""
         return int(self._found["exact"])
 
     @property
@@ -107,7 +107,7 @@ class Comparison(Report):
         return (float(tokens["of_log"]), int(tokens["of_batch"])) if tokens else None
 
     def plot(self, *, theme: ThemeName = "light", path: PathLike | None = None, **options: Any) -> Figure:
-        """Draws the picture of `floptally.plots.comparison`."""
+        """Draws this comparison as a bar chart, as `floptally.plots.comparison` does."""
         from .plots import comparison
 
         return comparison(self, theme=theme, path=path, **options)

@@ -82,25 +82,26 @@ class Mask:
 
     @staticmethod
     def causal() -> Mask:
-        """A query attends itself and all earlier tokens: L(L+1)/2 pairs."""
+        """A query attends itself and all earlier tokens: L(L+1)/2 pairs of a sequence of L tokens."""
     @staticmethod
     def bidirectional() -> Mask:
-        """Every query attends every key: L² pairs."""
+        """Every query attends every key: L² pairs of a sequence of L tokens."""
     @staticmethod
     def sliding_window(tokens: int) -> Mask:
-        """Causal, over the last `tokens` tokens. The query's own token is one of them."""
+        """A query attends the last `tokens` tokens up to its own, its own included."""
     @staticmethod
     def window(left: int, right: int) -> Mask:
         """A query attends `left` keys before its own and `right` after it. -1 means unlimited."""
     @staticmethod
     def chunked(tokens: int) -> Mask:
-        """Causal within consecutive chunks of `tokens` tokens."""
+        """A sequence is cut into chunks of `tokens` tokens. A query attends itself and the earlier tokens of its
+        chunk."""
     @staticmethod
     def top_k(keys: int) -> Mask:
-        """Causal, over the `keys` best keys only."""
+        """A query attends at most `keys` of the tokens up to its own: those that an indexer scores highest."""
     @staticmethod
     def compressed_keys(ratio: int) -> Mask:
-        """Causal over compressed keys: each complete block of `ratio` tokens is one key."""
+        """A query attends the compressed keys of all complete blocks up to it. A block of `ratio` tokens is one key."""
     @staticmethod
     def cross_attention() -> Mask:
         """Every query of the decoder attends every token of the encoder's output."""
@@ -112,7 +113,7 @@ class Mask:
         """A token of the encoder attends `left` tokens before its own and `right` after it. -1 means unlimited."""
     @staticmethod
     def prefix_lm(tokens: int) -> Mask:
-        """Causal, and every query also attends the first `tokens` keys."""
+        """A query attends itself and all earlier tokens, and every query also attends the first `tokens` keys."""
     @staticmethod
     def hstu(
         *, is_causal: bool = True, contextual: bool = True, max_attn_len: int = 0, min_full_attn_seq_len: int = 0,
@@ -128,12 +129,12 @@ class Mask:
         """Every patch of a video clip attends all patches of all its frames. Each frame has `prefix` extra tokens."""
     @staticmethod
     def merged_patches(side: int, line_ends: int = 0) -> Mask:
-        """Counts patches instead of attended pairs: those left after each square of `side` x `side` is merged into one,
-        plus `line_ends` tokens at the end of each line."""
+        """A statistic for `Entry.unit` that counts patches instead of attended pairs. Each square of `side` x `side`
+        patches is merged into one. Each line of merged patches gets `line_ends` more tokens."""
     @staticmethod
     def measured(name: str) -> Mask:
-        """Counts a number that you measure yourself, instead of attended pairs. Add the number by
-        `Tally.add_measured`."""
+        """A statistic for `Entry.unit` that you measure yourself. It counts your number instead of attended pairs.
+        Add the number by `Tally.add_measured`."""
     @staticmethod
     def library() -> dict[str, list[str]]:
         """The library's masks: {name: parameters in order}, such as {"causal": [], "vision.grid_windows":
@@ -238,7 +239,7 @@ class Entry:
         """The tower whose sequences `unit` counts: "text", "vision" or "audio"."""
     @property
     def split(self) -> Split:
-        """How tensor parallelism shards the entry over ranks: "columns", "heads", …"""
+        """How tensor parallelism splits the entry's work over ranks: by "columns", "heads", …"""
     @property
     def units(self) -> int:
         """How many columns, rows, heads or experts tensor parallelism splits. 0 means unknown."""
@@ -341,7 +342,8 @@ class Plan:
         """n means that only the n-th, 2n-th, … layer recomputes; 1 is every layer."""
     @property
     def repeated(self) -> dict[str, int]:
-        """{name: n} means that n ranks each run this work in full. The work is executed n times and useful once."""
+        """{name: n} means that each of n ranks runs this work in full. The work is then executed n times and useful
+        once."""
     @property
     def indexer(self) -> IndexerTraining:
         """How indexers of sparse attention train: "frozen", "sparse_loss", "dense_loss" or "warm_up"."""
@@ -540,12 +542,12 @@ class Cost:
         optimizer_offload: float = 0.0,
         plan: Plan | None = None,
     ) -> Search:
-        """Searches the layouts of this model on a cluster for those that fit the memory, and sorts them by predicted
-        step time.
+        """Searches the parallel layouts of this model on a cluster for those that fit the memory. Sorts them by
+        predicted step time.
 
-        One clock predicts the time: products at the peak times `efficiency`, exchanged bytes at their bandwidth less
-        what the trainer hides, the bubble and the imbalance of the pipeline's schedule. docs/search.md says what it
-        assumes. `str()` is the table that the program prints for `floptally search`.
+        The step time is predicted from the FLOPs at `efficiency` of the peak, the exchanged bytes at their bandwidth
+        less what the trainer hides, and the bubble and imbalance of the pipeline's schedule. docs/search.md says what
+        it assumes. `str()` is the table that the program prints for `floptally search`.
 
         Args:
             lengths: [n] tokens of each sequence of a global batch; one sequence with `global_batch`.
@@ -631,7 +633,7 @@ class Cost:
         a size and is not read."""
     @property
     def parameters(self) -> int:
-        """The number of stored weights: those of all experts, and a tied embedding once."""
+        """The number of stored weights. It includes all experts, and counts a tied embedding once."""
     @property
     def components(self) -> list[str]:
         """Names of the components, in forward order."""
@@ -645,7 +647,8 @@ class Cost:
         """Writes the cost as a file that load() reads in a millisecond. Useful after a slow from_torch()."""
     @staticmethod
     def load(path: str | PathLike[str]) -> Cost:
-        """Reads a cost that save() wrote. Error if the file is of another version or was changed."""
+        """Reads a cost that save() wrote. Raises an Error if the file was changed, or if a version of
+        floptally with other numbers wrote it."""
     def keep(self, accumulator: Mask) -> Cost:
         """Returns this cost with one more accumulator in its tallies and meters, such as Mask.measured("loss_tokens").
         The accumulator adds no FLOPs."""
@@ -653,7 +656,7 @@ class Cost:
     def plan(self) -> Plan:
         """The plan of all calls without `plan=`. It trains everything, or is read from the adapters of a PEFT model."""
     def planned(self, plan: Plan) -> Cost:
-        """Returns the same model with this plan as the plan of all calls without `plan=`."""
+        """Returns this cost with another default plan, which calls without `plan=` then use."""
     def on_rank(
         self,
         layout: ParallelLayout,
@@ -723,8 +726,8 @@ class _Adds:  # of Tally and Meter
         targets: Integers | None = None,
         target_group: SupportsIndex = 1,
     ) -> None:
-        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. Targets come
-        in groups of target_group."""
+        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. A target
+        attends no target outside of its group of target_group targets."""
     def add_grid_thw(self, grid_thw: Grids) -> None:
         """Adds images and clips [n, 3]: frames, rows and columns of patches before merging."""
     def add_audio_frames(self, audio_frames: Integers) -> None:
@@ -857,7 +860,8 @@ class Breakdown:
         a Meter."""
     @property
     def statistics(self) -> dict[str, Any]:
-        """The sums over the batch by name: sequences, tokens, squares and attended pairs, useful and padded."""
+        """{name: number} of all sums over the batch: sequences, tokens, squares and attended pairs, useful and
+        padded."""
     @property
     def mfu(self) -> float:
         """Useful FLOPs over the peak; 0.412 is 41.2 %. Call measure() first."""
@@ -878,7 +882,7 @@ class Breakdown:
         """MFU in mixed precision: each component's useful FLOPs over the peak of its own precision."""
     @property
     def mixed_peak_tflops(self) -> float:
-        """The single peak, in TFLOP/s, that would give mixed_mfu."""
+        """The single peak, in TFLOP/s, over which the MFU would equal mixed_mfu."""
     def measure(
         self,
         seconds: float,
@@ -1138,12 +1142,14 @@ class Breakdown:
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
     def to_dict(self, *, unit: WorkUnit = "flops") -> dict[str, Any]:
-        """Returns the JSON that the program prints as a dict. Counts are decimal strings.
+        """Returns the breakdown as a dict, with the content of the JSON that the program prints. Counts are decimal
+        strings.
 
         unit: "macs" counts multiply-accumulates, of two FLOPs each, under the key "macs".
         """
     def to_table(self, *, unit: WorkUnit = "flops") -> str:
-        """Returns the table that the program prints, as `str()` does, also in MACs with unit="macs"."""
+        """Returns the table that the program prints, as `str()` does. With unit="macs" it counts
+        multiply-accumulates."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:
@@ -1170,7 +1176,7 @@ class MaskedTiles:
         """(queries, keys) of the tile that a kernel computes at once, in tokens."""
     @property
     def tally(self) -> Tally:
-        """The sums over the batch that was added."""
+        """A Tally with the sums over all batches that were added."""
 
 class ContextShards:
     """A batch sharded over the ranks of context parallelism, for `Breakdown.waterfall(cp=…)`.
@@ -1179,7 +1185,8 @@ class ContextShards:
     """
 
     def __init__(self, cost: Cost, cp: int, split: ContextSplit = "zigzag") -> None:
-        """split: "zigzag" within each slot, "zigzag_pack" over the whole pack, or "contiguous"."""
+        """split: how the sequences are split over the ranks: "zigzag" within each slot, "zigzag_pack" over the whole
+        pack, or "contiguous"."""
     def add(self, **batch: Unpack[_Packs]) -> None:
         """Adds a batch.
 
@@ -1189,7 +1196,7 @@ class ContextShards:
     def __copy__(self) -> ContextShards: ...
     @property
     def cp(self) -> int:
-        """Context-parallel ranks."""
+        """The number of context-parallel ranks that share the batch."""
     @property
     def split(self) -> ContextSplit:
         """How sequences are split over the ranks: "zigzag" within each slot, "zigzag_pack" over the whole pack, or
@@ -1284,7 +1291,7 @@ class Totals:
         """Returns the step time in seconds that `percent` per cent of the steps did not exceed, within 0.79 %."""
 
 class DeviceTally:
-    """The base class of floptally.DeviceTally, in the extension. Use that class."""
+    """The base class of floptally.DeviceTally. Use floptally.DeviceTally instead."""
 
     def __init__(
         self,
@@ -1342,8 +1349,8 @@ class DeviceTally:
         *,
         stream: object = None,
     ) -> None:
-        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. Targets come
-        in groups of target_group."""
+        """Adds sequences of an HSTU model by their total lengths, the contextual tokens and the targets. A target
+        attends no target outside of its group of target_group targets."""
     def add_grid_thw(self, grid_thw: DeviceArray, *, stream: object = None) -> None:
         """Adds images and clips [n, 3]: frames, rows and columns of patches before merging."""
     def add_audio_frames(self, audio_frames: DeviceArray, *, stream: object = None) -> None:
@@ -1550,7 +1557,7 @@ class Meter(_Adds):
         """True if the meter itself sums over ranks (`reduce=` was passed)."""
     @property
     def cost(self) -> Cost:
-        """The model that is counted."""
+        """The cost of the model that the meter counts."""
     @property
     def plan(self) -> Plan:
         """The plan that is counted: what runs and which weights train."""
@@ -1590,7 +1597,7 @@ def _pass_rates(
     passes: list[tuple[Any, ...]], seconds: float, gpu_seconds: float, peak_tflop: float
 ) -> tuple[str, str, list[dict[str, Any]], float]: ...
 def address_of(values: Integers) -> int:
-    """Returns the memory address of an array of integers. A list is copied, and the address is that of the copy."""
+    """Returns the memory address of an array of integers. For a list, this is the address of a copy."""
 def cost(
     config: str,
     *,
@@ -1602,8 +1609,8 @@ def cost(
     parts: Sequence[str] = [],
     strict: bool | None = None,
 ) -> Cost:
-    """The cost of a model from the JSON text of its config, or from the config's path if is_path is true. spec: (text,
-    file name) of each spec."""
+    """Returns the cost of a model from the JSON text of its config. With `is_path`, the text is the path of the
+    config. spec: (text, file name) of each spec."""
 def flops(
     config: ConfigLike,
     *,
@@ -1711,13 +1718,14 @@ class ParallelLayout:
         """The number of this rank in the whole job, from 0."""
     @property
     def world_size(self) -> int:
-        """Ranks of the whole job."""
+        """The number of ranks of the whole job."""
     @property
     def coordinates(self) -> dict[Axis, int]:
         """The rank's place along each axis: {"tp": …, "cp": …, "dp": …, "pp": …}."""
     @property
     def sizes(self) -> dict[str, int]:
-        """Ranks along each axis: {"dp": …, "cp": …, "tp": …, "pp": …, "vpp": …, "ep": …, "etp": …, "dp_replicate": …}."""
+        """The number of ranks along each axis: {"dp": …, "cp": …, "tp": …, "pp": …, "vpp": …, "ep": …, "etp": …,
+        "dp_replicate": …}."""
     @property
     def order(self) -> str:
         """The axes of dense layers, the fastest-varying first: "tp-cp-dp-pp"."""
@@ -1728,7 +1736,8 @@ class ParallelLayout:
         """Returns the layout as settings of a trainer: "areal", "megatron", "torchtitan" or "fsdp2".
         `ParallelLayout(layout=…)` reads them back as an equal layout."""
     def group(self, axes: Sequence[Axis]) -> list[int]:
-        """Returns the ranks that have this rank's coordinates on all other axes, this rank included."""
+        """Returns the ranks of this rank's group along these axes, itself included. They have this rank's
+        coordinates on all other axes."""
     def with_redundant_work(self, repeated: dict[str, list[Axis]], *, plan: Plan | None = None) -> Plan:
         """Returns a plan for a job whose ranks repeat work: {"vision.*": ["cp"]} says that all ranks along cp run all
         of vision.*. Each rank executes this work; it is useful once."""
@@ -1740,9 +1749,14 @@ class Scope:
     each part once."""
 
     def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Placement) -> None:
-        """A preset: "microbatch", "context_slice", "first_stage", "last_stage" or "own_routers". Keywords dp, cp, tp,
-        pp and virtual_stages change one axis to "sharded", "replicated", "trusted" (replicated, but not checked),
-        "first" or "last"."""
+        """Makes a scope from a preset, and changes single axes by the keywords dp, cp, tp, pp and virtual_stages.
+
+        preset: "microbatch" (all ranks of a replica hold whole sequences), "context_slice" (each cp rank holds its
+            slice), "first_stage" or "last_stage" (only this pipeline stage holds them), or "own_routers" (each rank
+            holds the expert visits of its own layers).
+        A keyword is "sharded" (each rank along the axis holds a part), "replicated" (all hold the same), "trusted" (the
+            same, but not checked), "first" or "last" (only this rank holds something).
+        """
     def trusting_replicas(self) -> Scope:
         """Returns this scope without the check that replicas have equal values. Use it to sum over a group with only
         some of the replicas."""
@@ -1769,8 +1783,8 @@ class TallyReduction:
         the convention of the totals (None: not compared). If one of them differs, all ranks raise. If `like` is a
         Cost, they also compare what it counts by `plan`."""
     def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
-        """Returns the tally of all ranks, by one SUM all-reduce. Every rank gets the same accumulators. visits: with
-        virtual pipeline stages, how many microbatches ran on this rank and how often lengths were added."""
+        """Returns the tally of all ranks, by one SUM all-reduce. Every rank gets the same accumulators. visits: (how
+        many microbatches ran on this rank, how often lengths were added). Needed with virtual pipeline stages."""
     def scaled(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
         """Returns this rank's tally scaled to all ranks, without communication. It is correct only if all ranks have
         equal lengths; this is not checked."""
@@ -1813,10 +1827,11 @@ class TokenSplit:
         must be a multiple of 2cp."""
     @staticmethod
     def contiguous(tokens: SupportsIndex, cp: SupportsIndex) -> TokenSplit:
-        """Each rank holds one run of tokens, as Ulysses does outside of attention."""
+        """Gives each rank one run of consecutive tokens, as Ulysses does outside of attention."""
     @staticmethod
     def zigzag_of_each(cu_seqlens_padded: Integers, cp: SupportsIndex) -> TokenSplit:
-        """Zigzag within each slot of a pack: the THD layout of Transformer Engine."""
+        """Cuts each slot of a pack into 2cp chunks and gives each rank a chunk and its mirror image, as Transformer
+        Engine's THD layout does."""
     @property
     def cp(self) -> int:
         """The number of ranks that share the pack."""
@@ -1860,9 +1875,9 @@ class ContextParallelPack:
         """Takes cu_seqlens (with cu_seqlens_padded and num_real_seqs) or attention_mask, as a `Tally` does. `split`
         says which rank gets which slots, padding included."""
     def tokens(self, view: CountedView = "useful") -> list[int]:
-        """Returns the number of tokens of each rank."""
+        """Returns the number of tokens that each rank holds."""
     def pairs(self, mask: Mask, view: CountedView = "useful") -> list[int]:
-        """Returns the number of attended pairs of each rank's queries."""
+        """Returns, for each rank, the number of attended pairs of its queries."""
     def tally(
         self,
         rank: SupportsIndex,
@@ -1872,8 +1887,9 @@ class ContextParallelPack:
         plan: Plan | None = None,
         bidirectional: bool = False,
     ) -> Tally:
-        """Returns the tally of a rank's share of the pack. The tally records the rank. bidirectional: True if the model
-        attends in both directions. The squares are then split over ranks so that they give bidirectional pairs."""
+        """Returns the tally of a rank's share of the pack. The tally records the rank. bidirectional: True if the
+        model attends in both directions. Each query of the rank then adds the length n to the rank's share of Σn², which
+        gives bidirectional pairs."""
 
 class ExchangePlan:
     """Plans an exchange of samples between ranks: which bytes each rank sends to and receives from each other rank.
@@ -1897,48 +1913,50 @@ class ExchangePlan:
             microbatch * ranks + rank."""
     @property
     def ranks(self) -> int:
-        """Ranks that take part."""
+        """The number of ranks that take part in the exchange."""
     @property
     def window(self) -> int:
-        """Microbatches that are planned together. Each has one exchange."""
+        """The number of microbatches that are planned together. Each has an exchange of its own."""
     @property
     def owners(self) -> npt.NDArray[np.int64]:
         """The rank that has each sample before the exchange."""
     @property
     def destinations(self) -> npt.NDArray[np.int64]:
-        """Where each sample goes: microbatch * ranks + rank."""
+        """Where each sample goes, as microbatch * ranks + rank: the rank that gets it, and the microbatch that it is
+        in."""
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
         """Bytes of each sample, without padding."""
     def samples_of(self, microbatch: SupportsIndex) -> npt.NDArray[np.int64]:
-        """Returns the samples of a microbatch, on all ranks."""
+        """Returns the indices of all samples that are in a microbatch, whatever their rank."""
     def for_rank(self, rank: SupportsIndex, microbatch: SupportsIndex = 0) -> RankExchange:
-        """Returns the buffers that a rank sends and receives."""
+        """Returns the buffers that a rank sends and receives in a microbatch."""
     def inverse(self) -> ExchangePlan:
         """Returns the plan that sends each sample back to its owner."""
     def with_sizes(
         self, sizes: Integers, *, bytes_per_element: SupportsIndex = 1, max_buffer_bytes: SupportsIndex = 17179869176
     ) -> ExchangePlan:
-        """Returns the plan that moves other data of the same samples, with `sizes` elements of each."""
+        """Returns a plan that moves other data of the same samples to the same ranks. sizes: the elements of each
+        sample."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class CanonicalGroups:
-    """Splits a batch into groups for modules with different data-parallel sizes.
+    """Splits a batch into groups for modules that have different data-parallel sizes.
 
-    There are as many groups as the least common multiple of the sizes. Each replica of a module owns the same
+    There are as many groups as the least common multiple of these sizes. Each replica of a module then owns the same
     number of adjacent groups.
     """
 
     def __init__(self, dp_sizes: Integers) -> None:
-        """dp_sizes: data-parallel size of each module."""
+        """dp_sizes: the data-parallel size of each module."""
     @property
     def size(self) -> int:
-        """The number of groups."""
+        """The number of groups that a batch is split into."""
     def groups_of(self, module: SupportsIndex, dp_rank: SupportsIndex) -> range:
-        """Returns the groups that a replica of a module owns."""
+        """Returns the groups that one replica (data-parallel rank) of a module owns."""
     def ranks_of(self, module: SupportsIndex, groups: Integers) -> npt.NDArray[np.int64]:
-        """Returns the owner of each group: the replica (data-parallel rank) of a module."""
+        """Returns, for each group, the replica (data-parallel rank) of a module that owns the group."""
 
 class MemoryProbe:
     """Samples a GPU's memory before and after each step in `profile_steps`. At other steps it does nothing.
@@ -1969,8 +1987,8 @@ class MemoryProbe:
         row and its snapshot."""
     @property
     def rows(self) -> list[dict[str, int]]:
-        """One dict for each profiled step: step, rank, p, d, c, t (the rank's place along pp, dp, cp, tp),
-        free_before, free_after, total, pool_used_high and pool_reserved_high in bytes."""
+        """One dict for each profiled step. It has step, rank, and the rank's place along pp, dp, cp and tp as p, d,
+        c, t. It also has free_before, free_after, total, pool_used_high and pool_reserved_high in bytes."""
 
 def snapshot_name(layout: ParallelLayout | None, step: SupportsIndex) -> str:
     """Returns the name of a snapshot file: "snapshot_rank03_p0d1c0t1_step7"."""
@@ -1982,8 +2000,9 @@ def logits_bytes(
     context_parallel: SupportsIndex = 1,
     tensor_parallel: SupportsIndex = 1,
 ) -> LogitsBytes:
-    """Returns the bytes of a rank's logits for all `tokens` of a microbatch: of its own tokens, of the logits gathered
-    from all ranks, and at the peak of the gathering."""
+    """Returns the memory of one rank's logits in bytes for a microbatch of `tokens` tokens. The LogitsBytes has
+    three cases: logits of the rank's own tokens, gathered logits of all tokens, and the peak while they are
+    gathered."""
 def state_bytes(
     parameters: SupportsIndex,
     trainable: SupportsIndex | None = None,
@@ -1995,10 +2014,11 @@ def state_bytes(
     """Returns the bytes of weights, gradients and optimizer states of a rank that holds `parameters` weights and trains
     `trainable` of them (None: all)."""
 def cp_alignment(tp: SupportsIndex, cp: SupportsIndex, extra: SupportsIndex = 1) -> int:
-    """Returns the multiple to pad slots to for equal shards: tp * cp * 2 (tp if cp is 1), rounded up to a multiple of
-    `extra`."""
+    """Returns the number of tokens that each slot must be a multiple of, so that all ranks get equal shards. It is
+    tp * cp * 2, or tp if cp is 1, rounded up to a multiple of `extra`."""
 def aligned_cu_seqlens(cu_seqlens: Integers, alignment: SupportsIndex) -> npt.NDArray[np.int64]:
-    """Returns the boundaries of slots in which each sequence is padded to a multiple of `alignment`."""
+    """Returns the slot boundaries of a pack (`cu_seqlens_padded`) in which each sequence is padded to a multiple of
+    `alignment`."""
 def pack_by_capacity(
     lengths: Integers, capacity: SupportsIndex, *, alignment: SupportsIndex = 1, min_packs: SupportsIndex = 0,
     divisor: SupportsIndex = 1,
@@ -2008,7 +2028,7 @@ def pack_by_capacity(
 def pack_by_assignment(
     lengths: Integers, pack_of: Integers, packs: SupportsIndex, *, alignment: SupportsIndex = 1
 ) -> Packing:
-    """Packs samples as `pack_of` says, for example `Assignment.rank_of`."""
+    """Puts each sample into the pack whose number `pack_of` gives. `pack_of` may be `Assignment.rank_of`."""
 def utilize(
     modules: Sequence[StepModule], *, seconds: float, gpus: SupportsIndex, peak_tflops: float
 ) -> ModuleUtilization:

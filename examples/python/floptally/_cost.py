@@ -99,7 +99,7 @@ def cost(
 
 
 def warned_of_assumptions(result: Cost) -> Cost:
-    """Warns of each size that a cost assumes, at the line of the user's call."""
+    """Warns of each size that a cost assumes. The warning names the line of the user's call. Returns the cost."""
     depth = 1
     while sys._getframe(depth).f_globals.get("__name__", "").partition(".")[0] == "floptally":
         depth += 1
@@ -284,8 +284,8 @@ WEIGHTS = {
 
 
 def settings_of(model: Any, base: Any, result: Cost) -> list[_core.WeightSetting]:
-    """Returns a WeightSetting for each group of weights of a PEFT model, after checking the settings against the
-    parameter counts that the config reader has.
+    """Returns a WeightSetting for each group of weights of a PEFT model. Raises an Error if the adapted modules have
+    another number of parameters than the config says.
 
     model: the PEFT model.
     base: the model inside it.
@@ -335,8 +335,12 @@ def base_weight(module: Any) -> Any:
 
 
 def place_of(name: str, stored: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Returns (component, weight) of a PyTorch module, as the config reader names them. None unless exactly one of
-    `stored` fits the module's name."""
+    """Returns (component, weight) of a PyTorch module, by the names that the config reader uses. Returns None unless
+    exactly one of them fits the module's name.
+
+    name: the module's name.
+    stored: (component, weight) of all weights of the cost.
+    """
     parts = [part for part in name.split(".") if not part.isdigit()]
     if "base_layer" in parts:
         return None  # counted with the module around it
@@ -375,9 +379,10 @@ def settings_in_layers(name: str, of_layer: Mapping[int, int], layers: set[int])
 
 
 def settings_of_others(base: Any, result: Cost, explained: set[str]) -> list[_core.WeightSetting]:
-    """Returns the settings of whole components that train besides adapters (modules_to_save, biases, norms).
+    """Returns a WeightSetting for each component that trains in full next to the adapters: modules_to_save, biases,
+    norms.
 
-    explained: names of the parameters that are adapters.
+    explained: names of the adapters' parameters.
     """
     trains: dict[str, int] = {}
     for name, parameter in base.named_parameters():

@@ -70,7 +70,7 @@ class Copy:
 
     @property
     def from_gpu(self) -> bool:
-        """True if any value has to come from a GPU."""
+        """True if some value of the batch has to be copied from a GPU."""
         return bool(self._events)
 
     def done(self) -> bool:
@@ -79,7 +79,7 @@ class Copy:
         return not self._events or (not _captures() and all(event.query() for event in self._events.values()))
 
     def wait(self) -> None:
-        """Waits until all values have arrived."""
+        """Waits until all values of the batch have arrived."""
         if self._events and _captures():
             raise Error(
                 "meter",
@@ -260,8 +260,7 @@ def add_all(
 
     step: the number of the step, for the error.
     add: a function that takes the tally of each microbatch.
-    tells: True calls failed(error) of the batch that caused an error, if the batch has this method. Later batches are
-        then not counted, and the result is (the first earlier error or None, True).
+    tells: True stops at the first batch with an error that has a method failed(error), and calls it.
     """
     first: BaseException | None = None
     for place, batch in enumerate(batches, 1):

@@ -89,8 +89,8 @@ def listed(value: type[R], fields: Iterable[Any]) -> R:
 
 
 def made_elsewhere(makers: str) -> Callable[..., None]:
-    """Returns an `__init__` for a class without a public constructor. It raises a TypeError that says which function
-    returns an instance: `makers`."""
+    """Returns an `__init__` for a class without a public constructor. It raises a TypeError. makers: the functions
+    that return an instance, for the text of this error."""
 
     def __init__(self: object, *args: object, **kwargs: object) -> None:
         raise TypeError(f"{type(self).__name__}() cannot be called: use {makers}")

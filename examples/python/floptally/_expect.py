@@ -62,7 +62,7 @@ class Expectation(Report):
 
     @property
     def runs(self) -> list[PublishedRun]:
-        """The runs, nearest first."""
+        """The published runs, the most similar one first."""
         return [PublishedRun(**{**run, "marks": tuple(run["marks"])}) for run in self._found["runs"]]
 
     @property

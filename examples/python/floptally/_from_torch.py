@@ -232,7 +232,7 @@ def counted(
     tell("fitting")
 
     def check_between() -> None:
-        """Runs the steps that were skipped so far. Inserts them before the steps at very large sizes."""
+        """Runs the input sizes that were skipped so far. Inserts their steps before those at very large sizes."""
         for size in between:
             at = len(sizes) - far.ran
             steps.insert(at, step(size))
@@ -327,13 +327,16 @@ def counted(
 def odd_batches(
     step: Callable[..., Any], table: Table, smallest: Size, many: bool, notes: list[str]
 ) -> list[Size]:
-    """Returns the sizes with another batch size at which the forward's FLOPs differ from those of the cost.
+    """Returns the batch sizes at which the model's forward has other FLOPs than the cost says. Each is an input size
+    with another batch size than `smallest`.
 
-    Runs the forward in batches of 7 samples; of 1, 4, 16, 64 and 256, unless it has many operators; and around each
-    number that Python compared the batch size with.
+    It runs a batch of 7 samples, and one near each number that Python compared the batch size with. A model without
+    many operators also runs 1, 4, 16, 64 and 256 samples.
 
-    step: runs a step. smallest: the size whose batch is replaced. many: True for a model of many operators. notes: gets
-        a line for a batch that does not run.
+    step: a function that runs the model at an input size.
+    smallest: the input size whose batch size is replaced.
+    many: True for a model of many operators.
+    notes: gets a line for each batch that does not run.
     """
     from ._torch_batches import ALWAYS, WATCHED, WatchedSizes
 
@@ -383,8 +386,8 @@ def known_component(module: str) -> str:
 
 
 def lengths_said(example: Any, arity: int) -> list[str]:
-    """Returns a list with one note. It says which parameters of the callable `example` get lengths= and
-    encoder_lengths= of a batch. The list is empty if the parameters have the usual names length and keys."""
+    """Returns notes on the parameters of the callable `example`. They say which parameter gets the lengths= of a
+    batch, and which one gets its encoder_lengths=. Empty if the parameters have the usual names length and keys."""
     if arity not in (2, 3) or not callable(example):
         return []
     names = [parameter.name for parameter in inspect.signature(example).parameters.values()][1:arity]
@@ -414,8 +417,8 @@ def chunks_of(model: torch.nn.Module) -> list[int]:
 
 
 class FarStep:
-    """Runs one more step at a length far above the others, and appends it to the steps. If masks cannot be read there,
-    a second step at a shorter length computes them. `notes` say which of these steps failed."""
+    """Runs one more training step at a far larger input length than the others, to check the fit. If masks cannot be
+    read there, a second step at a shorter length computes them. `notes` say which of these steps failed."""
 
     def __init__(
         self,
@@ -453,9 +456,9 @@ class FarStep:
             self.notes.append(f"counts and masks were looked at up to length {longest[1]}: {problem}")
 
     def add_dense(self, tries: int = len(DENSE)) -> bool:
-        """Runs a step at one of the lengths DENSE, where whole masks fit into memory, and inserts it before the step at
-        a very large length. Returns False if no such step shows the masks, or if one ran before. tries: how many
-        lengths to try."""
+        """Runs a training step at a length where whole masks fit into memory. Inserts it before the step at a very
+        large length. Returns False if no such step shows the masks, or if one ran before. tries: how many of the
+        lengths DENSE to try."""
         for length in DENSE[:tries]:
             size = (1, length, length // 2 if self.longest[2] else 0)  # one sample: all pairs have values
             if length in [one[1] for one in self.sizes] or length >= self.longest[1]:
@@ -634,8 +637,9 @@ def sized_inputs(
 
 
 def other_readings(example: Any) -> list[int]:
-    """Returns the other ways to read the axes of an example, for a model that does not run with the first one: if its
-    length equals its width, or if channels stand before the length. Empty for a callable."""
+    """Returns other ways to read which axis of an example is the length, to try if the model does not run with the
+    first one. They differ if the length equals the width, or if channels stand before the length. Empty for a
+    callable."""
     from ._torch_trace import tensors_in
 
     if callable(example):
@@ -715,10 +719,10 @@ def split(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def sizes_of(
     arity: int, lengths: Sequence[int] | None, windows: Iterable[int], longest: int
 ) -> tuple[list[Size], int]:
-    """Returns (sizes at which to run a step, how many of them are for the fit). The first sizes are for the fit, all
-    later ones check the fit.
+    """Returns (input sizes to run, how many of them fit the cost). The first sizes fit the cost, and all later ones
+    check it.
 
-    arity: what varies: 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
+    arity: what varies. 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
     lengths: the lengths that the caller passed, or None.
     windows: sizes of attention windows in tokens. One length beyond each of them is added.
     longest: the largest number of positions that the model takes.

@@ -25,9 +25,11 @@ def read_json(text: str | bytes, field: str) -> Any:
 
 
 def json_of(value: Any, field: str, *, named: bool = False) -> str:
-    """Returns the JSON text of a value. With `named`, numbers and arrays of numpy and torch are written as numbers and
-    lists, infinities and NaN as Python's json names them, and other objects by `str`. If a number is needed there,
-    reading the JSON reports the error."""
+    """Returns the JSON text of a value.
+
+    named: True writes numbers and arrays of numpy and torch as numbers and lists, infinities and NaN as Python's json
+        does, and other objects by `str`. The code that reads the JSON then refuses what must be a number and is not.
+    """
     try:
         text = json.dumps(_plain(value) if named else value, allow_nan=named, ensure_ascii=False)
         text.encode()  # half of a surrogate pair is invalid

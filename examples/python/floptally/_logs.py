@@ -104,12 +104,12 @@ def read_throughput_log(text: str) -> ThroughputLog:
 
 
 def compare(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
-    """Returns one row for each experiment, in order. The first is the baseline."""
+    """Returns an ExperimentRow for each training run, in order. The first run is the baseline."""
     return [ExperimentRow(*row) for row in _core._compare([astuple(run) for run in experiments])]
 
 
 def comparison_markdown(rows: Sequence[ExperimentRow]) -> str:
-    """Returns the rows as a Markdown table."""
+    """Returns the rows of a comparison of training runs as a Markdown table."""
     lines = ["| experiment | TFLOPS/GPU | peak TFLOPS/GPU | MFU | speed-up |", "| --- | --: | --: | --: | --: |"]
     for row in rows:
         rates = f"{row.tflops_per_gpu:.2f} | {row.best_tflops_per_gpu:.2f} | {row.mfu_pct:.2f} %"

@@ -28,9 +28,9 @@ class OwnPlan:
 
 
 def require_same_size(base: Any, cost: Cost) -> None:
-    """Raises an Error if a model has fewer parameters than its config says, by more than one in 1000, and warns if it has
-    more: layers were cut, added or replaced. Models whose parameters are flattened, quantised or adapted in an unknown
-    way are not checked."""
+    """Compares a model's number of parameters with that of its config, to find layers that were cut, added or
+    replaced. Raises an Error if the model has over 0.1 % fewer, and warns if it has more. Does not check models
+    whose parameters are flattened, quantised or adapted in an unknown way."""
     there = 0
     for name, parameter in base.named_parameters():
         if "_flat_param" in name or not parameter.is_floating_point():
@@ -97,7 +97,7 @@ def plan_of_module(model: Any, cost: Cost) -> OwnPlan | None:
 
 
 def holds(cost: Cost, settings: Iterable[WeightSetting]) -> bool:
-    """True if each setting names weights that the model has."""
+    """True if the model has the weights that each setting of a plan names."""
     try:
         _core._coefficient_hash(cost, "exact", Plan(weights=list(settings)))
     except Error:
@@ -369,7 +369,7 @@ def _side_of(component: str) -> str:
 
 
 def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Returns the first and the last of each run of consecutive numbers."""
+    """Returns (first, last) of each run of consecutive numbers."""
     run: list[int] = []
     for number in sorted(numbers):
         if run and number != run[-1] + 1:

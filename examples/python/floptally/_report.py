@@ -17,11 +17,11 @@ class Report:
     _cells: str
 
     def to_table(self) -> str:
-        """Returns the table that the program prints."""
+        """Returns the report as the table that the program prints."""
         return self._table
 
     def to_json(self) -> str:
-        """Returns the JSON that the program prints. Counts are decimal strings."""
+        """Returns the report as the JSON that the program prints. Counts are decimal strings."""
         return self._json
 
     def to_dict(self) -> dict[str, Any]:

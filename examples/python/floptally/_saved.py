@@ -21,7 +21,7 @@ OWN_MASKS = re.compile(r"tokens_after_(\d+)|(?:later_)?chunks_of_\d+|chunk_squar
 
 
 def save(cost: Cost, path: PathLike) -> None:
-    """Writes a cost as JSON with a digest, atomically."""
+    """Writes a cost to a file, as JSON with a digest. A crash leaves the old file or the new one."""
     (model, plan), _, numbers, version = state_of(cost)
     text = json.dumps([model, keywords_of(plan)])
     record = {"floptally": version, "numbers_version": numbers, "sha256": digest_of(text), "cost": text}
@@ -29,7 +29,8 @@ def save(cost: Cost, path: PathLike) -> None:
 
 
 def load(path: PathLike) -> Cost:
-    """Reads a cost that `save` wrote. Error if it has another numbers version or was changed."""
+    """Reads a cost that `save` wrote. Raises an Error if the file was changed, or if a version of floptally with
+    other numbers wrote it."""
     try:
         with open(path, "rb") as file:
             found = read_json(file.read(), "path")
@@ -73,7 +74,7 @@ def keywords_of(plan: Plan) -> dict[str, Any]:
 
 
 def state_of(value: Any) -> tuple[Any, ...]:
-    """Returns the state that pickle saves for the value."""
+    """Returns the values that pickle saves for an object."""
     state: tuple[Any, ...] = value.__getstate__()
     return state
 

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FoundLayout:
-    """A layout that fits, with its predicted step.
+    """A parallel layout that fits the memory, with its predicted training step.
 
-    microbatch: sequences of a microbatch. microbatches: how many each replica accumulates; dp x microbatch x
-        microbatches is the global batch.
-    zero: states that data parallel ranks shard. hsdp: replicas of these shards.
+    microbatch: sequences of a microbatch.
+    microbatches: how many microbatches each replica accumulates. dp x microbatch x microbatches is the global batch.
+    zero: states that data parallel ranks shard.
+    hsdp: the number of replicas of these shards.
     layers_of_chunks: layers of each chunk of the pipeline, in forward order.
-    seconds: predicted time of the step. bound: a time that no step can be below, with kernels at their peak and all
-        exchanges hidden.
-    bubble: the part of the passes' time in which the busiest stage waits for others.
-    memory_gib: memory of the rank with the most, `reserve_gib` included.
-    is_on_front: True if no other layout is both sooner and smaller.
+    seconds: predicted time of the step.
+    bound: a lower bound of the step's time, with kernels at their peak and all communication hidden.
+    bubble: the share of the time in which the busiest pipeline stage waits for other stages.
+    memory_gib: memory of the fullest rank, `reserve_gib` included.
+    is_on_front: True if no other layout is both faster and smaller.
     """
 
     dp: int
@@ -63,7 +64,8 @@ class FoundLayout:
 
 
 class Search(Report):
-    """The layouts that fit, soonest first. `Cost.search()` returns one; `str()` is a table."""
+    """The parallel layouts of a model that fit the memory, fastest first. `Cost.search()` returns one; `str()` is a
+    table."""
 
     def __init__(self, cost: Cost, **how: Any) -> None:
         if how.get("network_gbps") is not None:
@@ -80,7 +82,7 @@ class Search(Report):
 
     @property
     def layouts(self) -> list[FoundLayout]:
-        """The first `top` layouts, soonest first."""
+        """The first `top` layouts that fit, fastest first."""
         return [_layout(found) for found in self._found["layouts"]]
 
     @property
@@ -90,27 +92,27 @@ class Search(Report):
 
     @property
     def fit(self) -> int:
-        """How many of them fit."""
+        """How many of the tried layouts fit the memory."""
         return int(self._found["fit"])
 
     @property
     def too_large(self) -> int:
-        """How many of them do not fit the memory."""
+        """How many of the tried layouts do not fit the memory."""
         return int(self._found["too_large"])
 
     @property
     def impossible(self) -> int:
-        """How many of them do not divide the model, the batch or the ranks."""
+        """How many of the tried layouts cannot be used, since they do not divide the model, the batch or the ranks."""
         return int(self._found["impossible"])
 
     @property
     def assumed(self) -> list[str]:
-        """What the predictions assume, one sentence each."""
+        """What the predicted step times assume, one sentence for each assumption."""
         return list(self._found["assumed"])
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        """Seconds and GiB of every layout that fits, soonest first."""
+        """(seconds of the step, GiB of the fullest rank) of every layout that fits, fastest first."""
         return [(float(seconds), float(gib)) for seconds, gib in self._found["points"]]
 
     @property
@@ -119,7 +121,7 @@ class Search(Report):
         return float(self._found["memory_gib"])
 
     def text(self, layout_format: LayoutFormat) -> str:
-        """Returns the first layout as a trainer's settings: "megatron", "torchtitan", "areal" or "fsdp2"."""
+        """Returns the fastest layout as a trainer's settings: "megatron", "torchtitan", "areal" or "fsdp2"."""
         if not self._settings:
             raise Error(
                 "layout_format",
@@ -134,7 +136,8 @@ class Search(Report):
         return written["text"]
 
     def explain(self, layout: str) -> str:
-        """Returns why a layout is missing, or its place: what does not divide, or which rank lacks how many GiB.
+        """Returns the place of a layout in the list, or the reason why it is not there: a size that does not divide
+        another, or how many GiB a rank lacks.
 
         Args:
             layout: sizes by name, "tp=2, pp=4, mb=1, zero=optimizer, recompute=none", or a trainer's settings.

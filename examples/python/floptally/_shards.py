@@ -33,7 +33,7 @@ class ExchangeBuffer(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Bytes of the whole buffer."""
+        """The size of the whole buffer in bytes."""
         return int(self.counts.sum())
 
 
@@ -55,12 +55,13 @@ class Pack(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """T: the number of tokens of the pack, padding included."""
+        """The number of tokens of the pack, padding included: the T of its shape [1, T]."""
         return int(self.cu_seqlens_padded[-1])
 
 
 class Packing(NamedTuple):
-    """Samples packed into rows. For each sample: its pack, and the position in the pack where its slot begins."""
+    """Samples packed into rows. For each sample it has the pack, and the position in the pack where the sample's
+    slot begins."""
 
     packs: list[Pack]
     pack_of: Indices

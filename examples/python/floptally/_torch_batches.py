@@ -17,8 +17,8 @@ MOST, MOST_OF_FEW = 12, 3  #: so many batch sizes come from numbers that were co
 
 
 class Watched(int):
-    """A tensor size that is a multiple of the batch size. It records each integer that it is compared with or divided
-    by."""
+    """A tensor size that is a multiple of the batch size. It records each integer that Python compares it with or
+    divides it by."""
 
     scale: Fraction  #: size per sample
     noted: set[int]  #: batch sizes at which a comparison may turn out otherwise
@@ -60,8 +60,8 @@ for operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__
 
 
 class WatchedSizes(TorchFunctionMode):
-    """A dispatch mode in which tensor sizes that are multiples of the batch size are `Watched`. `noted` collects the
-    batch sizes at which a comparison may have another result."""
+    """A mode in which each tensor size that is a multiple of the batch size is a `Watched`. `noted` collects the
+    batch sizes next to which such a comparison changes its result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,5 +80,6 @@ class WatchedSizes(TorchFunctionMode):
         return Watched.of(size, self.noted) if whole else size
 
     def batches(self, many: bool) -> list[int]:
-        """Returns the batch sizes to run, ascending. A model of many operators gets only a few."""
+        """Returns the batch sizes at which to run the model, ascending. many: True for a model of many operators,
+        which gets only a few."""
         return sorted(self.noted - {1, 2, 3, WATCHED})[: MOST_OF_FEW if many else MOST]

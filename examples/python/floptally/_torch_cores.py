@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class MoreLengths(Exception):
-    """Raised after a step at another length was added. The caller must then read all masks again."""
+    """Raised after a training step at one more length was added. The caller must then read all masks again."""
 
 
 #: Why the pairs of a core cannot be counted, or an empty text; (heads, of how many, mask); (attended pairs, all pairs).
@@ -35,11 +35,11 @@ DENSE_LENGTH = 2047  #: up to this length a mask function is asked for every pai
 
 @dataclass
 class Attended:
-    """The pairs that an attention core attends. parts: (number of heads, number of all heads, mask) for each mask, if
+    """The pairs that an attention core attends. `parts` and `counts` are empty if the core attends all pairs.
 
-    every head has a mask over the whole sequence. counts: at
-    each size (attended pairs, all pairs) of all heads and samples; None if that was not computed. Both are empty if
-    the core attends all pairs.
+    parts: (number of heads, number of all heads, mask) for each mask. Empty if some head's pairs fit no mask.
+    counts: (attended pairs, all pairs) of all heads and samples at each input size. None at a size where they are
+        unknown.
     """
 
     parts: list[tuple[int, int, Mask]] = field(default_factory=list)
@@ -52,9 +52,10 @@ class Attended:
 
 
 class SeenMasks:
-    """Chooses the mask of each attention core: the one that the caller passed, else the one found while the steps ran.
+    """Finds the mask of each attention core. The mask that the caller passed comes first, then the one that the core
+    used when it ran.
 
-    near: how many of the sizes must show each mask.
+    near: the first `near` input sizes must show each mask.
     """
 
     def __init__(self, chosen: Mapping[str, Mask], names: Names, sizes: Sequence[Size], near: int) -> None:
@@ -70,7 +71,11 @@ class SeenMasks:
         self.more: Callable[[], bool] | None = None
 
     def of(self, series: Series, is_square: bool) -> Attended:
-        """Returns the pairs that an attention core attends. is_square: True if the core has n² pairs at length n."""
+        """Returns the pairs that an attention core attends.
+
+        series: a matrix product of the core.
+        is_square: True if the core has n² pairs at length n.
+        """
         if id(series) not in self.known:
             self.known[id(series)] = series, self.found(series, is_square)
         return self.known[id(series)][1]
@@ -127,8 +132,9 @@ class SeenMasks:
         )
 
     def looked_at(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> Looked:
-        """Returns why the pairs of a core cannot be counted, or an empty text with the masks of its heads and its (attended
-        pairs, all pairs) at each size. The layers of a model often share what a step has seen."""
+        """Returns (reason, masks of the heads, (attended pairs, all pairs) at each size) of an attention core. The
+        reason says why the pairs cannot be counted; it is empty if they can. The result is kept, since the layers of
+        a model often attend the same pairs."""
         key = tuple(id(pairs) for pairs in flat(seen))
         if key not in self.looked:
             reason = odd(sizes, seen)
@@ -137,8 +143,8 @@ class SeenMasks:
         return self.looked[key]
 
     def of_decisions(self, one: Series) -> Attended:
-        """Returns the pairs of a product that makes a mask: those that its choice was made from. `masks` are not about
-        it."""
+        """Returns the pairs of a product that makes a mask, such as the scores of an indexer: the pairs from which
+        the mask was chosen. The masks that the caller passed do not apply to it."""
         seen = [[pairs for pairs in several if isinstance(pairs, Pairs)] for several in one.seen]
         places = [place for place, several in enumerate(one.seen) if not is_unseen(several)]
         sizes, every = [self.sizes[place] for place in places], [seen[place] for place in places]
@@ -152,7 +158,8 @@ class SeenMasks:
             self.notes.append(text)
 
     def by_head(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> list[tuple[int, int, Mask]]:
-        """Returns a mask for each head. Empty if the pattern of a head is not a mask over the whole sequence."""
+        """Returns (number of heads, number of all heads, mask) for each group of heads with equal attended pairs.
+        Empty if the pairs of some head fit no mask."""
         if any(len(several) != 1 for several in seen):
             return []
         heads = [heads_of(several[0], size[0]) for several, size in zip(seen, sizes)]
@@ -171,8 +178,8 @@ class SeenMasks:
         return parts
 
     def table(self, sizes: Sequence[Size], patterns: Sequence[Pattern]) -> Mask | None:
-        """Returns a mask that has the pairs of each length in a table, for patterns that no known mask has. None if a
-        pattern does not have one query and one key for each token."""
+        """Returns a mask that looks up its pairs by length in a table. It is for attended pairs that fit no known
+        mask. Returns None if there is not one query and one key for each token."""
         wide = []
         for pattern, size in zip(patterns, sizes):
             if isinstance(pattern, Rows) and pattern.queries * pattern.keys > MOST_ELEMENTS:
@@ -209,7 +216,7 @@ def flat(seen: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 def is_unseen(seen: Iterable[Seen]) -> bool:
-    """True if a step could not compute some pairs that it should have computed."""
+    """True if some of the attended pairs of a step could not be computed."""
     for pairs in seen:
         if isinstance(pairs, Unseen):
             return True
@@ -220,7 +227,7 @@ def is_unseen(seen: Iterable[Seen]) -> bool:
 
 
 def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
-    """Returns the reason why the pairs of an attention core cannot be counted: they depend on data, or differ between
+    """Returns why the attended pairs of an attention core cannot be counted: they depend on data, or differ between
     samples. Empty if they can be counted."""
     by_length: dict[tuple[int, int], tuple[int, Counter[bytes]]] = {}
     for size, several in zip(sizes, seen):
@@ -242,7 +249,7 @@ def odd(sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> str:
 
 
 def content(pattern: Pattern) -> bytes:
-    """Returns a dict key that is the same for equal patterns."""
+    """Returns a dict key for a pattern of attended pairs. Equal patterns have equal keys."""
     if isinstance(pattern, str):
         return pattern.encode()
     if isinstance(pattern, Rows):
@@ -253,7 +260,8 @@ def content(pattern: Pattern) -> bytes:
 
 
 def heads_of(pairs: Pairs, samples: int) -> list[int] | None:
-    """Returns the index of each head's pattern. None if the samples of a batch differ."""
+    """Returns the index of each head's pattern in `pairs.patterns`. None if the samples of a batch have different
+    patterns."""
     if len(pairs.patterns) == 1:
         return [0] * max(len(pairs.of) // samples, 1)
     if len(pairs.of) % samples:
@@ -275,8 +283,8 @@ def as_square(pairs: Pairs, number: int) -> Pattern:
 
 
 def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of a core of one step, by a mask that was passed. None if there is no
-    mask, or if the core has not as many keys as queries."""
+    """Counts the pairs of an attention core in one step under a mask that was passed. Returns (attended pairs, all
+    pairs). Returns None if there is no mask, or if the numbers of keys and queries differ."""
     attended = every = 0
     for pairs in several:
         heads = len(pairs.of) if isinstance(pairs, Pairs) else pairs.heads
@@ -288,8 +296,8 @@ def count_under(mask: Mask | None, several: Sequence[Seen]) -> tuple[int, int] |
 
 
 def count_of_parts(parts: Sequence[tuple[int, int, Mask]], several: Sequence[Seen]) -> tuple[int, int] | None:
-    """Returns (attended pairs, all pairs) of a core of one step, by the masks of its heads. None if it has not as many
-    keys as queries, or if a mask is a table without that length."""
+    """Counts the pairs of an attention core in one step by the masks of its heads. Returns (attended pairs, all
+    pairs). Returns None if the numbers of keys and queries differ, or if a mask is a table without this length."""
     pairs = several[0] if len(several) == 1 else None
     if not isinstance(pairs, Pairs) or pairs.queries != pairs.keys:
         return None
@@ -311,7 +319,11 @@ TABLES: dict[str, tuple[Mask, dict[tuple[int, int], int]]] = {}
 
 
 def by_length(what: str, numbers: Mapping[tuple[int, int], int], shape: PairShape = "units") -> Mask:
-    """Returns a mask that counts by a table of (length, keys). what: "pairs" or "units"; the name begins with it."""
+    """Returns a mask that looks up its pairs by (length, keys) in a table.
+
+    what: the beginning of the mask's name, "pairs" or "units".
+    numbers: the table.
+    """
     table = dict(numbers)
     text = repr((sorted(table.items()), shape))
     name = f"{what}_by_length_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -337,9 +349,10 @@ def counting(name: str, table: Mapping[tuple[int, int], int]) -> Callable[[int, 
 
 
 def by_formula(what: str, terms: Mapping[str, int], divisor: int, least: int, shape: PairShape = "units") -> Mask:
-    """Returns a mask that counts a polynomial of the length n and the keys k.
+    """Returns a mask whose pairs are a polynomial in the length n and the number of keys k.
 
-    terms: the coefficients by statistic, whose sum is divided by `divisor`. least: the smallest length from which the polynomial was fitted.
+    terms: {statistic: coefficient} of the polynomial. Its value is divided by `divisor`.
+    least: the smallest length that the polynomial was fitted to.
     """
     least = least if min(terms.values()) < 0 else 0  # a sum of positive terms holds from the first token on
     of = {"count": "1", "tokens": "n", "keys": "k", "squares": "n2", "crossed": "nk", "key squares": "k2"}

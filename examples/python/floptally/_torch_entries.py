@@ -59,8 +59,8 @@ RULES = {
 
 
 def tokens_after(first: int) -> Mask:
-    """Returns a statistic that counts all tokens of a sequence but the first `first`. Convolutions without padding, and
-    layers that read the previous token, need it."""
+    """Returns a statistic that counts the tokens of a sequence after the first `first` ones. Convolutions without
+    padding, and layers that read the previous token, need it."""
 
     def count(length: int, past: int, keys: int) -> int:
         return max(length - max(first - past, 0), 0)
@@ -74,8 +74,8 @@ AFTER: dict[int, Mask] = {}
 
 
 def unregistered(unit: str | Mask) -> str | Mask:
-    """Returns a mask that counts the same as `unit`, for operators that FlopCounterMode has no formula for. Conventions
-    of FlopCounterMode do not count this mask. A measured unit is returned unchanged."""
+    """Returns a statistic with the values of `unit` that PyTorch's conventions do not count. It is for operators
+    that FlopCounterMode has no formula for. A measured unit is returned unchanged."""
     counted = of_name(unit) if isinstance(unit, str) else unit
     if counted.name.startswith("measured("):
         return unit
@@ -86,7 +86,7 @@ def unregistered(unit: str | Mask) -> str | Mask:
 
 
 def of_name(unit: str) -> Mask:
-    """Returns the mask that counts a statistic."""
+    """Returns the mask that counts the statistic of this name."""
     if unit in RULES:
         return RULES[unit]
     if "_by_length_" in unit:
@@ -107,7 +107,7 @@ def of_name(unit: str) -> Mask:
 
 
 def unit_of_entry(unit: str) -> Any:
-    """Returns the `unit=` of an Entry for the name of a statistic."""
+    """Returns the statistic of this name in the form that an Entry takes as `unit=`."""
     name = {"patches": "tokens"}.get(unit, unit)
     return name if name in ("count", "tokens", "keys") else of_name(unit)
 
@@ -134,8 +134,11 @@ PAIRS: dict[str, str] = {"units": "pairs", "masked_out": "masked_out_pairs"}
 
 
 def in_chunks(name: str) -> Mask:
-    """Returns a mask that counts the chunks of a sequence, where the last chunk is filled up. name: "chunks of 64"
-    counts all chunks, "later chunks of 64" those after the first, "chunk squares of 64" the square of their number."""
+    """Returns a statistic that counts chunks of a sequence. A last chunk that is not full counts as a whole one.
+
+    name: "chunks of 64" counts all chunks, "later chunks of 64" all but the first. "chunk squares of 64" counts the
+        square of their number.
+    """
 
     def count(length: int, past: int, keys: int) -> int:
         return chunks_in(name, length)
@@ -168,15 +171,17 @@ def statistic(name: str, size: Size) -> int:
 
 
 def shown(size: Size, arity: int) -> str:
-    """Formats a size for an error, such as "2 samples, length 64". arity: how many of samples, length and keys vary, or
-    GRIDS."""
+    """Returns an input size as text for an error, such as "2 samples, length 64".
+
+    arity: what varies. 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
+    """
     if arity == GRIDS:
         return f"{size[0]} samples of {size[1]} x {size[2]} patches"
     return ", ".join([f"{size[0]} samples", f"length {size[1]}", f"{size[2]} keys"][:arity])
 
 
 def batch_of(size: Size, arity: int) -> dict[str, Any]:
-    """Returns the keywords of `Cost.flops` for a batch of this size."""
+    """Returns the keywords of `Cost.flops` for a batch of this input size."""
     if arity == GRIDS:
         return {"grid_thw": [[1, size[1], size[2]]] * size[0]}
     both = {"lengths": [size[1] or 1] * size[0]}
@@ -184,9 +189,13 @@ def batch_of(size: Size, arity: int) -> dict[str, Any]:
 
 
 def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -> dict[str, Fraction]:
-    """Solves Σ coefficient·statistic = value, one equation for each size. There must be as many sizes as names.
+    """Finds a coefficient for each statistic, so that the sum of coefficient times statistic is the value at each size.
 
-    Returns {name of a statistic: coefficient} without coefficients of 0. Empty if the solution is not unique.
+    sizes: as many input sizes as there are names.
+    values: the value at each size.
+    names: names of the statistics.
+
+    Returns {name: coefficient} without coefficients of 0. Empty if there is no single solution.
     """
     rows = [[Fraction(statistic(name, size)) for name in names] + [Fraction(v)] for size, v in zip(sizes, values)]
     for column in range(len(names)):
@@ -202,8 +211,9 @@ def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -
 
 
 def with_others(found: dict[str, int]) -> dict[str, int]:
-    """Replaces c·squares − c·tokens by c·others in the coefficients. "others" counts the pairs of two different tokens.
-    Example: the 2n − 1 distances of n queries. Returns `found` unchanged if this form does not fit."""
+    """Removes a negative coefficient of tokens n from a sum over n² and n, by writing c·n² − c·n as c·(n² − n). The
+    statistic "others" counts these n² − n pairs of two different tokens. Returns `found` unchanged if this is
+    impossible."""
     squares, tokens = found.get("squares", 0), -found.get("tokens", 0)
     if not 0 < tokens <= squares:
         return found
@@ -213,8 +223,8 @@ def with_others(found: dict[str, int]) -> dict[str, int]:
 
 
 def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int]:
-    """Replaces c·tokens − c·k·count by c·"after k" in the coefficients. "after k" counts the tokens of a sequence after
-    the first k. Returns `found` unchanged if this form does not fit."""
+    """Removes a negative constant from a sum over tokens n, by writing c·n − c·k as c·(n − k). The statistic "after
+    k" counts these n − k tokens after the first k. Returns `found` unchanged if this is impossible."""
     tokens, count = found.get("tokens", 0), -found.get("count", 0)
     if tokens <= 0 or count <= 0:
         return found
@@ -228,9 +238,11 @@ def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int
 
 
 def masks_by_count(values: Mapping[Size, int], flops: int) -> Iterator[Mask]:
-    """Returns known masks that have as many pairs as an attention core which processes its queries in parts.
+    """Returns known masks that have as many pairs as an attention core attends. It is for cores that process their
+    queries in parts.
 
-    values: the attended FLOPs at each size. flops: those of one pair; 0 if the core is no square of the length.
+    values: {input size: FLOPs over attended pairs}.
+    flops: FLOPs of one pair. 0 if the core does not have n² pairs at length n.
     """
     if not flops:
         return
@@ -295,8 +307,8 @@ class Names:
 
     @staticmethod
     def short(names: Iterable[str]) -> dict[str, str]:
-        """Returns {name: short name} with unique short names of at most 39 characters. ``..`` stands for as few
-        left-out parts as possible: the first ones without which the name is still unique."""
+        """Returns {name: short name} with unique short names of at most 39 characters. A short name begins with
+        ``..`` in place of the parts that are left out. No more parts are left out than necessary."""
         of_name = {name: name.split(".") for name in names}
         result: dict[str, str] = {}
         for name, parts in of_name.items():
@@ -319,8 +331,8 @@ class Names:
 
     @staticmethod
     def cut(name: str, taken: Iterable[str]) -> str:
-        """Returns ``..`` and the last characters of a name, with a number if this is in `taken`. Used for names that
-        are not unique after whole parts are left out."""
+        """Returns ``..`` and the last characters of a name. Adds a number if that name is in `taken`. It is for
+        names that are still too long or not unique after whole parts were left out."""
         others = set(taken)
         for number in range(len(others) + 2):
             mark = f"~{number}" if number else ""
@@ -332,8 +344,8 @@ class Names:
 
 @dataclass
 class Series:
-    """One matrix product with its FLOPs at each size that was run. If the number of a module's products differs between
-    sizes, it is the sum of all products of one kind."""
+    """One matrix product of a module, with its FLOPs at each input size that was run. If a module runs more products
+    at some sizes than at others, it stands for the sum of all products of one kind."""
 
     first: Product
     forward: list[int]
@@ -352,9 +364,9 @@ class Series:
         return self.first.module
 
     def by_formula(self) -> list[Series]:
-        """Splits the series into two: the FLOPs that FlopCounterMode counts without floptally's formulas, and the
-        others. Returns a single series if one of them would be empty, or if FlopCounterMode counts only the backward,
-        which no entry can express."""
+        """Splits the product into the FLOPs that FlopCounterMode counts without floptally's formulas, and the other
+        FLOPs. Leaves out a part without FLOPs. Does not split if FlopCounterMode counts only the backward, since no
+        entry can express that."""
         if not any(self.own_forward) and not any(self.own_backward):
             return [self]
         again = [own if self.recomputed[at] else 0 for at, own in enumerate(self.own_forward)]
@@ -393,8 +405,8 @@ def series_of(products: list[list[Product]]) -> Series:
 
 
 def gathered(several: Sequence[Series]) -> Series:
-    """Returns the sum of several series. Example: data decides how many tokens each expert gets. The number for all
-    experts together is known."""
+    """Returns the sum of several products. Data may decide how many tokens each expert gets, while the number for
+    all experts together is fixed."""
 
     def sums(of: Callable[[Series], list[int]]) -> list[int]:
         return [sum(values) for values in zip(*map(of, several))]
@@ -413,13 +425,15 @@ def gathered(several: Sequence[Series]) -> Series:
 
 
 def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
-    """Returns (kind, weights), by which products of a module are grouped if their number differs between sizes. A
-    product of kind "weight" without a weight becomes "activations"."""
+    """Returns (kind, names of the weights) of a matrix product. If a module runs more products at some input sizes
+    than at others, those with equal results are added up. A product of kind "weight" without a weight becomes
+    "activations"."""
     return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
 
 
 def aligned(steps: Sequence[Step]) -> list[Series]:
-    """Returns a series for each product, from the steps at all sizes, in the order of the forward."""
+    """Returns a Series for each matrix product of the model, in the order of the forward. steps: a Step for each
+    input size."""
     of_module: list[dict[str, list[Product]]] = []
     for step in steps:
         found: dict[str, list[Product]] = {}
@@ -440,7 +454,7 @@ def aligned(steps: Sequence[Step]) -> list[Series]:
 
 @dataclass
 class Table:
-    """Makes the entries of a model's cost from the series of its matrix products."""
+    """Makes the entries of a model's cost from its matrix products."""
 
     model: torch.nn.Module  #: the fake copy that ran
     sizes: list[Size]
@@ -492,8 +506,8 @@ class Table:
         return self.recomputing(self.checked(), series)
 
     def with_form(self, series: Sequence[Series]) -> list[Series]:
-        """Returns the series whose FLOPs a cost can express. Series that only fit together, such as those of all
-        experts, are replaced by their sum."""
+        """Returns the products whose FLOPs a cost can express. Products that a cost can only express together, such
+        as those of all experts, are replaced by their sum."""
         found: list[Series] = []
         odd: dict[tuple[str, str, tuple[str, ...], bool], list[Series]] = {}
         problems: dict[tuple[str, str, tuple[str, ...], bool], Error] = {}
@@ -523,8 +537,8 @@ class Table:
     # -- fits ---------------------------------------------------------------------------------------------------------
 
     def fit(self, module: str, op: str, values: Sequence[int]) -> dict[str, int]:
-        """Returns {name of a statistic: FLOPs per unit}, as ints. Raises an Error if the values at the sizes for the
-        fit have no such ints, or if the values at the remaining sizes disagree with them.
+        """Returns {name of a statistic: FLOPs per unit} that gives the FLOPs at every input size. Raises an Error if
+        there are no such ints.
 
         module, op: the name of the module and of the operator, for the error.
         values: the FLOPs at each size.
@@ -587,8 +601,12 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Returns {statistic: FLOPs per unit} for a statistic that looks up its value by length in a table of the
-        lengths that ran."""
+        """Makes a new statistic that looks up its value by length in a table. Returns {name of the statistic: FLOPs per
+        unit}.
+
+        where: the module's name, for a note.
+        table: {(length, keys): FLOPs of one sample} at the lengths that ran.
+        """
         from ._torch_cores import by_length, common
 
         whole = common(table.values())
@@ -599,12 +617,14 @@ class Table:
         return {name: whole}
 
     def is_other(self, index: int) -> bool:
-        """True if `sizes[index]` is the first size with another batch size than sizes[0]."""
+        """True if `sizes[index]` is the first input size with another batch size than sizes[0]."""
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
-        """Returns the sequence length below that of `size` at which the fitted formula has the value `value`. 0 if
-        there is none. at: the fitted formula, a function of the size.
+        """Returns the shorter sequence length at which the fitted formula already has this value. 0 if there is none.
+
+        value: FLOPs at the input size `size`.
+        at: the fitted formula, a function of the input size.
         """
         short, long = 0, size[1]
         while long - short > 1:
@@ -650,10 +670,10 @@ class Table:
         return base + ": chunks, padding or data decide. Chunks of fixed size fit lengths= of whole ones"
 
     def passes_of(self, series: Series, forward: Sequence[int]) -> dict[str, dict[int, int]]:
-        """Returns {statistic: {times: forward FLOPs}}. times: how many products of the same FLOPs the backward runs for
+        """Returns {statistic: {n: FLOPs per unit}} of the forward. The backward runs n products with as many FLOPs for
         each of the forward: 2, 1 or 0.
 
-        forward: the forward FLOPs at each size.
+        forward: the forward FLOPs at each input size.
         """
         where = series.module or self.names.root
         backward = [b - e for b, e in zip(series.backward, series.excess)]
@@ -801,8 +821,9 @@ class Table:
                 self.put(series, unit, name, flops)
 
     def is_fused_operator(self, series: Series) -> bool:
-        """If an operator of the user has FLOPs like a fused attention kernel (2 products forward, 5 backward), adds its
-        entries and returns True. Half of the forward is QK^T. Otherwise adds nothing and returns False."""
+        """Adds the entries of a user's operator if its FLOPs are those of a fused attention kernel: 5 products in
+        the backward for 2 in the forward. Half of the forward is QK^T. Returns False, and adds nothing, for any
+        other operator."""
         if [2 * b for b in series.backward] != [5 * f for f in series.forward]:
             return False
         self.fused = True
@@ -812,10 +833,10 @@ class Table:
         return True
 
     def put_core(self, series: Series, term: str, units: Mapping[str, int]) -> None:
-        """Adds the entries of an attention core, which count the attended pairs.
+        """Adds the entries of an attention core. They count only attended pairs.
 
-        units: FLOPs over all pairs, for each unit of a statistic. FLOPs per pair of tokens count the pairs under the
-        core's mask. If the pairs of a core are not such a square, the attended part of its FLOPs is fitted.
+        units: {statistic: FLOPs per unit} over all pairs of the core. If the core has n² pairs at length n, its mask
+            replaces the statistic n². For any other core, the FLOPs over attended pairs are fitted.
         """
         squares = [unit for unit in units if unit in SQUARES]
         attended = self.attended(series, bool(squares))
@@ -828,8 +849,8 @@ class Table:
             self.put_part(series, term, units, attended)
 
     def are_of_lengths(self, one: Series, units: Mapping[str, int], attended: Attended) -> bool:
-        """True if the masks of a core can count its pairs from the lengths alone: all heads have the same FLOPs, and no
-        tokens are added to the lengths. The masks that the caller passed must do so."""
+        """True if the masks of an attention core can count its pairs from the sequence lengths alone. All heads must
+        have the same FLOPs, and the core must add no tokens to the sequence, unless the caller passed the masks."""
         whole = all(flops * k % n == 0 for unit, flops in units.items() if unit in SQUARES for k, n, _ in attended.parts)
         added = any(mask != Mask.bidirectional() for _, _, mask in attended.parts) and self.extra_tokens(one)
         return whole and (attended.is_given or not added or not any(attended.counts))
@@ -851,8 +872,8 @@ class Table:
                 self.put(series, mask, term, flops * heads // of)
 
     def put_part(self, series: Series, term: str, units: Mapping[str, int], attended: Attended) -> None:
-        """Adds entries for the attended part of an attention core's FLOPs, and entries for the rest. Only conventions
-        that count every pair count the rest."""
+        """Splits the FLOPs of an attention core into those over attended pairs and those over masked pairs. Adds
+        entries for both. Only conventions that count every pair count the masked ones."""
         where = series.module or self.names.root
         values: dict[Size, int] = {}
         masked_out: dict[Size, int] = {}
@@ -890,8 +911,11 @@ class Table:
             self.put_values(series, term, masked_out, "masked_out")
 
     def put_values(self, series: Series, term: str, values: Mapping[Size, int], shape: PairShape) -> None:
-        """Adds entries for FLOPs over attended pairs. Takes the first form that fits: a sum of statistics, a polynomial
-        of the length, a table by length."""
+        """Adds entries for a part of an attention core's FLOPs, such as those over attended pairs. Takes the first form
+        that fits: a sum of statistics, a polynomial of the length, a table by length.
+
+        values: {input size: FLOPs}.
+        """
         from ._torch_cores import by_formula
 
         where = series.module or self.names.root
@@ -935,8 +959,8 @@ class Table:
         self.put(series, mask, term, whole, plain=0)
 
     def extra_tokens(self, series: Series) -> str:
-        """Returns a text with the FLOPs that an attention core runs for additional queries, such as learned ones, whose
-        number is independent of the length. Empty if there are none. A mask cannot count their pairs."""
+        """Returns text on the FLOPs of an attention core whose queries do not grow with the length, such as learned
+        queries. No mask counts their pairs. Empty if there are none."""
         units = self.fit(series.module, series.first.op, series.forward)
         found = [name for name in ("count", "passes") if name in units]
         # There may be more keys than queries: a prefix that every query attends.
@@ -955,8 +979,11 @@ class Table:
         self.put_core(series, "softmax", units)
 
     def in_pools(self, series: Series, elements: list[int]) -> dict[str, int]:
-        """Returns {"chunk squares of n": elements per square} for a softmax over tokens that were pooled by n, where all
-        lengths are multiples of n. Raises the Error of `fit` if there is no such n."""
+        """Returns {"chunk squares of n": FLOPs per square} for a softmax over tokens that were pooled by n. All input
+        lengths must be multiples of n. Raises an Error if no n fits.
+
+        elements: the FLOPs at each input size.
+        """
         whole = gcd(*(size[1] for size in self.sizes))
         before, self.chunks = self.chunks, [n for n in range(2, min(whole, 1024) + 1) if whole % n == 0]
         try:
@@ -965,8 +992,8 @@ class Table:
             self.chunks = before
 
     def add_softmax(self, series: Sequence[Series]) -> None:
-        """Adds the softmax of attention scores with three FLOPs per score. Only conventions that count a softmax read
-        these entries."""
+        """Adds entries for the softmax over attention scores: three FLOPs for each score. Only conventions that
+        count a softmax use these entries."""
         cores = {one.module: one for one in series if one.first.kind == "activations"}
         for module, core in cores.items():
             elements = [step.softmax.get(module, (0, 0))[0] for step in self.steps]
@@ -997,8 +1024,8 @@ class Table:
             self.put_entry(module, self.side_of(module), term, 2 * count, 0 if term == "tied_embedding" else count)
 
     def side_of(self, module: str) -> str:
-        """Returns the statistic for a parameter that is in no matrix product: "keys" if its module runs over the
-        encoder's tokens only, else "tokens"."""
+        """Returns the statistic to count a parameter by that is in no matrix product. It is "keys" if the
+        parameter's module runs only over the encoder's tokens, else "tokens"."""
         while True:
             around = {
                 unit
@@ -1017,7 +1044,7 @@ class Table:
         return "torch_flop_counter" if self.fused else "torch_flop_counter_eager"
 
     def said(self, sizes: Iterable[Size]) -> str:
-        """Formats sizes for a note, as batch x length, batch x length x keys, or batch x rows x columns."""
+        """Returns input sizes as text for a note: batch x length, batch x length x keys, or batch x rows x columns."""
         return "at " + ", ".join(" x ".join(str(n) for n in size[: min(self.arity, 3)]) for size in sizes)
 
     def all_notes(self) -> list[str]:
@@ -1071,7 +1098,7 @@ class Table:
     def put(
         self, series: Series, unit: str | Mask, term: str, flops: int, parameters: int = 0, plain: int | None = None
     ) -> None:
-        """Adds an entry for a series of products. The arguments are those of put_entry."""
+        """Adds an entry for a matrix product to the cost. Takes the arguments of put_entry."""
         weight = ""
         if series.weights and series.first.kind == "weight":
             own = series.weights[0].rpartition(".")[2]
@@ -1089,15 +1116,15 @@ class Table:
         weight: str = "",
         plain: int | None = None,
     ) -> None:
-        """Adds an entry. plain: its FLOPs per unit for a count of all pairs under every mask. None: the same FLOPs."""
+        """Adds an entry to the cost. plain: its FLOPs per unit if masked pairs count too. None: the same as `flops`."""
         row = self.rows.setdefault((self.names.component(module), unit, term, weight), [0, 0, 0])
         row[0] += flops
         row[1] += parameters
         row[2] += flops if plain is None else plain
 
     def made(self, plain: bool = False) -> Cost:
-        """Returns a cost with the entries that were added so far. plain: True counts all pairs under every mask, as
-        PyTorch does."""
+        """Returns a cost with the entries that were added so far. plain: True counts masked pairs too, as PyTorch
+        does."""
         short = self.names.short(component for component, _, _, _ in self.rows)
         tower: Tower = "vision" if self.arity == GRIDS else "text"
         every = Mask.bidirectional().in_tower(tower)
@@ -1115,7 +1142,7 @@ class Table:
 
     @property
     def has_tables(self) -> bool:
-        """True if an entry counts by a table that has a value for each length."""
+        """True if an entry of the cost looks up its statistic by length in a table."""
         units = (unit if isinstance(unit, str) else unit.name for _, unit, _, _ in self.rows)
         return any("_by_length_" in unit for unit in units)
 
@@ -1125,7 +1152,7 @@ class Table:
         return any(unit == "passes" for _, unit, _, _ in self.rows)
 
     def forward(self, size: Size) -> int:
-        """Returns the FLOPs of the forward at a size. All pairs under a mask and all operators are counted."""
+        """Returns the forward FLOPs that the cost counts at an input size. Masked pairs and all operators count."""
         return int(self.made(plain=True).flops(**self.batch_of(size)).padded.forward)
 
     @property
@@ -1137,8 +1164,8 @@ class Table:
         return {**batch, "measured": {"sample_pairs": size[0] ** 2}} if self.pairs_samples else batch
 
     def checked(self) -> Cost:
-        """Returns the cost, after checking at every size that floptally's count equals PyTorch's, but for differences
-        that a note states. Masks are checked by a convention that counts all pairs under them, as PyTorch does."""
+        """Compares the cost with PyTorch's count at every input size, and returns the cost. Raises an Error for a
+        difference that no note states. Masked pairs count in this comparison, as PyTorch counts them."""
         plain, masked = self.made(plain=True), self.made()
         for size, step, own in zip(self.sizes, self.steps, self.own):
             batch = self.batch_of(size)
@@ -1166,8 +1193,8 @@ class Table:
         return masked
 
     def recomputing(self, cost: Cost, series: Sequence[Series]) -> Cost:
-        """Returns the cost with a plan that recomputes what checkpointing ran again in the backward. The cost is
-        unchanged if nothing ran again."""
+        """Returns the cost with a plan for activation checkpointing: it recomputes what the backward ran again.
+        Returns the cost unchanged if nothing ran again."""
         if not any(step.recomputed for step in self.steps):
             return cost
         short = self.names.short(component for component, _, _, _ in self.rows)

@@ -24,8 +24,11 @@ ATEN = torch.ops.aten
 
 
 def result_times(contracted: int) -> Callable[..., int]:
-    """Returns the formula of a linear layer: 2 FLOPs for each element of the output and each input feature. It holds
-    for packed weights too. contracted: the index of the argument whose last axis has the input features."""
+    """Returns a formula for a linear layer: 2 FLOPs for each pair of an output element and an input feature. It holds
+    for packed weights too.
+
+    contracted: the index of the argument whose last axis has the input features.
+    """
 
     def counted(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         return int(2 * out_val.numel() * args[contracted].shape[-1])
@@ -34,8 +37,8 @@ def result_times(contracted: int) -> Callable[..., int]:
 
 
 def product_of_last(first: int) -> Callable[..., int]:
-    """Returns the formula of a product of two matrices, or of batches or groups of matrices. They are the arguments
-    `first` and `first` + 1 of the operator."""
+    """Returns a formula for a product of two matrices, or of batches or groups of matrices. The two are the
+    operator's arguments number `first` and `first` + 1."""
 
     def counted(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         a, b = args[first].shape, args[first + 1].shape
@@ -131,7 +134,7 @@ def packet_of(name: str) -> Any:
 
 
 def of_complex(formula: Callable[..., Any]) -> Callable[..., int]:
-    """Returns a formula that counts a complex multiply-add as 8 FLOPs. formula: counts 2 for every multiply-add."""
+    """Returns a formula that counts a complex multiply-add as 8 FLOPs. formula: counts a real multiply-add as 2."""
 
     def counted(*args: Any, **kwargs: Any) -> int:
         is_complex = any(isinstance(one, torch.Tensor) and one.is_complex() for one in args[:3])
@@ -207,7 +210,7 @@ class Formulas(dict[Any, Any]):
             self.unused[operator] = name_of(operator)
 
     def noted(self, operator: Any, formula: Callable[..., int]) -> Callable[..., int]:
-        """Returns the formula, wrapped so that each call records that the operator ran."""
+        """Returns a formula that does the same and records each operator that calls it."""
 
         @functools.wraps(formula)
         def counted(*args: Any, **kwargs: Any) -> int:

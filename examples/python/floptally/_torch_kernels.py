@@ -35,7 +35,7 @@ LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wra
 
 
 def as_it_is(formula: Callable[..., int]) -> Callable[..., int]:
-    """Marks a FLOPs formula for `custom_mapping` of FlopCounterMode, so that it gets tensors instead of their
+    """Marks a FLOPs formula for FlopCounterMode, so that the counter calls the formula with tensors instead of
     shapes."""
 
     def counted(*args: Any, **kwargs: Any) -> int:
@@ -76,11 +76,11 @@ def fake_mode() -> FakeTensorMode:
 
 
 class Unwrapping(TorchDispatchMode):
-    """A mode that replaces operators on nested tensors by operators on the tensors of their values, so that all other
-    modes see the latter. Enter it last.
+    """A dispatch mode that replaces each operator on nested tensors by operators on plain tensors, so that other modes
+    see only these. Enter it last.
 
-    needs_gradient: a context manager to enter around such operators, from their arguments.
-    launched: a function that is called with each Triton kernel and its launch.
+    needs_gradient: a function from an operator's arguments to a context manager. The operator runs inside the context.
+    launched: a function that is called with each Triton kernel and the arguments of its launch.
     """
 
     supports_higher_order_operators = True

@@ -26,7 +26,7 @@ MOST_HASHED = 1 << 18
 
 
 class Unknown(Exception):
-    """Raised if the values of a `Lazy` constant cannot be computed. Its text names the operator that cannot be run."""
+    """Raised if the values of a `Lazy` tensor cannot be computed. The text names the operator that cannot be run."""
 
 
 @dataclass(eq=False)
@@ -47,8 +47,8 @@ class Lazy:
 
     @cached_property
     def key(self) -> int:
-        """A dict key. It is equal for constants that the same operators make of the same numbers, such as the masks of
-        two layers."""
+        """A dict key. Two constants have the same key if the same operators made them of the same numbers, such as
+        the masks of two layers."""
         return hash((self.name, key_of(self.args), key_of(tuple(sorted(self.kwargs.items()))), self.shape))
 
 
@@ -80,8 +80,8 @@ def in_double() -> Iterator[None]:
 
 
 def row_of(value: Constant, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns the rows `at` (a tensor of indices) of a tensor or constant along a negative axis, as index_select does.
-    A broadcast axis has one row."""
+    """Returns the elements of a tensor or constant at the indices `at` along a negative axis, as index_select does.
+    If the axis has one element, as a broadcast axis has, returns the whole tensor."""
     if len(value.shape) < -axis or value.shape[axis] == 1:
         return whole(value)
     if isinstance(value, torch.Tensor):
@@ -99,8 +99,7 @@ def as_double(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def whole(value: Constant) -> torch.Tensor:
-    """Computes and returns all values of a constant. Raises Unknown if the constant has more than MOST_WHOLE
-    elements."""
+    """Computes and returns all values of a constant tensor. Raises Unknown if it has more than MOST_WHOLE elements."""
     if isinstance(value, torch.Tensor):
         return as_double(value)
     if prod(value.shape) > MOST_WHOLE:
@@ -119,7 +118,7 @@ def kind_of(kind: torch.dtype) -> torch.dtype:
 
 
 def drawn_scores() -> torch.Tensor:
-    """The operator of a `Lazy` that stands for random attention scores."""
+    """Stands in a `Lazy` for the operator that made random attention scores. It cannot be run."""
     raise Unknown("scores")
 
 
@@ -150,8 +149,8 @@ def called(node: Lazy, operand: Callable[[Constant], torch.Tensor], *changed: An
 
 
 def with_rows(node: Lazy, axis: int, at: torch.Tensor, front: bool = True) -> list[int]:
-    """Returns the shape of the rows `at` of a constant along `axis`. front: False sets all axes before the last two to
-    size 1."""
+    """Returns the shape of a constant tensor after selecting the indices `at` along `axis`. front: False sets all
+    axes before the last two to size 1."""
     shape = list(node.shape) if front else [1] * (len(node.shape) - 2) + list(node.shape[-2:])
     shape[axis] = len(at)
     return shape
@@ -292,8 +291,8 @@ def triangle(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
 
 
 def along(node: Lazy, axis: int, at: torch.Tensor) -> torch.Tensor:
-    """Returns rows along `axis` of the result of an operator that reduces another axis, such as a sum over keys. Raises
-    Unknown if the operator reduces `axis` itself."""
+    """Returns rows of the result of an operator that reduces an axis, such as a sum over keys. The rows are along
+    another axis. Raises Unknown if the operator reduces that one."""
     dims = node.args[1] if len(node.args) > 1 else None
     rank = max(len(node.shape), len(node.args[0].shape))
     chosen = range(rank) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims

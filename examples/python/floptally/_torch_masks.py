@@ -36,8 +36,8 @@ Rule = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 @dataclass(eq=False)
 class Rows:
-    """A pattern of attended pairs that is read one query at a time. Used at lengths where reading all queries would be
-    too slow."""
+    """A pattern of attended pairs that is read one query at a time, for lengths at which reading all queries is too
+    slow."""
 
     queries: int
     keys: int
@@ -59,9 +59,10 @@ class Rows:
 
 @dataclass(eq=False)
 class Pairs:
-    """The pairs that an attention core attends at one size.
+    """The pairs that an attention core attends at one input size.
 
-    of: for each head of each sample, the index of its pattern. patterns: patterns that differ.
+    of: for each head of each sample, the index of its pattern.
+    patterns: the different patterns of attended pairs.
     """
 
     queries: int
@@ -75,7 +76,7 @@ class Pairs:
         return len(self.of) * self.queries * self.keys
 
     def attended(self) -> int | None:
-        """Returns the number of attended pairs of all heads and samples. None if only rows of a pattern are known."""
+        """Returns the number of attended pairs of all heads and samples. None if a pattern is not known as a whole."""
         numbers = [self.attended_of(pattern) for pattern in self.patterns]
         if any(number is None for number in numbers):
             return None
@@ -98,16 +99,18 @@ Seen = Pairs | Unseen
 
 
 def all_pairs(heads: int, queries: int, keys: int, pattern: Pattern = FULL) -> Pairs:
-    """Returns a Pairs with the same pattern for all heads and samples."""
+    """Returns a Pairs in which all heads and samples have the same pattern of attended pairs."""
     return Pairs(queries, keys, [0] * heads, [pattern])
 
 
 def pairs_of(value: Constant, heads: int, is_turned: bool = False, is_mask: bool = False, front: Sequence[int] = ()) -> Seen:
-    """Returns which pairs of queries and keys have an attention weight that is not 0. value: weights [..., queries,
+    """Finds the attended pairs: those whose attention weight is not 0.
 
-    keys]. heads: how many heads all samples have. is_turned: True for weights [..., keys,
-    queries]. is_mask: True for a mask that is added to scores, or whose False removes a pair. front: the axes of the
-    scores in front of the last two, if those of the mask may be broadcast.
+    value: attention weights [..., queries, keys], or a mask of this shape.
+    heads: the number of heads of all samples together.
+    is_turned: True for weights [..., keys, queries].
+    is_mask: True for a mask that is added to scores, or whose False removes a pair.
+    front: the axes of the scores in front of the last two, if those of the mask may be broadcast.
     """
     if isinstance(value, Lazy):
         return pairs_of_rows(value, heads, is_turned, is_mask, front)
@@ -129,8 +132,8 @@ def alive_in(weights: torch.Tensor, is_mask: bool) -> torch.Tensor:
 
 
 def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
-    """Returns where each head of each sample stands in a mask tensor, whose axes before the last two may be
-    broadcast."""
+    """Returns the index of each head's pattern in a mask tensor, for all samples. The axes before the last two may
+    be broadcast."""
     numbers = torch.arange(prod(shape)).reshape(tuple(shape))
     if front:
         numbers = numbers.expand(tuple(front))
@@ -140,7 +143,11 @@ def placed(shape: Sequence[int], front: Sequence[int], heads: int) -> list[int]:
 
 
 def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) -> Pairs:
-    """Merges equal patterns. alive: which pairs are attended, [patterns, queries, keys]."""
+    """Returns a Pairs that stores equal patterns once.
+
+    alive: True for each attended pair, [patterns, queries, keys].
+    places_of: the index of each head's pattern in `alive`.
+    """
     if bool((alive == alive[:1]).all()):
         return Pairs(queries, keys, [0] * len(places_of), [alive[0].clone()])
     index: dict[bytes, int] = {}
@@ -155,7 +162,7 @@ def grouped(alive: torch.Tensor, queries: int, keys: int, places_of: list[int]) 
 
 
 class RowReader:
-    """Computes which keys a single query attends, for attention weights that are too large for memory as a whole."""
+    """Finds the keys that one query attends. It is for attention weights that are too large for memory as a whole."""
 
     def __init__(self, value: Lazy, is_turned: bool, is_mask: bool) -> None:
         self.value = value
@@ -219,7 +226,10 @@ def pairs_of_rows(value: Lazy, heads: int, is_turned: bool, is_mask: bool, front
 def pairs_of_function(
     function: Any, queries: int, keys: int, samples: int = 1, heads: int = 1, is_score: bool = False
 ) -> Seen:
-    """Returns the pairs that are attended under a mask_mod of flex attention. is_score: True for a score function."""
+    """Returns the pairs that flex attention attends under a function of head, query and key.
+
+    function: a mask_mod, or with `is_score` a score_mod, which removes a pair by -inf.
+    """
 
     def asked(head: int, q: torch.Tensor, k: torch.Tensor, sample: int = 0) -> torch.Tensor:
         with unset_fake_temporarily(), Valued():
@@ -259,7 +269,11 @@ def pairs_of_function(
 
 
 def pairs_of_window(window: Iterable[int], heads: int, queries: int, keys: int, causal: bool = False) -> Pairs:
-    """Returns the pairs of a kernel's window. causal: True if the kernel also removes later keys."""
+    """Returns the pairs that an attention kernel attends under a window.
+
+    window: keys to the left and to the right of each query. A negative number is no limit.
+    causal: True if the kernel also removes later keys.
+    """
     left, right = window
     if causal:
         right = 0
@@ -276,7 +290,7 @@ def pairs_of_window(window: Iterable[int], heads: int, queries: int, keys: int, 
 
 
 def both(a: Seen, b: Seen) -> Seen:
-    """Returns the pairs that are attended in both arguments, head by head."""
+    """Returns the pairs that both arguments attend, head by head."""
     if isinstance(a, Unseen) or isinstance(b, Unseen):
         return a if isinstance(a, Unseen) else b
     if a.is_full() or b.is_full():
@@ -319,8 +333,8 @@ def places(length: int) -> list[int]:
 
 
 def rule_of(mask: Mask) -> Rule | None:
-    """Returns a function (query, key) -> bool that says whether a mask attends a pair of positions. None for a mask
-    without a known rule."""
+    """Returns a function (query, key) -> bool that is True if a mask attends that pair of positions. None for a mask
+    of a kind that this function does not know."""
     numbers = [int(n) for n in re.findall(r"-?\d+", mask.name.partition("(")[2])]
     kind = mask.name.partition("(")[0]
     if kind == "causal":
@@ -340,7 +354,8 @@ def rule_of(mask: Mask) -> Rule | None:
 
 
 def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]:
-    """Returns masks that may have this square pattern. The caller must compare each with the pattern.
+    """Returns the masks that a square pattern of attended pairs may come from. The caller must compare each with the
+    pattern.
 
     rows: a function from a query to the keys that it attends, as a bool tensor [length].
     """
@@ -373,7 +388,7 @@ def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]
 
 @dataclass
 class Square:
-    """A pattern with as many queries as keys. `row()` reads which keys a query attends."""
+    """A pattern of attended pairs with as many queries as keys. `row()` returns which keys a query attends."""
 
     pattern: Pattern
     length: int
@@ -403,7 +418,8 @@ def agrees(row: Callable[[int], torch.Tensor], rule: Rule, queries: Iterable[int
 
 
 def cut_rows(rows: Rows, cut: slice) -> Rows:
-    """Returns a pattern with only the keys in `cut`. The caller uses it to remove keys that all queries attend."""
+    """Returns a pattern of attended pairs with only the keys in `cut`. The caller removes keys that all queries
+    attend by this."""
 
     def at(query: int, _: int) -> torch.Tensor | None:
         row = rows.row(query)
@@ -413,8 +429,8 @@ def cut_rows(rows: Rows, cut: slice) -> Rows:
 
 
 def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
-    """Returns each pattern as a Square. Keys that all queries attend are first removed from its beginning or end. None
-    if a pattern then has other numbers of queries and keys."""
+    """Returns each pattern of attended pairs as a Square. First removes keys at its beginning or end that all
+    queries attend. Returns None if a pattern then does not have as many queries as keys."""
     result = []
     for pattern in patterns:
         if isinstance(pattern, Rows):
@@ -442,7 +458,8 @@ def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
 
 
 def mask_of_patterns(patterns: Sequence[Pattern]) -> Mask | None:
-    """Returns the mask that has these patterns, one for each length that was run. None if no known mask has them."""
+    """Returns the mask that attends exactly these patterns of pairs, one for each length that was run. None if no
+    known mask does."""
     squares = squares_of(patterns)
     if not squares:
         return None
@@ -474,12 +491,12 @@ def mask_of_squares(squares: Sequence[Square]) -> Mask | None:
 
 
 def further(stated: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
-    """Tests the mask `found` at a length beyond all steps, by the model's own mask function. Returns `found`, or the
-    mask that fits there, such as a window wider than the longest step.
+    """Checks a mask at a longer length than any that was run, by the model's own mask function. Returns the mask, or
+    another one that fits there too, such as a window wider than the longest input.
 
-    stated: the mask function's pairs, which can be computed at any length.
-    found: the mask that the steps have shown.
-    squares: the patterns of the steps. The other mask must have these too.
+    stated: the pairs of the mask function, which can be computed at any length.
+    found: the mask to check.
+    squares: the patterns of attended pairs at the lengths that were run. The other mask must have them too.
     """
     rule = rule_of(found)
     # A function that holds at any length may still know the length at which it was made: then it says nothing about others.

@@ -101,12 +101,11 @@ def settings_as_found() -> Iterator[None]:
 
 @contextlib.contextmanager
 def left_as_found() -> Iterator[list[weakref.ref[torch.Tensor]]]:
-    """Returns a context manager that puts random states, settings, global hooks and caches back at its end. Gradients
-    are on inside.
+    """Returns a context manager that restores random states, settings, global hooks and caches at its end. Its body
+    runs with gradients enabled.
 
-    Its value is a list. Append a weak reference to each fake tensor that must not outlive the context. A cache that
-    still holds such a tensor is cleared. If another object holds one, the context raises an Error that names the
-    object.
+    It yields a list. Append a weak reference to each fake tensor that must not outlive the context. A cache that still
+    holds such a tensor is cleared. If another object holds one, the context raises an Error that names the object.
     """
     states, handled = random_states(), sys.exc_info()[1]
     hooks = [(one, dict(one)) for one in global_hooks()]
@@ -190,8 +189,8 @@ def clear_caches(created: list[weakref.ref[torch.Tensor]]) -> list[str]:
 
 
 def remove_from_holders(references: list[weakref.ref[torch.Tensor]]) -> list[str]:
-    """Removes tensors from the caches and containers that refer to them. Returns a text for each of these: empty if it
-    was cleared, else its name."""
+    """Removes tensors from the caches and containers that refer to them. Returns a text for each container: its name
+    if it could not be cleared, else an empty text."""
     found: list[str] = []
     frontier: list[Any] = [one for one in (reference() for reference in references) if one is not None]
     seen = {id(one) for one in frontier}
@@ -238,9 +237,14 @@ def attributes_of(holder: Any) -> list[tuple[str, Any]]:
 
 
 def remove_from_dict(holder: dict[Any, Any], held: set[int]) -> list[str]:
-    """Removes the entries of a cache whose values are `held`, by id(). Returns an empty string; or the name of the
-    variable, if the dict has the variables of a module, class or object, since their earlier values are lost. Returns
-    an empty list for the attributes of a fake tensor."""
+    """Removes tensors from a dict that serves as a cache. Does not change a dict with the variables of a module, class
+    or object, since their earlier values are lost.
+
+    held: id() of each tensor.
+
+    Returns the names of variables that still hold a tensor, an empty text for a dict that was cleared, or nothing for a
+    fake tensor's own attributes.
+    """
     keys = [key for key, value in holder.items() if id(value) in held]
     if "__name__" in holder and getattr(sys.modules.get(str(holder["__name__"])), "__dict__", None) is holder:
         return [f"{holder['__name__']}.{key}" for key in keys]

@@ -75,7 +75,7 @@ class Product:
 
 @dataclass
 class Step:
-    """The result of running one training step: all its FLOPs, its matrix products, and the operators that were not
+    """What one training step of the model ran: all its FLOPs, its matrix products, and the operators that were not
     counted."""
 
     total: int
@@ -106,8 +106,11 @@ class TooLong(Exception):
 
 
 class Tag:
-    """Where a tensor comes from: True in `data` if it depends on input data, and the names of the parameters that it
-    depends on."""
+    """What a tensor was computed from.
+
+    data: True if it depends on input data.
+    weights: names of the parameters that it depends on.
+    """
 
     __slots__ = ("data", "weights")
 
@@ -128,19 +131,19 @@ def tag_of(tensor: torch.Tensor) -> Tag:
 
 
 def deciding_of(tensor: torch.Tensor) -> frozenset[Product]:
-    """Returns the products that reach a tensor through decisions alone; see Recorder.note_decisions."""
+    """Returns the matrix products that a tensor depends on only through decisions, such as a choice of keys."""
     found: frozenset[Product] = getattr(tensor, "_floptally_deciding", frozenset())
     return found
 
 
 @functools.cache
 def decided_by_values(func: Any) -> bool:
-    """True for an operator whose result Python reads, or whose shape depends on values."""
+    """True for an operator whose result Python reads, or whose result has a shape that depends on values."""
     return bool(DECIDED_BY_VALUES & set(getattr(func, "tags", ())))
 
 
 def is_choice(tensor: torch.Tensor) -> bool:
-    """True if the tensor is the result of a decision on input data, such as a comparison of token ids."""
+    """True if the tensor follows from comparing or choosing input data, such as a comparison of token ids."""
     return hasattr(tensor, "_floptally_choice")
 
 
@@ -199,8 +202,11 @@ class Recorder(TorchDispatchMode):
         self.pairs: dict[Any, tuple[Any, Seen]] = {}  # of operands that are alike, as those of all layers
 
     def read_once(self, key: tuple[Any, ...], read: Callable[[], Seen]) -> Seen:
-        """Returns the pairs that `read` returns, which is called once for operands that are alike. key: the operand or the
-        window of a kernel, and what else the pairs depend on."""
+        """Returns the attended pairs that `read` finds. Calls `read` only once for operands that are alike, such as the
+        masks of all layers.
+
+        key: the operand or the window of a kernel, and everything else that the pairs depend on.
+        """
         operand, *rest = key
         known = (id(operand), operand._version) if isinstance(operand, torch.Tensor) else operand
         name = (operand.key if isinstance(operand, Lazy) else known, *rest)
@@ -210,8 +216,8 @@ class Recorder(TorchDispatchMode):
 
     @contextlib.contextmanager
     def nested(self, operands: Any) -> Iterator[None]:
-        """Returns a context manager in which operators need a gradient if a nested tensor in `operands` needs one. The
-        tensors of its values lack this flag."""
+        """Returns a context manager for operators on the plain tensors of a nested tensor. If a nested tensor in
+        `operands` needs a gradient, the operators count as needing one. The plain tensors do not say so themselves."""
         before = self.in_nested
         self.in_nested = before or any(one.requires_grad for one in tensors_in(operands))
         try:
@@ -306,8 +312,8 @@ class Recorder(TorchDispatchMode):
         return out
 
     def is_composite(self, func: Any) -> bool:
-        """True if an operator without a formula runs as several other operators. In inference mode, and on the values
-        of nested tensors, only the operator itself is recorded."""
+        """True if an operator without a formula runs as several other operators. In inference mode, and on the plain
+        tensors of nested tensors, PyTorch shows only the operator itself."""
         if func not in self.composites:
             packet = getattr(func, "_overloadpacket", None)
             self.composites[func] = (
@@ -319,13 +325,14 @@ class Recorder(TorchDispatchMode):
         return self.composites[func]
 
     def note_unlike(self, name: str, flops: int) -> None:
-        """Records FLOPs that are in the total, but that FlopCounterMode does not count without floptally's formulas."""
+        """Records FLOPs of an operator that the total has only because of floptally's formulas. FlopCounterMode
+        alone does not count them."""
         if flops:
             self.step.unlike_pytorch[name] += flops
 
     def by_places(self, func: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        """Returns (operator, its arguments). A selection by a mask whose values are known or assumed becomes a
-        selection by indices, so that the shape of the result is known. Any other operator is returned unchanged."""
+        """Replaces a selection by a mask by a selection by indices, if the values of the mask are known or assumed.
+        The shape of the result is then known. Returns (operator, its arguments), unchanged for any other operator."""
         aten = torch.ops.aten
         if func is aten.masked_select.default:
             shape = torch.broadcast_shapes(args[0].shape, args[1].shape)
@@ -411,8 +418,10 @@ class Recorder(TorchDispatchMode):
         self.backward.append((number, node.name() if node is not None else name, flops, excess, own))
 
     def follow(self, call: Call, name: str, module: str, product: Product | None) -> None:
-        """Sets the tag and the values of an operator's output. product: the matrix product that the operator runs, or
-        None."""
+        """Records what an operator's output was computed from, and its values.
+
+        product: the matrix product that the operator runs, or None.
+        """
         func, args, inputs, out = call.func, call.args, call.inputs, call.out
         tags = [tag_of(one) for one in inputs]
         read = [tag for tag in tags if tag.weights]
@@ -452,10 +461,11 @@ class Recorder(TorchDispatchMode):
                     base._floptally_tag = DATA  # type: ignore[attr-defined]
 
     def follow_values(self, call: Call, name: str, product: Product | None) -> None:
-        """Computes the values of an operator's output. For a product of an attention core, also finds the attended
-        pairs.
+        """Computes the values of an operator's output, if those of its operands are known. For a product of an
+        attention core, also finds the attended pairs.
 
-        name: the operator's name. product: the matrix product that the operator runs, or None.
+        name: the operator's name.
+        product: the matrix product that the operator runs, or None.
         """
         args, out = call.args, call.out
         if product is None or product.kind == "constant":
@@ -501,9 +511,9 @@ class Recorder(TorchDispatchMode):
             first_product.seen = [*(known for known in first_product.seen if known is not seen), seen]
 
     def note_decisions(self, call: Call) -> None:
-        """Notes which products reach an operator's output only through integers, bools or rounded numbers. Such a product
-        makes a mask, as the scores of an indexer do from which the best keys are chosen. It is not what the mask removes
-        pairs from."""
+        """Records which matrix products reach an operator's output only through integers, bools or rounded numbers.
+        Such a product makes a mask, like the scores of an indexer that chooses keys. The mask does not remove pairs
+        of that product itself."""
         direct: set[Product] | None = None
         for out in tensors_in(call.out):
             products = self.values.products_of(out)
@@ -520,7 +530,8 @@ class Recorder(TorchDispatchMode):
                 out._floptally_deciding = deciding  # type: ignore[attr-defined]
 
     def note_choice(self, call: Call, products: Iterable[Product]) -> None:
-        """Notes from which pairs an operator chooses the best: a mask may have removed some of them before."""
+        """Records the pairs among which an operator chooses the best ones, such as top-k. A mask may have removed
+        some pairs before."""
         scores = call.args[0] if call.name in CHOOSING and call.args else None
         if not isinstance(scores, torch.Tensor) or scores.dim() < 2:
             return
@@ -561,8 +572,8 @@ class Recorder(TorchDispatchMode):
         return self.step
 
     def put_back(self) -> None:
-        """Assigns each recomputed product to the forward product that it repeats: the next product of the same module
-        and operator with equal FLOPs."""
+        """Finds the forward product that each recomputed product repeats, and adds its FLOPs there. It is the next
+        product of the same module and operator with equal FLOPs."""
         first: dict[tuple[str, str], list[Product]] = {}
         for one in self.step.products:
             first.setdefault((one.module, one.op), []).append(one)

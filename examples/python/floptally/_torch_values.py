@@ -45,7 +45,10 @@ OF_BIAS = 0.1
 
 @dataclass(frozen=True)
 class Unseen:
-    """Stands for attention weights that cannot be computed. reason: the end of the error "a mask whose values …"."""
+    """Stands for the attended pairs of a core that cannot be computed.
+
+    reason: the end of the error text "a mask whose values …".
+    """
 
     reason: str
     heads: int = 0  #: of all samples, if known
@@ -72,11 +75,13 @@ class Call:
 
 
 class Values:
-    """Keeps the values of constants, and of tensors that are computed from attention scores.
+    """Keeps the known values of fake tensors: of constants, and of tensors that are computed from attention scores.
 
-    real: True if the step runs on real tensors. is_constant: True for a tensor that no data and no parameter reaches.
-    is_choice: True for a tensor that comes from inputs alone, such as a comparison of token ids. draws: False follows
-    only constants, and no attention scores.
+    real: True if the step runs on real tensors.
+    is_constant: a function that is True for a tensor that depends on no data and no parameter.
+    is_choice: a function that is True for a tensor that follows from input data alone, such as a comparison of token
+        ids.
+    draws: False keeps the values of constants only.
     """
 
     def __init__(
@@ -101,7 +106,7 @@ class Values:
     # What is known of a tensor.
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Returns the known values of a tensor, or None."""
+        """Returns the values of a fake tensor if they are known, else None."""
         value = getattr(tensor, "_floptally_value", None)
         if value is None and (self.real or not isinstance(tensor, FakeTensor)):
             usable = self.is_constant(tensor) and not tensor.is_meta and not tensor.requires_grad
@@ -112,12 +117,11 @@ class Values:
         return value
 
     def constant(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Returns the values of a tensor that does not come from attention scores. None if they are unknown."""
+        """Returns the values of a tensor that was not computed from attention scores. None if they are unknown."""
         return None if self.products_of(tensor) else self.of(tensor)
 
     def products_of(self, tensor: torch.Tensor) -> tuple[Product, ...]:
-        """Returns the products QK^T of the attention scores that a tensor comes from. Empty if the tensor does not come
-        from scores."""
+        """Returns the products QK^T whose attention scores a tensor was computed from. Empty if there are none."""
         found: tuple[Product, ...] = getattr(tensor, "_floptally_products", ())
         if not found and self.written and isinstance(tensor, FakeTensor):
             found = self.written.get(tensor.untyped_storage()._cdata, (None, ()))[1]
@@ -133,8 +137,8 @@ class Values:
         self.written[storage._cdata] = storage, tuple(dict.fromkeys((*self.products_of(target), *products)))
 
     def known(self, tensor: torch.Tensor) -> Constant | None:
-        """Returns the values of a tensor. If they are too large, returns a `Lazy` that can compute them; if they are
-        unknown, None."""
+        """Returns the values of a tensor, or None if they are unknown. If they are too large for memory, returns a
+        `Lazy`, which computes parts of them."""
         value = self.of(tensor)
         if value is None and not self.real and isinstance(tensor, FakeTensor):
             lazy = getattr(tensor, "_floptally_lazy", None)
@@ -152,7 +156,7 @@ class Values:
             self.spoiled[storage._cdata] = storage
 
     def give(self, out: Any, value: Any, products: tuple[Product, ...] = ()) -> None:
-        """Records the values of an operator's output tensors, and the products QK^T that they come from."""
+        """Stores the values of an operator's output tensors, and the products QK^T that they were computed from."""
         for tensor, known in zip(tensors(out), tensors(value)):
             tensor._floptally_value = known  # type: ignore[attr-defined]
             if products:
@@ -160,7 +164,7 @@ class Values:
                 self.keep(tensor, known.numel())
 
     def keep(self, tensor: torch.Tensor, elements: int) -> None:
-        """Drops the values of the oldest attention scores if all scores together are too large for memory."""
+        """Drops the values of the oldest attention scores when the values of all scores become too large for memory."""
         self.kept.append((weakref.ref(tensor), elements))
         self.elements += elements
         while self.elements > MOST_KEPT and len(self.kept) > 1:
@@ -171,7 +175,7 @@ class Values:
                 dropped._floptally_value = None  # type: ignore[attr-defined]
 
     def draw(self, out: torch.Tensor, products: tuple[Product, ...] = (), scale: float = OF_SCORES) -> None:
-        """Sets random values for a tensor without known values."""
+        """Gives random values to a tensor whose values are unknown, such as attention scores."""
         with unset_fake_temporarily():
             if out.numel() <= self.most_elements:
                 shape = tuple(out.shape)
@@ -185,9 +189,9 @@ class Values:
     # Operators.
 
     def run(self, call: Call, values: dict[int, Any]) -> Any:
-        """Runs an operator on values instead of its fake tensors, in float64, and returns the result. values:
+        """Runs an operator on the values of its fake tensors, in float64, and returns the result.
 
-        {id(tensor): its values} for all tensors among the arguments.
+        values: {id(tensor): values} of all tensors among the arguments.
         """
 
         def real(value: Any) -> Any:
@@ -216,7 +220,8 @@ class Values:
             return double(out)
 
     def computed(self, call: Call) -> Any:
-        """Returns the result of an operator on constants. None if an operand is not a constant."""
+        """Returns the result of an operator if the values of all its operands are known. None if they are not, or if
+        they come from attention scores."""
         if isinstance(call.func, torch._ops.HigherOrderOperator) or is_random(call.func):
             return None
         values = {id(one): self.constant(one) for one in call.inputs}
@@ -277,7 +282,8 @@ class Values:
         mutable: bool,
         products: tuple[Product, ...],
     ) -> None:
-        """Stores the values of an operator's output. If these are too many, stores how to compute them."""
+        """Stores the values of an operator's output. Stores only how to compute them if they are too large for
+        memory."""
         written = next(tensors(call.args), None) if mutable else None
         if products and (call.name in WEIGHTING or any(map(is_weight, call.inputs))):
             for one in outputs:
@@ -313,8 +319,8 @@ class Values:
         mutable: bool,
         inputs: Sequence[torch.Tensor],
     ) -> None:
-        """Records that the values of an operator's output are unknown. If they come from attention scores, also records
-        why."""
+        """Records that the values of an operator's output are unknown. If they come from attention scores, an error
+        later quotes `reason`."""
         for one in outputs if products else ():
             one._floptally_unseen = reason  # type: ignore[attr-defined]
             one._floptally_products = products  # type: ignore[attr-defined]
@@ -324,8 +330,11 @@ class Values:
                 self.write(inputs[0], products)
 
     def drawn(self, tensor: torch.Tensor, is_written: bool) -> Constant:
-        """Returns random values for a tensor without known values that is combined with attention scores or a mask.
-        is_written: True if the operator writes into the tensor, which then has these values."""
+        """Returns random values for a tensor that meets attention scores or a mask and has no known values, such as a
+        learned bias.
+
+        is_written: True if the operator writes into the tensor. The tensor then keeps the random values.
+        """
         if is_written:
             self.draw(tensor, (), OF_BIAS)
             found = self.known(tensor)
@@ -337,7 +346,7 @@ class Values:
             return torch.randn(tuple(tensor.shape), generator=self.random, dtype=torch.float64) * OF_BIAS
 
     def add_to(self, out: torch.Tensor, add: Constant, factor: float) -> None:
-        """Adds the first argument of baddbmm (a bias or a mask) to the random attention scores of its product."""
+        """Adds the bias or mask that is the first argument of baddbmm to the random attention scores of its product."""
         before = self.known(out)
         if factor == 0:
             return
@@ -354,8 +363,8 @@ class Values:
     def is_masked(
         self, inputs: Sequence[torch.Tensor], values: dict[int, Any], missing: Sequence[torch.Tensor]
     ) -> bool:
-        """True if the operator applies a mask to a learned attention bias, or to a decay for each pair. Its result is
-        later added to, or multiplied with, attention scores."""
+        """True if the operator applies a mask to a learned attention bias or to a decay for each pair. Both are
+        later added to attention scores, or multiplied with them."""
         for one in inputs:
             value = values[id(one)]
             is_over_pairs = one.dim() > 1 and min(one.shape[-2:]) > 1
@@ -370,7 +379,8 @@ class Values:
     # Products.
 
     def operand(self, tensor: torch.Tensor) -> Constant | Unseen | None:
-        """Returns the attention weight of each (query, key) pair in an operand of an attention core."""
+        """Returns the values of an operand of an attention core, which show the attended pairs. None if they are
+        unknown, or the reason as an Unseen if they come from attention scores."""
         unseen = getattr(tensor, "_floptally_unseen", None)
         if unseen is not None:
             assert isinstance(unseen, Unseen)
@@ -379,8 +389,8 @@ class Values:
         return Unseen("cannot be followed") if value is None and self.products_of(tensor) else value
 
     def mixed(self, call: Call) -> None:
-        """Computes a product of attention scores and parameters, such as a linear mix of heads. Its result counts as
-        scores."""
+        """Computes the values of a product of attention scores with parameters, such as a linear mix of heads. The
+        result counts as attention scores too."""
         products = self.products_in(call.inputs)
         unseen = next((one._floptally_unseen for one in call.inputs if hasattr(one, "_floptally_unseen")), None)
         if unseen is not None:
@@ -420,7 +430,7 @@ CERTAIN: dict[str, Callable[..., Any]] = {
 
 
 def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Sequence[torch.Tensor]) -> list[Lazy]:
-    """Returns a `Lazy` for each output of an operator. An empty list for an unknown operator with several outputs."""
+    """Returns a `Lazy` for each output of an operator. Empty if an operator with several outputs is not supported."""
     name, aten = name_of(func), torch.ops.aten
     if name in ("native_dropout", "_fused_dropout"):
         source = args[0]
@@ -443,8 +453,8 @@ def parts_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: 
 
 
 def is_weight(tensor: torch.Tensor) -> bool:
-    """True if attention scores went through a softmax, an exponential or another function that turns them into
-    weights."""
+    """True if a tensor was computed from attention scores by a softmax, an exponential or another function that
+    makes weights."""
     return hasattr(tensor, "_floptally_weight")
 
 
@@ -457,7 +467,7 @@ def name_of(func: Any) -> str:
 
 
 def double(value: Any) -> Any:
-    """Returns a floating tensor in float64, anything else as it is."""
+    """Converts a floating-point tensor to float64. Returns anything else unchanged."""
     if isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype is not torch.float64:
         return value.double()
     return value
@@ -468,7 +478,8 @@ def first_line(problem: Exception) -> str:
 
 
 def replaced(value: Any, values: dict[int, Any]) -> Any:
-    """Returns arguments in which each tensor is replaced by its value. Values are looked up by id(tensor)."""
+    """Returns an operator's arguments with the values of the tensors in place of the tensors. values: {id(tensor):
+    values}."""
     if isinstance(value, torch.Tensor):
         return values[id(value)]
     if isinstance(value, dict):
@@ -487,7 +498,7 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 class Valued(TorchFunctionMode):
-    """A dispatch mode in which operators get values instead of fake tensors, where the values are known."""
+    """A mode in which operators run on the known values of fake tensors instead of the fake tensors."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         def known(value: Any) -> Any:
@@ -515,8 +526,8 @@ OF_ONE = frozenset(
 
 
 class Supposed:
-    """Assumes values where data decides which operators run: numbers are finite, a random number is its mean, integers
-    are those of the example. Assumed values never decide which pairs are attended."""
+    """Assumes values of tensors where data decides which operators run. All numbers are finite, a random number is
+    its mean, and integers are those of the example. Assumed values never decide which pairs are attended."""
 
     def __init__(self, values: Values) -> None:
         self.values = values
@@ -559,7 +570,7 @@ class Supposed:
             return None
 
     def after(self, call: Call) -> None:
-        """Records an assumed value for the output of an operator: the result for assumed operands, the result for
+        """Stores an assumed value of an operator's output. It is the result for assumed operands, the result for
         finite numbers (of isnan, for example), or the mean of a random number."""
         name, args, inputs, out = call.name, call.args, call.inputs, call.out
         if self.values.real or not isinstance(out, (torch.Tensor, list, tuple)):

@@ -25,9 +25,8 @@ UNDERFLOW = -745.0
 
 
 def alive_by_logits(logits: torch.Tensor) -> torch.Tensor:
-    """Returns which pairs are attended, from the logarithms of their weights (logits). The last axis is that of keys.
-    Only differences between the logits of one query matter.
-    """
+    """Finds the attended pairs from the logarithms of attention weights (logits). The last axis is that of keys.
+    Only differences between the logits of one query matter."""
     top = logits.amax(-1, keepdim=True)
     relative = (logits - top).nan_to_num_(nan=-math.inf, posinf=0.0, neginf=-math.inf)
     near = relative >= math.log(SMALL)
@@ -44,8 +43,13 @@ def alive_by_logits(logits: torch.Tensor) -> torch.Tensor:
 
 
 def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Returns the finite elements of `relative` that are connected to a `near` element without a large jump between
-    neighbouring keys. Attended keys may become gradually smaller, as under ALiBi; a mask makes a jump."""
+    """Finds attended keys among those with small logits. A key is attended if a path of neighbouring keys without a
+    large jump leads to a key in `near`. Logits may fall gradually, as under ALiBi, while a mask makes a jump.
+
+    relative: logits below the largest of each query.
+    near: True for logits close to the largest.
+    finite: True for logits that are not -inf.
+    """
     keys = relative.shape[-1]
     if keys < 2:
         return near
@@ -57,10 +61,10 @@ def linked(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> 
 
 
 def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
-    """Does the work of `linked` from the first key to the last: returns the elements that are connected to a later
-    `near` element. Smaller elements in between are taken as masked and skipped.
+    """Finds the keys from which a path without a large jump leads to a later key in `near`. Skips smaller logits on the
+    way, which are masked. The logits of all queries of a head show how steep its bias is.
 
-    relative, near, finite: [heads, queries, keys]. The steps of all queries of a head show the slope of its bias.
+    relative, near, finite: as in `linked`, [heads, queries, keys].
     """
     place = torch.arange(relative.shape[-1]).expand(relative.shape)
     on = finite & (relative >= relative.cummax(-1).values - STEP)
@@ -87,9 +91,8 @@ def climbed(relative: torch.Tensor, near: torch.Tensor, finite: torch.Tensor) ->
 
 
 def alive_by_weights(weights: torch.Tensor) -> torch.Tensor:
-    """Returns which pairs are attended, from their weights. The last axis is that of keys. A query with NaN weights
-    attends nothing: all of its pairs were masked by -inf.
-    """
+    """Finds the attended pairs from attention weights. The last axis is that of keys. A query whose weights are NaN
+    attends nothing: -inf masked all of its pairs."""
     size = weights.abs()
     if bool(size.isnan().any()):
         nothing = size.isnan().all(-1, keepdim=True)
@@ -114,8 +117,8 @@ def alive_by_weights(weights: torch.Tensor) -> torch.Tensor:
 
 
 def decided(name: str, values: torch.Tensor, *rest: Any) -> torch.Tensor:
-    """Returns the result of a softmax or an exponential of attention scores. A masked pair is 0. An attended pair is
-    above 0, even if its exact weight is too small for float64.
+    """Returns the softmax or the exponential of attention scores. The weight of a masked pair is 0. The weight of an
+    attended pair is above 0, even if float64 cannot hold its exact value.
 
     name: the operator's name. values, rest: its arguments.
     """
@@ -136,8 +139,8 @@ def decided(name: str, values: torch.Tensor, *rest: Any) -> torch.Tensor:
 
 
 def remainder(weights: torch.Tensor, alive: torch.Tensor) -> bool:
-    """True if some attended pairs have far smaller weights than all others. These may be pairs that a mask should
-    remove, but that log(mask + 1e-10) keeps."""
+    """True if some attended pairs have far smaller weights than all others. A mask was perhaps meant to remove these
+    pairs, but log(mask + 1e-10) keeps them."""
     size = torch.where(alive, weights.abs(), 0.0).nan_to_num()
     relative = size / size.amax(-1, keepdim=True).clamp(min=1e-300)
     between = alive & (relative < 1e-5) & (relative > 1.1 * FLOOR)

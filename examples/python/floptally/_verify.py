@@ -88,7 +88,7 @@ class Verification(Report):
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs by the convention exact. A meter counts these."""
+        """Useful FLOPs by the convention exact, as a meter counts them."""
         return int(self._found["exact"])
 
     @property
@@ -99,7 +99,7 @@ class Verification(Report):
 
     @property
     def source(self) -> str:
-        """Where floptally's cost is from: "config", "from_torch", or "given" if you passed it."""
+        """Where floptally's cost comes from: "config", "from_torch", or "given" if you passed the cost."""
         return str(self._found["source"])
 
     @property
@@ -114,17 +114,17 @@ class Verification(Report):
 
     @property
     def differences(self) -> dict[str, int]:
-        """PyTorch's FLOPs minus floptally's by the same convention, for each known reason."""
+        """PyTorch's FLOPs minus floptally's by the same convention, as {reason: FLOPs} for each known reason."""
         return {one["name"]: int(one["flops"]) for one in self._found["differences"]}
 
     @property
     def unexplained(self) -> int:
-        """The part of the difference without a known reason. 0 if the counts agree."""
+        """The part of PyTorch's FLOPs minus floptally's that no known reason explains. 0 if the counts agree."""
         return int(self._found["unexplained"])
 
     @property
     def equal(self) -> bool:
-        """True if both counts are equal after the known differences."""
+        """True if PyTorch's count and floptally's differ only for known reasons."""
         return self.unexplained == 0
 
     @property
@@ -135,12 +135,12 @@ class Verification(Report):
 
     @property
     def notes(self) -> list[str]:
-        """Notes that explain the numbers, such as assumptions of the count."""
+        """Notes that explain the numbers of this comparison, such as assumptions of the count."""
         return list(self._found["notes"])
 
     @property
     def line(self) -> str:
-        """The result in one line, for a log."""
+        """The result of the verification in one line, for a log."""
         return _line(self._found)
 
     def __repr__(self) -> str:

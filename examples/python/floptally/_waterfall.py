@@ -147,8 +147,8 @@ class LayoutSearch:
 
     layouts: a PipelineLayout for each.
     too_large: how many layouts do not fit the memory.
-    impossible: how many layouts do not divide the layers or microbatches.
-    kept: the options that all layouts share.
+    impossible: how many layouts cannot be used, since they do not divide the layers or the microbatches.
+    kept: the options of the waterfall that all layouts share.
     """
 
     layouts: list[PipelineLayout]
@@ -157,7 +157,7 @@ class LayoutSearch:
     kept: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the JSON that the program prints, as a dict."""
+        """Returns the layouts as a dict, with the content of the JSON that the program prints."""
         return asdict(self)
 
 
@@ -230,24 +230,24 @@ class ComponentWaterfall:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what the trace does not show."""
+        """Notes on what the profiler trace does not show."""
         return list(self._notes)
 
     @property
     def gpu_nanoseconds(self) -> int:
-        """GPU nanoseconds of all lines together, an exact int."""
+        """GPU time of all lines together in nanoseconds, an exact int."""
         return sum(int(line["gpu_nanoseconds"]) for line in self._found)
 
     def to_table(self) -> str:
-        """Returns the table that the program prints."""
+        """Returns the waterfall by component as the table that the program prints."""
         return str(self._texts["table"])
 
     def to_markdown(self) -> str:
-        """Returns the table in Markdown, for a report."""
+        """Returns the waterfall by component as a Markdown table, for a report."""
         return str(self._texts["markdown"])
 
     def to_json(self) -> str:
-        """Returns the JSON that the program prints. Nanoseconds are decimal strings."""
+        """Returns the waterfall by component as the JSON that the program prints. Nanoseconds are decimal strings."""
         return str(self._texts["json"])
 
     def __str__(self) -> str:
@@ -270,8 +270,8 @@ class Waterfall:
     def __init__(
         self, work: Breakdown, choices: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
     ) -> None:
-        """kernel_rate: the rate of kernels, taken from another step. measured: the step that was measured; None if it
-            is this step."""
+        """kernel_rate: the share of the peak that kernels reach. None computes it from this step. measured: the
+        Waterfall of the measured step, if this one is a prediction from it."""
         self._work, self._said, self._rate, self._measured = work, choices, kernel_rate, measured
         choices = with_layout(choices)
         request = request_of(choices)
@@ -312,12 +312,12 @@ class Waterfall:
 
     @property
     def seconds(self) -> float:
-        """Seconds of the step."""
+        """Duration of the step in seconds."""
         return float(self._found["seconds"])
 
     @property
     def gpus(self) -> int:
-        """GPUs of the job."""
+        """The number of GPUs of the job."""
         return int(self._found["gpus"])
 
     @property
@@ -327,12 +327,12 @@ class Waterfall:
 
     @property
     def work(self) -> Breakdown:
-        """The Breakdown of the step."""
+        """The Breakdown of the step: its FLOPs by component."""
         return self._work
 
     @property
     def components(self) -> ComponentWaterfall | None:
-        """The same step by component. None without measured times of components."""
+        """The step's time by component, as a ComponentWaterfall. None without measured times of components."""
         texts = self._texts["components"]
         return None if texts is None else ComponentWaterfall(texts, self.gpus, self._said.get("notes", []))
 
@@ -466,11 +466,11 @@ class Waterfall:
         return str(self._texts["by_cost" if by_cost else "table"])
 
     def to_markdown(self) -> str:
-        """Returns the table in Markdown, for a report."""
+        """Returns the waterfall as a Markdown table, for a report."""
         return str(self._texts["markdown"])
 
     def to_json(self) -> str:
-        """Returns the JSON that the program prints. Nanoseconds are decimal strings."""
+        """Returns the waterfall as the JSON that the program prints. Nanoseconds are decimal strings."""
         return str(self._texts["json"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -492,7 +492,7 @@ class Waterfall:
 
 
 def kept(arguments: Said) -> Said:
-    """Returns a copy of the arguments, so that later changes of the caller's lists or dicts have no effect."""
+    """Returns a copy of the arguments. Changes to the caller's lists or dicts then have no effect on it."""
     choices: Said = {}
     for name, value in arguments.items():
         if isinstance(value, (_core.MaskedTiles, _core.ContextShards, dict)):
@@ -505,8 +505,9 @@ def kept(arguments: Said) -> Said:
 
 
 def changed(choices: Said, by: Said) -> Said:
-    """Returns the arguments of a waterfall with some of them replaced. A new accelerator drops the old peak and memory
-    bandwidth; a new peak drops the old clock, and a new layout the old sizes."""
+    """Returns the arguments of a waterfall with those in `by` replaced. Arguments that no longer apply are dropped.
+    A new accelerator drops the peak and the memory bandwidth, a new peak drops the clock, and a new layout drops the
+    sizes."""
     dropped: set[str] = set()
     if by.keys() & {"accelerator", "precision", "clock_mhz"}:
         dropped.add("peak_tflops")
@@ -621,8 +622,8 @@ def request_of(choices: Said) -> Said:
 
 
 def with_layout(choices: Said) -> Said:
-    """Returns the choices with the sizes of `layout` in their places. Raises an Error if a choice contradicts the
-    layout, or if the experts' ranks do not divide all ranks."""
+    """Replaces the argument `layout` of a waterfall by the sizes that it states, such as tp and pp. Raises an Error
+    if another argument contradicts it, or if the experts' ranks do not divide all ranks."""
     said = {name: value for name, value in choices.items() if value is not None}
     if not said.keys() & {"layout", "ep", "etp"} or "gpus" not in said:
         return choices

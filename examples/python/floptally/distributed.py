@@ -67,14 +67,15 @@ class TorchReducer:
         self.device = torch.device(device)
 
     def sum(self, integers: npt.NDArray[np.uint64]) -> None:
-        """Sums in place, modulo 2^64. A sum of signed integers has the same bits."""
+        """Replaces the integers by their sums over all ranks, modulo 2^64. Sums of signed integers have the same
+        bits."""
         from torch.distributed import ReduceOp
 
         self._all_reduce(integers, ReduceOp.SUM)
 
     def max(self, integers: npt.NDArray[np.uint64]) -> None:
-        """Takes the maximum of unsigned integers in place. Flipping the sign bit gives signed integers the same order.
-        """
+        """Replaces the unsigned integers by their largest values over all ranks. The group compares signed integers,
+        so the sign bit is flipped before and after."""
         import numpy as np
         from torch.distributed import ReduceOp
 
@@ -161,7 +162,7 @@ class Reduction:
 
     @property
     def layout(self) -> ParallelLayout:
-        """Where this rank stands in the job."""
+        """The parallel layout of the job, with the place of this rank."""
         if self._layout is None:
             _require_group()
             self._layout = _layout_or_all_dp(None)

@@ -6,13 +6,12 @@
 It reads the lines ``[train] [iter I, tokens T, elapsed_time X ms, achieved FLOPS F TFLOPS, MFU M%]`` and ``[LAYER]
 [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`` of each log, in every format that
 recsys-examples has written (any name of the layer, no MFU, a loss after the bracket, rich's columns and colours).
-It writes
+It writes these files:
 
-    comparison.md        experiment, average and best TFLOPS of one GPU, MFU of the peak that is given, speed-up
-    over
-                         the first log; passes of layers, where logs have them
-    comparison.png, .svg
-    kernels.png, .svg    with --kernels: the heatmap of measured attention times (`floptally.kernel_times`)
+* comparison.md: a table with a row for each log. It has the average and the best TFLOPS of one GPU, the MFU over your
+  peak, and the speed-up over the first log. A second table has the passes of layers, where logs have them.
+* comparison.png and comparison.svg: the picture of the first table.
+* kernels.png and kernels.svg, with --kernels: the heatmap of measured attention times (`floptally.kernel_times`).
 
 Rates of all GPUs are averaged by time. MFU is computed from the rate and your peak; the log's own MFU is not used.
 Bad input gives exit status 2 and one line on standard error.

@@ -40,13 +40,13 @@ class TorchMemory:
         self.device, self.folder = device, Path(folder)
 
     def reset_high_marks(self) -> None:
-        """Resets the high-water marks."""
+        """Resets the high-water marks of the memory."""
         import torch
 
         torch.cuda.reset_peak_memory_stats(self.device)
 
     def sample(self) -> MemorySample:
-        """Returns the current numbers of the device and the allocator."""
+        """Returns the free and the total memory of the device, and the high-water marks of PyTorch's allocator."""
         import torch
 
         free, total = torch.cuda.mem_get_info(self.device)
@@ -55,13 +55,13 @@ class TorchMemory:
         )
 
     def start(self, max_entries: int) -> None:
-        """Starts recording allocations, at most `max_entries` events."""
+        """Starts recording memory allocations, at most `max_entries` events."""
         import torch
 
         torch.cuda.memory._record_memory_history(max_entries=max_entries)
 
     def stop(self, name: str, step: int) -> None:
-        """Stops recording and writes `folder`/`name`.pickle."""
+        """Stops recording memory allocations and writes them to `folder`/`name`.pickle."""
         import torch
 
         self.folder.mkdir(parents=True, exist_ok=True)

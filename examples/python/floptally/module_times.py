@@ -182,7 +182,7 @@ class ModuleTimer:
         return {"seconds": sum(self._seconds.values()) / self._steps, "times": times}
 
     def write(self, path: str | os.PathLike[str], work: Breakdown | None = None) -> None:
-        """Writes `times()` as a file."""
+        """Writes the result of `times()` to a file."""
         Path(path).write_text(json.dumps(self.times(work), indent=1) + "\n", encoding="utf-8")
 
     def remove(self) -> None:

@@ -106,8 +106,8 @@ class BalancedBatchSampler(Sampler[list[int]]):
     def state_dict(self, batches: int | None = None) -> dict[str, int]:
         """Returns the position in this epoch, for a checkpoint.
 
-        batches: how many batches were trained on. Pass it if the DataLoader has workers, since they ask ahead of
-            the training loop. By default the number of batches that this sampler gave.
+        batches: how many batches were trained on. Pass it if the DataLoader has workers, since these fetch batches
+            before the training loop uses them. By default the number of batches that this sampler gave.
         """
         done = self._given if batches is None else batches
         if not 0 <= done <= len(self):

@@ -39,7 +39,7 @@ class Captured:
             self.inputs = {**bound.arguments, **bound.arguments.pop("kwargs", {})}
 
     def kept(self) -> Inputs:
-        """Returns the arguments of the forward. Error if the model did not run."""
+        """Returns the arguments of the model's first forward. Raises an Error if the model did not run."""
         if self.inputs is None:
             raise Error("model", "was not run: call its forward between begin and end")
         return self.inputs

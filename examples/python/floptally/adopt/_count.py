@@ -76,7 +76,7 @@ _counts: dict[tuple[int, Any, int], Count] = {}
 
 
 def counted(cost: Cost, convention: str | Convention, plan: Plan | None = None) -> Count:
-    """Returns one Count for the same objects, so that its cached results last from step to step."""
+    """Returns the same Count object for the same arguments, so that its cached results last from step to step."""
     key = (id(cost), convention, id(plan))
     found = _counts.get(key)
     if found is None:

@@ -31,7 +31,7 @@ class Fields:
         return f"{self._path}{field}"
 
     def get(self, field: str) -> Any:
-        """Returns the field, or None if it is absent."""
+        """Returns the trainer's argument of this name, or None if it is absent."""
         if isinstance(self.source, Mapping):
             return self.source.get(field)
         return getattr(self.source, field, None)
@@ -57,7 +57,7 @@ class Fields:
         return Fields(value, f"{self.name(field)}.")
 
     def refuse(self, field: str, why: str, way_out: str = "") -> None:
-        """Raises an error if the field is set to anything but 0, False or an empty value."""
+        """Raises an error if the trainer's argument of this name is set to anything but 0, False or an empty value."""
         value = self.get(field)
         if value:
             raise Error(self.name(field), f"{why}, got {value!r}" + (f"; {way_out}" if way_out else ""))
@@ -85,7 +85,7 @@ def as_integer(field: str, value: Any, *, least: int = 0) -> int:
 
 
 def as_seconds(field: str, value: Any) -> float:
-    """Returns a time in seconds above 0."""
+    """Returns the value as a time in seconds. Raises an error unless it is above 0."""
     seconds = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else float("nan")
     if not 0.0 < seconds < float("inf"):
         raise Error(field, f"must be a time in seconds above 0, got {value!r}")

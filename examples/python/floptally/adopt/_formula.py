@@ -62,7 +62,7 @@ class Sizes:
 
 
 def mean_of_tokens(total: int, lengths: Any) -> int | float:
-    """Returns the mean over the tokens of all sequences, as an exact int if it is whole."""
+    """Returns `total` divided by the number of tokens of all sequences. The result is an int if it is whole."""
     tokens = sum(as_lengths("lengths", lengths))
     if tokens == 0:
         raise Error("lengths", "must have at least one token")

@@ -306,7 +306,9 @@ class _Reader:
 def read(
     source: Any, *, vocab_size: int, names: Mapping[str, str] | None = None, path: str = "", own: str = ""
 ) -> Cost:
-    """Returns the cost of the model. vocab_size: the vocabulary of the lm_head to count. own: the trainer whose own
-    function is imitated, "megatron" or "megatron_bridge".
+    """Returns the cost of the model that Megatron's arguments describe.
+
+    vocab_size: the vocabulary of the lm_head to count.
+    own: the trainer whose own function is imitated, "megatron" or "megatron_bridge".
     """
     return _Reader(source, names or {}, vocab_size, path, own).cost()

@@ -20,7 +20,8 @@ def linear(component: str, in_features: int, out_features: int) -> Part:
 
 
 class Model:
-    """A model built layer by layer, first to last. Equal neighbours become one group."""
+    """A model that is built layer by layer, first to last. Equal layers next to each other become one layer with a
+    repeat count."""
 
     def __init__(self, name: str, *, hidden_size: int, vocab_size: int, tied: bool = False) -> None:
         self._json: dict[str, Any] = {
@@ -48,15 +49,15 @@ class Model:
         self._weights[kind] = stored + parameters, passed + (parameters if active is None else active)
 
     def products(self, component: str, flops: int, parameters: int = 0) -> None:
-        """Adds forward FLOPs for each token, as a trainer's formula counts them. They belong to weights, or to a state
-        if `parameters` is 0.
-        """
+        """Adds forward FLOPs for each token, as a trainer's formula counts them. They are FLOPs of a weight matrix
+        with so many parameters, or of a recurrent state if `parameters` is 0."""
         key = component, "linear" if parameters else "state"
         known, stored = self._products.get(key, (0, 0))
         self._products[key] = known + flops, stored + parameters
 
     def pairs(self, component: str, flops: int, mask: str = "causal") -> None:
-        """Adds forward FLOPs for each attended pair. mask: one without parameters, "causal" or "bidirectional"."""
+        """Adds forward FLOPs for each attended pair. mask: the name of a mask without parameters: "causal" or
+        "bidirectional"."""
         self._pairs[component, mask] = self._pairs.get((component, mask), 0) + flops
 
     def cost(self) -> Cost:

@@ -26,14 +26,15 @@ _warned: set[tuple[str, str]] = set()
 
 
 def warn_once(trainer: str, about: str, text: str) -> None:
-    """Warns once for each thing that a trainer's drop-in cannot count."""
+    """Warns of something that a trainer's drop-in cannot count. Warns once for each `about`."""
     if (trainer, about) not in _warned:
         _warned.add((trainer, about))
         warnings.warn(f"floptally.adopt, {trainer}: {text}", RuntimeWarning, stacklevel=4)
 
 
 class Prepared(Generic[Answer]):
-    """The object that a drop-in builds from its first arguments (`Original.prepare`)."""
+    """An object that a drop-in builds from its first arguments, such as the cost of a config. `Original.prepare`
+    returns it."""
 
     def __init__(self, build: Callable[[], Answer], *, has_original: Callable[[], bool], own: bool) -> None:
         self._build = build
@@ -47,7 +48,7 @@ class Prepared(Generic[Answer]):
             raise self._problem
 
     def get(self) -> Answer:
-        """Returns the object. If building it failed, raises that error."""
+        """Returns the object that was built. If building it failed, raises that error."""
         if not self._is_done:
             self._run()
         if self._problem is not None:
@@ -107,11 +108,14 @@ class Original:
         number: Callable[[Answer], float],
         find: Callable[..., Any] | None = None,
     ) -> Answer:
-        """Returns the result of `ours`. If `ours` cannot count, warns once why and returns the original's result.
+        """Returns floptally's count, or with `own` the trainer's. If floptally cannot count, warns once why and returns
+        the trainer's count.
 
-        own: True if the trainer's own convention is asked for, without other arguments. The original then counts.
-            `ours` counts if the original is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
-        compare: runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
+        ours: a function that counts by floptally.
+        theirs: a function that counts by the trainer's own function, which it gets.
+        own: True if the trainer's own convention is asked for, without other arguments. `ours` counts nevertheless if
+            the trainer's function is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
+        compare: True runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
             differ.
         """
         find = find or self.find
@@ -163,7 +167,7 @@ class Original:
         return cast(Answer, value)
 
     def log(self, original: float, ours: float) -> None:
-        """Logs floptally's and the original's number if one of them has changed."""
+        """Logs floptally's number and the trainer's own if one of them has changed."""
         if self._logged == (original, ours):
             return
         self._logged = original, ours

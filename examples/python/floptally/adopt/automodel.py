@@ -31,8 +31,8 @@ def get_flops_formula_for_hf_config(
 
     Args:
         config: a configuration of transformers. Types without a formula in Automodel are counted too.
-        convention: Automodel's own by default. Its own function is asked then; without Automodel, or with `plan`, the
-            preset `nemo_automodel` counts.
+        convention: Automodel's own by default. Its own function then counts. Without Automodel installed, or with
+            `plan`, floptally's convention for its formulas counts.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
         compare: also runs Automodel's own function and logs both numbers.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces the FLOPs functions of BioNeMo's recipes: what ``PerfLogger`` of their ``perf_logger.py`` multiplies tokens
-and squares of lengths by."""
+"""Replaces the FLOPs functions in ``perf_logger.py`` of BioNeMo's recipes. Its ``PerfLogger`` multiplies their
+results by the tokens and by the squared lengths of a batch."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _original = Original("nanoGPT", "model", "GPT")
 
 
 def read(config: Any) -> Cost:
-    """Returns the cost of the model that a GPTConfig describes."""
+    """Returns the cost of the model that nanoGPT's GPTConfig describes."""
     fields = Fields(config, "config.")
     width = fields.integer("n_embd")
     layers = fields.integer("n_layer")

@@ -67,7 +67,7 @@ class FLOPTracker:
         self._add(as_lengths("sequence_lengths", sequence_lengths), 1, lambda one: one.track_batch(sequence_lengths))
 
     def reset(self) -> None:
-        """Sets the total to zero."""
+        """Sets the FLOPs that were counted so far to zero."""
         self.total_flops = 0
 
     def _add(self, lengths: list[int], times: int, track: Callable[[Any], None]) -> None:

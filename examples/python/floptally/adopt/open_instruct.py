@@ -53,7 +53,7 @@ class ModelDims:
 
     @classmethod
     def from_hf_config(cls, model_name_or_path: str, **settings: Any) -> ModelDims:
-        """Returns the dimensions of a model by its name or its folder."""
+        """Returns a ModelDims for the model of this name or in this folder."""
         from transformers import AutoConfig
 
         dims = cls(AutoConfig.from_pretrained(model_name_or_path, trust_remote_code=True), **settings)

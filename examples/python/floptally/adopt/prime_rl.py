@@ -86,7 +86,7 @@ class PerfCounter:
 
     @staticmethod
     def get_active_mm_params(config: ConfigLike) -> int:
-        """Returns the weights that a token multiplies, by prime-rl's formula."""
+        """Returns the number of weights in a token's matrix products, by prime-rl's formula."""
         return _weights(Sizes(config))
 
     def _mfu(self, rate: float, per_token: float | None = None) -> float:

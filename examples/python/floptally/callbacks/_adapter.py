@@ -51,13 +51,13 @@ class Duration(Protocol):
     """The duration of a step, which may not have arrived from the GPU yet."""
 
     def done(self) -> bool:
-        """True once the time is known."""
+        """True once the duration of the step is known."""
 
     def wait(self) -> None:
-        """Waits until the time is known."""
+        """Waits until the duration of the step is known."""
 
     def seconds(self) -> float:
-        """Returns the time. Call it once done() is true."""
+        """Returns the duration of the step in seconds. Call it once done() is true."""
 
 
 @dataclass
@@ -446,7 +446,7 @@ class MeterAdapter:
             self.meter.discard_step()
 
     def finish(self) -> None:
-        """Waits for numbers that have not arrived from the GPU yet."""
+        """Waits until the counts of all steps have arrived from the GPU."""
         self._safely(lambda: self._settle(wait=True))
         self._safely(self.meter.finish)
 

@@ -31,8 +31,8 @@ class Sides:
 
     @staticmethod
     def of(cost: Cost | None, model: Any = None) -> Sides:
-        """Returns which inputs the model of a cost has. The size of its images is read from the model's
-        configuration."""
+        """Returns which inputs the model of a cost has: text, images, audio. The size of its images is read from the
+        model's configuration."""
         if cost is None:
             return Sides()
         entries = cost.entries
@@ -70,38 +70,39 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
     cost: the model's cost. The cost tells whether labels belong to a decoder or a text, and whether images and audio
         are needed.
 
-    The first of these names that is in the batch says which documents are packed in a row:
+    If documents are packed in a row, the first of these arguments in the batch says where each begins:
 
-    cu_seq_lens_q, cu_seqlens, …   boundaries, also as entries of packed_seq_params or packing_params or as the offsets
-                         of jagged ids; with those of slots (…_padded), num_real_seqs, cu_seq_lens_q_real,
-                         cu_seqlens_unpadded, …_argmin, tail_padding_length and right_padding_length if they are there
-    seq_lens, doc_lens, …          lengths of each row's documents, and seq_lens_padded, those of their slots
-    seq_idx, segment_ids, …        the document of each slot. 0 is padding for JAX's names (inputs_segmentation,
-                         input_segment_ids, decoder_segment_ids), -1 for seq_idx and sequence_id; segment_ids and
-                         document_ids count from 0 if a row begins with 0, or has nothing else
-    attention_mask       [batch, row] with ids above 1: packed documents, 0 is padding
-    position_ids, positions, …     [batch, row] that begin again among a row's real tokens. Of rank 3
-                         [3 or 4, batch, row]: of text, time, row and column (mrope), which begin again together
+    * cu_seq_lens_q, cu_seqlens, …: the boundaries of the documents. They may also be entries of packed_seq_params or
+      packing_params, or the offsets of jagged ids. Arguments that name slots or real sequences are read with them:
+      …_padded, num_real_seqs, cu_seq_lens_q_real, cu_seqlens_unpadded, …_argmin, tail_padding_length,
+      right_padding_length.
+    * seq_lens, doc_lens, …: the lengths of each row's documents. seq_lens_padded has the lengths of their slots.
+    * seq_idx, segment_ids, …: the document of each slot. Padding is 0 for JAX's names (inputs_segmentation,
+      input_segment_ids, decoder_segment_ids) and -1 for seq_idx and sequence_id. segment_ids and document_ids count
+      documents from 0 if a row begins with 0 or has only 0.
+    * attention_mask [batch, row] with ids above 1: the document of each slot. 0 is padding.
+    * position_ids, positions, … [batch, row]: a document begins where the positions begin again. With rank 3, [3 or 4,
+      batch, row], they are the positions of text, time, row and column (mrope), which begin again together.
 
     Without any of them, each row is a sequence:
 
-    attention_mask       [batch, row] of 0 and 1: its ones are useful, its shape is padded
-    lengths              [batch]: the real tokens of each row
-    input_ids            [batch, row], or inputs_embeds [batch, row, width]: whole rows
+    * attention_mask [batch, row] of 0 and 1: ones are useful tokens, and its shape is the padded batch.
+    * lengths [batch]: the real tokens of each row.
+    * input_ids [batch, row], or inputs_embeds [batch, row, width]: all tokens of a row are real.
 
     For an encoder-decoder two inputs are read. The encoder's are attention_mask or input_ids, or input_features. The
     decoder's are decoder_attention_mask, labels (all that is not -100), or decoder_input_ids. Without any of these the
     decoder's input is as long as the encoder's. image_grid_thw and video_grid_thw, [images, 3], are added, and so are
     pixel_values of the size that the model's configuration states.
 
-    Padding of a row belongs to the slot of the document before it. If a row is filled up with a document of its
-    own, that is padding if it has two slots or more of one id without a label. Error if nothing fits, if a mask has
-    more than can be read, or if an unknown name looks like packing.
+    Padding of a row belongs to the slot of the document before it. A last document of two slots or more that has a
+    single id and no label is padding too. Raises an Error if nothing in the batch can be read, or if an unknown name
+    looks like packing.
 
-    A tensor is input_ids or inputs_embeds: whole rows. Of a list of tensors, as from a TensorDataset, the first is
-    read the same way; a later one that could be a mask or another microbatch is an error. Of a list that begins with a
+    A tensor is read as input_ids or inputs_embeds. Of a list of tensors, as from a TensorDataset, the first is read
+    the same way; a later one that could be a mask or another microbatch is an error. Of a list that begins with a
     mapping, the mapping is read. A list of several batches is an error here; `step` and the trainers' callbacks count
-    each (`microbatches`).
+    each of them (`microbatches`).
     """
     sides = Sides.of(cost)
     several = microbatches(batch, sides)
@@ -338,7 +339,8 @@ def _frames(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def named(batch: Any) -> Mapping[str, Any]:
-    """Returns a batch by the names of BATCH_KEYS. A possible mask in a list is called by its index, "batch[1]"."""
+    """Returns a batch as a dict by argument names, such as input_ids. A tensor in a list that may be a mask is named
+    by its index, "batch[1]"."""
     parts = batch if isinstance(batch, (list, tuple)) else [batch]
     if parts and isinstance(parts[0], Mapping):
         return parts[0]

@@ -23,8 +23,8 @@ class Documents:
     slots: list[int]
 
     def arguments(self) -> Arguments:
-        """Returns the keywords of `Meter.add`: the boundaries of the documents, and those of their slots if these are
-        more."""
+        """Returns the keywords of `Meter.add`: the boundaries of the documents, and the boundaries of their slots if
+        slots have more tokens."""
         import numpy as np
 
         found: Arguments = {"cu_seqlens": np.append(0, np.cumsum(self.lengths)).astype(np.int64)}
@@ -429,8 +429,9 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
 
 
 def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
-    """Returns the boundaries of documents, each a run of one id, and of their slots with the padding after them.
-    Documents that are padding have slots only."""
+    """Returns the keywords of `Meter.add` for documents that are runs of equal ids. They are the boundaries of
+    documents, and those of their slots, each with the padding after its document. A document that is padding has a
+    slot only."""
     import numpy as np
 
     starts = ids > 0

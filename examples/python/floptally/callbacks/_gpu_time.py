@@ -9,8 +9,8 @@ from typing import Any
 
 
 class UpdateTime:
-    """The time between start() and stop(), added up. With a GPU, events in its stream measure it, and the time is known
-    once the GPU has passed them; the host never waits for the device."""
+    """The sum of all times between start() and stop(). On a GPU, events in the stream measure them. The sum is known
+    once the GPU has passed these events; the host never waits for the device."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -19,7 +19,7 @@ class UpdateTime:
         self._on_gpu: list[tuple[Any, Any]] = []
 
     def __bool__(self) -> bool:
-        """True if anything was measured."""
+        """True if any time was measured."""
         return bool(self._on_gpu) or self._on_host > 0
 
     def start(self) -> None:
@@ -35,11 +35,11 @@ class UpdateTime:
             self._on_gpu.append((began, self._now()))
 
     def done(self) -> bool:
-        """True once the time is known."""
+        """True once the measured time is known."""
         return all(ended.query() for _, ended in self._on_gpu)
 
     def wait(self) -> None:
-        """Waits for the last event alone. Other streams of the device go on."""
+        """Waits until the GPU has passed the last event that measures time. Other streams of the device go on."""
         if self._on_gpu and not self.done():
             self._on_gpu[-1][1].synchronize()
 

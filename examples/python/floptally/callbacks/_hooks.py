@@ -89,13 +89,13 @@ class Hooks:
         self._removals.append(put_back)
 
     def remove(self) -> None:
-        """Removes all hooks."""
+        """Removes all hooks from the model."""
         self._unregister()
         self.forget()
         self._registered = None
 
     def forget(self) -> None:
-        """Resets the state after a forward that was interrupted by an exception."""
+        """Forgets which forwards are running, after an exception interrupted one."""
         self._inside = False
         self._running.clear()
 
@@ -106,7 +106,7 @@ class Hooks:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Returns a context manager that removes the hooks while its block runs."""
+        """Returns a context manager that removes the hooks from the model while its block runs."""
         registered = self._registered
         self._unregister()
         try:
@@ -155,7 +155,7 @@ class Rollouts:
         self._removals.append(put_back)
 
     def remove(self) -> None:
-        """Puts the original methods back."""
+        """Puts the original methods of the watched trainer back."""
         removals, self._removals = self._removals, []
         for removal in removals:
             removal()

@@ -70,8 +70,9 @@ _KNOWN_OTHERWISE = re.compile(  # answers, cache positions, biases, names about 
 
 
 def expanded(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a batch in which RECORDS are replaced by their fields, and jagged tensors of ids by their boundaries.
-    Multiple-choice inputs [batch, choices, row] become rows [batch · choices, row]."""
+    """Returns a batch in which records of arguments (`packed_seq_params`, …) are replaced by their fields, and
+    jagged tensors of ids by their boundaries. Multiple-choice inputs [batch, choices, row] become rows [batch ·
+    choices, row]."""
     found = {str(key): value for key, value in batch.items()}
     for name in (*ROWS, *DECODER_ROWS, *IDS, *POSITIONS, "attention_mask", "decoder_attention_mask", "labels"):
         if isinstance(found.get(name), (list, tuple)):

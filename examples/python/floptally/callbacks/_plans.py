@@ -25,7 +25,7 @@ class ModelPlan:
 
 
 def replaced(plan: Plan, **changes: Any) -> Plan:
-    """Returns a plan with other values of some fields."""
+    """Returns a copy of a plan with other values of some fields."""
     return Plan(**{name: changes.get(name, getattr(plan, name)) for name in _FIELDS})
 
 

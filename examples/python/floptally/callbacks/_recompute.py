@@ -40,7 +40,7 @@ class Recomputed:
 
     @property
     def all_layers(self) -> int:
-        """Returns the number of layers that say whether they recompute."""
+        """Returns the number of layers for which the model says whether they recompute."""
         return sum(map(len, self.stacks))
 
     @property

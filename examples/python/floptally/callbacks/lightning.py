@@ -198,7 +198,7 @@ class _Passes:
         self._calls = {}
 
     def end(self) -> int:
-        """Returns the number of forward passes over the batch; 1 if no call was seen."""
+        """Returns how many forward passes over the batch were seen; 1 if none was."""
         self._tensors = set()
         return max([1, *self._calls.values()])
 

@@ -50,7 +50,8 @@ def theme_named(name: ThemeName) -> Theme:
 
 
 def report_of(value: Any, name: str, kind: str) -> Mapping[str, Any]:
-    """Returns an object of the library as its dict. Error if the value is neither."""
+    """Returns the dict of a report, which may be passed as the report or as its dict. Raises an Error for any other
+    value."""
     if isinstance(value, Mapping):
         return value
     if not callable(getattr(value, "to_dict", None)):
@@ -149,9 +150,11 @@ def bar_label(ax: Axes, x: float, y: float, text: str, theme: Theme, bold: bool 
 
 
 def first_bar_labels(ax: Axes, theme: Theme, bars: Sequence[tuple[float, float, float, str]]) -> None:
-    """Writes the value of the first bar of each row, given as (y, its end, the end of all bars after it, text). The
-    value stands inside the bar if another bar follows and there is room. Otherwise it stands after all bars, in the
-    bar's colour."""
+    """Writes a label at the first bar of each row: inside the bar if another bar follows and there is room, else after
+    all bars in the bar's colour.
+
+    bars: (y, end of the first bar, end of all bars of the row, text) for each row.
+    """
     labels = [bar_label(ax, end, y, text, theme) for y, end, _, text in bars]
     _figure_of(ax).draw_without_rendering()
     for label, (y, end, last, _) in zip(labels, bars, strict=True):
@@ -167,7 +170,7 @@ def first_bar_labels(ax: Axes, theme: Theme, bars: Sequence[tuple[float, float, 
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Names rows of bars from top to bottom."""
+    """Writes the names of rows of bars next to the rows, from top to bottom."""
     ax.set_yticks(range(len(names)), list(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
@@ -202,7 +205,7 @@ def unit_of(largest: int | float) -> tuple[float, str]:
 
 
 def short(value: int | float, unit: str = "") -> str:
-    """Formats three digits and a prefix: 66561389887488 is "66.6 T"."""
+    """Returns a number as text with three digits and a prefix: 66561389887488 is "66.6 T"."""
     scale, prefix = unit_of(abs(value))
     return f"{three_digits(value / scale)} {prefix}{unit}".rstrip()
 

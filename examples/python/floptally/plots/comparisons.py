@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a comparison: the difference between each convention and exact, term by term."""
+"""Draws a comparison: the difference between each convention and the exact count, term by term."""
 
 from __future__ import annotations
 

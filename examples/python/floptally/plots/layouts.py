@@ -24,11 +24,11 @@ def layouts(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws the layouts that fit: predicted time of a step against memory, and the memory of a GPU. The Pareto front,
-    layouts that no other one beats in both, is a line. Its layouts that are apart in memory have their names, if they are
-    among `search.layouts`.
+    """Draws the predicted step time of each layout that fits over the memory of its fullest rank, next to the memory of
+    a GPU. A line connects the layouts that no other one beats in both (the Pareto front). Those in `search.layouts`
+    have their names, where there is room.
 
-    search: what `Cost.search` returns. Pass `top=` there to name more of the front.
+    search: what `Cost.search` returns. Pass it a larger `top=` to name more layouts.
     about: a text for the caption.
     """
     points = getattr(search, "points", None)
@@ -67,7 +67,8 @@ def layouts(
 
 
 def layout_name(found: FoundLayout) -> str:
-    """Returns the sizes of a layout above 1, its microbatch and its recompute: "dp 8 tp 4 pp 2 mb 1"."""
+    """Returns the name of a layout: its sizes above 1, its microbatch and its recomputation, such as "dp 8 tp 4 pp 2
+    mb 1"."""
     sizes = {"dp": found.dp, "tp": found.tp, "cp": found.cp, "pp": found.pp, "vpp": found.vpp, "ep": found.ep}
     text = " ".join(f"{name} {size}" for name, size in sizes.items() if size > 1)
     again = "" if found.recompute == "none" else f" recompute {found.recompute}"

@@ -98,8 +98,8 @@ def published_gaps(
 
 
 def gap_reason(run: PublishedRun) -> str:
-    """Returns why the printed MFU of a run is another than its exact one, in words for a table: how its source counts,
-    and another peak if the two differ by more than 5 %."""
+    """Returns in words why a run's printed MFU differs from the exact one: the way in which its source counts, and
+    its peak if that is more than 5 % off."""
     text = f"counts as {run.published_convention}"
     if run.published_convention is None:
         text = "only this figure is printed"

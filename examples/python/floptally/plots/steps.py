@@ -22,7 +22,7 @@ class HasDict(Protocol):
     """A Breakdown, or another object whose to_dict() is what `python -m floptally flops --format json` writes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the JSON as a dict. Counts are decimal strings."""
+        """Returns the breakdown's JSON as a dict. Counts are decimal strings."""
         ...
 
 
