@@ -67,7 +67,7 @@ def test_the_fastest_found_layout_is_written_as_trainers_settings_and_read_back(
     for name in ("megatron", "torchtitan", "areal", "fsdp2"):
         layout = floptally.ParallelLayout(layout=found.text(name), rank=0)  # type: ignore[arg-type]
         assert layout == floptally.ParallelLayout(dp=first.dp, cp=first.cp, tp=4, pp=2, rank=0)
-    with pytest.raises(floptally.Error, match="layout: areal has no setting for vpp"):
+    with pytest.raises(floptally.Error, match="layout: areal cannot express vpp"):
         search(pp=2, vpp=2).text("areal")
 
 

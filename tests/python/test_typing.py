@@ -173,6 +173,7 @@ def test_literal_types_list_the_values_that_the_extension_accepts() -> None:
         "BlockFormat": lambda word: cost.flops(lengths=[5]).fit(matrix_inputs=word),  # type: ignore[arg-type]
         "LayerModule": lambda word: cost.flops(lengths=[5]).fit(recompute_modules=[word]),  # type: ignore[list-item]
         "LayerSplit": lambda word: cost.flops(lengths=[5]).fit(pp=2, layer_split=word),  # type: ignore[arg-type]
+        "Trainer": lambda word: cost.search(lengths=[5], global_batch=1, gpus=1, accelerator="H100 SXM", trainer=word),  # type: ignore[arg-type]
         "LayoutFormat": lambda word: any_.ParallelLayout(rank=0).text(word),
         "PairShape": lambda word: any_.Mask.from_callable("pairs", len, shape=word),
         "BalanceMode": lambda word: any_.balance([1, 2], 2, mode=word),
@@ -270,7 +271,7 @@ def test_docstrings_of_quantities_state_their_unit() -> None:
         ("floptally.Meter()", "Meter() missing required argument: 'cost'"),
         ("floptally.Meter(5, gpus=1)", "cost: must be a floptally.Cost, got 5"),
         ("floptally.MaskedTiles(5)", "cost: must be a floptally.Cost, got 5"),
-        ("floptally.Mask.top_k('8')", "keys: must be an integer from -2147483648 to 2147483647, got '8'"),
+        ("floptally.Mask.top_k('8')", "keys: must be an integer, got '8'"),
         ("floptally.Tally().pairs(5)", "mask: must be a floptally.Mask, got 5"),
     ],
 )

@@ -538,7 +538,7 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
     wrong: list[tuple[Any, str]] = [
         (row[1:], "microbatches: must contain the whole batch of the step, got 6 count together instead of 8"),
         ([dealt[0], dealt[1][1:]], "microbatches: must be at least 1, and the same number in each replica"),
-        ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least one"),
+        ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be at least 1"),
     ]
     for arguments, text in wrong:
         with pytest.raises(floptally.Error) as raised:
@@ -565,7 +565,7 @@ def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: flop
         (lambda: result.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
         (lambda: result.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
         (lambda: result.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches only pipelines with equal stages and equal microbatches: leave"),
-        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass it"),
+        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass the number of pipeline ranks"),
     ]
     for call, text in wrong:
         with pytest.raises(floptally.Error) as raised:

@@ -214,8 +214,8 @@ def test_a_value_of_the_wrong_type_for_a_model_or_report_is_an_error_that_names_
         floptally.from_torch(None, None)  # type: ignore[arg-type]
     plots = floptally.plots
     draws: list[tuple[Any, str]] = [
-        (plots.component_bars, "step: must be a Breakdown"), (plots.waterfall, "made: must be a Waterfall"),
-        (plots.comparison, "made: must be a Comparison"), (partial(plots.roofline, peak_tflops=989, memory_tbps=3.35), "made: must be a Bytes"),
+        (plots.component_bars, "step: must be a Breakdown"), (plots.waterfall, "waterfall: must be a Waterfall"),
+        (plots.comparison, "comparison: must be a Comparison"), (partial(plots.roofline, peak_tflops=989, memory_tbps=3.35), "byte_counts: must be a Bytes"),
     ]  # fmt: skip
     for draw, says in draws:
         with pytest.raises(Error, match=f"^{says} or its to_dict\\(\\), got 'w'$"):

@@ -69,6 +69,9 @@ template <class T>
         return "True or False";
     } else if constexpr (std::integral<value>) {
         using limits = std::numeric_limits<value>;
+        if constexpr (limits::digits == 63) {
+            return "an integer";
+        }
         return "an integer from " + std::to_string(limits::min()) + " to " + std::to_string(limits::max());
     } else if constexpr (std::is_same_v<value, std::string>) {
         return "a str";

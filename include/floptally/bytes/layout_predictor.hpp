@@ -438,7 +438,7 @@ class layout_predictor {
             for (std::uint64_t i = 0; i < count; ++i) {
                 known.all.push_back(batch_of(i, samples));
                 tokens.push_back(known.all.back().get(view::padded, accumulator::tokens));
-                known.fullest = tokens[i] > tokens[known.fullest] ? static_cast<std::size_t>(i) : known.fullest;
+                known.fullest = tokens[i] > tokens[known.fullest] ? i : known.fullest;
             }
             for (const std::uint64_t own : tokens) {
                 known.part.push_back(static_cast<double>(own) / static_cast<double>(tokens[known.fullest]));
@@ -947,7 +947,7 @@ class layout_predictor {
             for (std::uint64_t i = 0; i < (replicas == 1 && microbatches.all.size() == 1 ? 1 : layout.microbatches);
                  ++i) {
                 const std::size_t batch =
-                    microbatches.all.size() == 1 ? 0 : static_cast<std::size_t>(i * layout.sizes.dp + replica);
+                    microbatches.all.size() == 1 ? 0 : i * layout.sizes.dp + replica;
                 append_passes(work, peak.subspan(batch * chunks, chunks), exposed, microbatches.part[batch], efficiency,
                               with_exchanges);
             }

@@ -375,7 +375,7 @@ namespace floptally::inline v0_3 {
     }
     std::uint64_t predictions = 0;  // layers of multi-token prediction, on the last chunk
     for (const model_part& part : predictor.model()) {
-        predictions += part.name.view() == "mtp" && part.role == part_role::head ? 1 : 0;
+        predictions += part.name.view() == "mtp" && part.role == part_role::head ? 1U : 0U;
     }
     std::string text = "E";
     for (const index_range& chunk : split.chunks()) {

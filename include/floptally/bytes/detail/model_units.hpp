@@ -68,12 +68,12 @@ class model_units {
             } else if (is_uniform_) {
                 own.unit = kind_of(parts);
             } else {
-                own.unit = static_cast<std::size_t>(layer);
+                own.unit = layer;
             }
             layer += own.is_layer ? own.repeat : 0;
             runs_.push_back(own);
         });
-        num_layer_units_ = is_uniform_ ? kinds_.size() : static_cast<std::size_t>(layer);
+        num_layer_units_ = is_uniform_ ? kinds_.size() : layer;
     }
 
     /// Returns the units of each chunk of a pipeline.
