@@ -946,8 +946,7 @@ class layout_predictor {
             work.clear();
             for (std::uint64_t i = 0; i < (replicas == 1 && microbatches.all.size() == 1 ? 1 : layout.microbatches);
                  ++i) {
-                const std::size_t batch =
-                    microbatches.all.size() == 1 ? 0 : i * layout.sizes.dp + replica;
+                const std::size_t batch = microbatches.all.size() == 1 ? 0 : i * layout.sizes.dp + replica;
                 append_passes(work, peak.subspan(batch * chunks, chunks), exposed, microbatches.part[batch], efficiency,
                               with_exchanges);
             }
