@@ -117,19 +117,17 @@ template <class Signature>
 struct optional_function;
 template <class Result, class... Arguments>
 struct optional_function<Result(Arguments...)> {
-    constexpr optional_function& operator=(Result (*function)(Arguments...)) {
-        function_ = function;
-        exists_ = true;
+    constexpr optional_function& operator=(Result (*assigned)(Arguments...)) {
+        function = assigned;
+        exists = true;
         return *this;
     }
 
-    [[nodiscard]] constexpr explicit operator bool() const { return exists_; }
-    constexpr Result operator()(Arguments... arguments) const {
-        return function_(static_cast<Arguments>(arguments)...);
-    }
+    [[nodiscard]] constexpr explicit operator bool() const { return exists; }
+    constexpr Result operator()(Arguments... arguments) const { return function(static_cast<Arguments>(arguments)...); }
 
-    Result (*function_)(Arguments...) = nullptr;
-    bool exists_ = false;
+    Result (*function)(Arguments...) = nullptr;
+    bool exists = false;
 };
 
 /// The name, properties and functions of one struct, shared by all statistics made from it. If the struct lacks a
