@@ -36,7 +36,7 @@ struct window_side {
     std::uint32_t accumulator;  ///< index of its accumulator within a view
     std::uint32_t keys;         ///< number of keys on this side; 2^32 − 1: no limit
     std::uint32_t plain_keys;   ///< the smaller of `keys` and `plain_limit`
-    std::int32_t factor;        ///< 1 − 2·plain_keys
+    std::int32_t factor;  ///< 1 − 2·plain_keys: the factor of n when a kernel computes n² + factor·n for n keys
     bool is_left;
 };
 
