@@ -330,7 +330,7 @@ class layout_predictor {
     }
 
   private:
-    /// The chunks of a pipeline, divided into units.
+    /// The chunks of a pipeline and its ranks, as lists of model units (such as one layer).
     struct stages {
         std::vector<detail::chunk_units> chunks{};
         std::vector<detail::chunk_units> ranks{};  ///< for each rank, the units of all its chunks

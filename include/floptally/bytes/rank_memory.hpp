@@ -335,7 +335,8 @@ class kept_activations {
         }
     }
 
-    /// Returns a trained entry that reads the same value, or `entry` itself if no trained entry does.
+    /// Returns a trained entry that reads the same value as `entry`. Returns `entry` itself if it is trained, or if no
+    /// such entry exists.
     [[nodiscard]] const cost_entry& trained_reader(const cost_entry& entry) const {
         for (const cost_entry& other : entries().entries()) {
             const bool alike =
@@ -381,7 +382,8 @@ class kept_activations {
                 note_unsaid(entry);
                 continue;
             }
-            // The kernel's backward runs if any of its operands needs a gradient.
+            // This copy of the entry stands for the whole attention kernel. The kernel's backward runs if any of its
+            // operands needs a gradient.
             cost_entry kernel = entry;
             kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
             const std::uint64_t share = shares(flow, core.q);

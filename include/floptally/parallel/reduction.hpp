@@ -307,7 +307,8 @@ class tally_reduction {
         all.mark_added_up(detail::added_up_over(sum_.summed_axes(sums), sum_.layout()));
         return all;
     }
-    /// Throws if a tally with these masks and these visits cannot be reduced.
+    /// Throws if a tally with these masks cannot be reduced, or if its numbers of microbatches (`visits`) do not fit
+    /// the scope.
     void require_sendable(const mask_set& masks, const microbatch_visits& visits) const {
         if (!(masks == empty_.masks())) {
             throw error(
@@ -316,9 +317,10 @@ class tally_reduction {
         }
         require_visits(visits);
     }
-    /// Throws if this tally cannot be reduced. Its masks must be those of the reduction, and its visits must fit the
-    /// scope. It must not have been summed over the same ranks before. If it is marked as one rank's shard, the scope
-    /// must declare shards. If it has tokens, it must have every amount that the model needs measured.
+    /// Throws if this tally cannot be reduced. Its masks must be those of the reduction, and its numbers of
+    /// microbatches (`visits`) must fit the scope. It must not have been summed over the same ranks before. If it is
+    /// marked as one rank's shard, the scope must declare shards. If it has tokens, it must have every amount that the
+    /// model needs measured.
     void require_sendable(const tally& mine, const microbatch_visits& visits) const {
         require_sendable(mine.masks(), visits);
         static_cast<void>(detail::not_added_up(mine.added_up_over(), mine.accumulators(), sum_, "tally"));

@@ -143,12 +143,12 @@ class model_units {
 
   private:
     struct run {
-        std::size_t first = 0;  ///< index of the first part of these layers
-        std::size_t parts = 0;  ///< number of parts in one of these layers
+        std::size_t first = 0;  ///< index of the first part of this group of equal layers
+        std::size_t parts = 0;  ///< number of parts in one layer of the group
         std::uint64_t repeat = 1;
         bool is_layer = false;
-        /// The number of the unit. If each layer is a unit of its own, it is the unit of the first of these layers. For
-        /// a part outside the layers it is the part's bit in `chunk_units::others`.
+        /// The number of the group's unit. If each layer is a unit of its own, it is the unit of the group's first
+        /// layer. For a part outside the layers it is the part's bit in `chunk_units::others`.
         std::size_t unit = 0;
     };
 

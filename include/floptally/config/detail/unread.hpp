@@ -300,7 +300,8 @@ class key_check {
             append_item(others_, "...");
         }
     }
-    /// Adds one component of a key's dotted path: from the end of `path` up to the next dot.
+    /// Adds one name of the dotted key `declared` to `names`, if the key begins with `path`. This is the name after
+    /// `path`, up to the next dot.
     static void add_name(std::string_view declared, std::string_view path, vector<std::string_view>& names) {
         if (declared.starts_with(path)) {
             declared.remove_prefix(path.size());
