@@ -39,7 +39,7 @@ class Count:
         return self.batch(lengths=lengths)
 
     def equal(self, sequences: int, tokens: int) -> int:
-        """Returns the FLOPs of sequences of one length: that of one sequence times their number."""
+        """Returns the FLOPs of `sequences` sequences that all have `tokens` tokens."""
         return sequences * self.lengths([tokens])
 
     def sums(self, field: str, tokens: int, squares: int, sequences: int | None = None) -> int:
