@@ -154,8 +154,8 @@ class Mask:
         sequences with cached tokens (`past`) are then an Error. Such masks run on the host only. Two callables with the
         same name are an Error.
 
-        shape: what this number is. It tells how conventions count it that do not count attended pairs exactly.
-            "units": no pairs. Every convention counts what `count` returns.
+        shape: what this number is. Conventions that do not count attended pairs exactly need to know:
+            "units": every convention counts what `count` returns.
             "causal": pairs in which no query attends a later key. Conventions may count L² or L²/2 at length L.
             "full": pairs of any mask. Such conventions count L².
             "mixed": pairs that count as L² by conventions that count L² for a causal mask.
@@ -1893,8 +1893,8 @@ class ContextParallelPack:
         bidirectional: bool = False,
     ) -> Tally:
         """Returns the tally of a rank's share of the pack. The tally records the rank. bidirectional: True if the
-        model attends in both directions. Each query of the rank then adds the length n to the rank's share of Σn², which
-        gives bidirectional pairs."""
+        model attends in both directions. For each query, its sequence's length n is then added to the rank's part of
+        the sum of n². The ranks' parts add up to all bidirectional pairs."""
 
 class ExchangePlan:
     """Plans an exchange of samples between ranks: which bytes each rank sends to and receives from each other rank.
@@ -1913,9 +1913,9 @@ class ExchangePlan:
         window: SupportsIndex = 1,
         max_buffer_bytes: SupportsIndex = 17179869176,
     ) -> None:
-        """owners: the rank that has each sample before the exchange. destinations: the rank that each sample goes to.
-            sizes: the number of elements of each sample. window: how many microbatches are planned together. If more
-            than one, a destination is microbatch * ranks + rank."""
+        """Plans the exchange. owners: the rank that has each sample before it. destinations: the rank that each sample
+            goes to. sizes: the number of elements of each sample. window: how many microbatches are planned together. If
+            more than one, a destination is microbatch * ranks + rank."""
     @property
     def ranks(self) -> int:
         """The number of ranks that take part in the exchange."""

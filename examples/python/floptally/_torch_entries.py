@@ -211,8 +211,8 @@ def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -
 
 
 def with_others(found: dict[str, int]) -> dict[str, int]:
-    """Removes a negative coefficient of tokens n from a sum over n² and n, by writing c·n² − c·n as c·(n² − n). The
-    statistic "others" counts these n² − n pairs of two different tokens. Returns `found` unchanged if this is
+    """Removes a negative coefficient of n from a formula in the length n, by writing c·n² − c·n as c·(n² − n). The
+    statistic "others" counts the n² − n pairs of two different tokens. Returns `found` unchanged if this is
     impossible."""
     squares, tokens = found.get("squares", 0), -found.get("tokens", 0)
     if not 0 < tokens <= squares:
@@ -223,8 +223,8 @@ def with_others(found: dict[str, int]) -> dict[str, int]:
 
 
 def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int]:
-    """Removes a negative constant from a sum over tokens n, by writing c·n − c·k as c·(n − k). The statistic "after
-    k" counts these n − k tokens after the first k. Returns `found` unchanged if this is impossible."""
+    """Removes a negative constant from a formula in the length n, by writing c·n − d as b·(n − k) + (c − b)·n. The
+    statistic "after k" counts the n − k tokens after the first k. Returns `found` unchanged if this is impossible."""
     tokens, count = found.get("tokens", 0), -found.get("count", 0)
     if tokens <= 0 or count <= 0:
         return found

@@ -113,7 +113,7 @@ class Original:
         the trainer's count.
 
         ours: a function that counts by floptally.
-        theirs: a function that counts by the trainer's own function, which it gets.
+        theirs: a function that gets the trainer's own function and counts by it.
         own: True if the trainer's own convention is asked for, without other arguments. `ours` counts nevertheless if
             the trainer's function is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
         compare: True runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
