@@ -1913,9 +1913,13 @@ class ExchangePlan:
         window: SupportsIndex = 1,
         max_buffer_bytes: SupportsIndex = 17179869176,
     ) -> None:
-        """Plans the exchange. owners: the rank that has each sample before it. destinations: the rank that each sample
-            goes to. sizes: the number of elements of each sample. window: how many microbatches are planned together. If
-            more than one, a destination is microbatch * ranks + rank."""
+        """Plans the exchange.
+
+        owners: the rank that has each sample before the exchange.
+        destinations: the rank that each sample goes to. If `window` is above 1: microbatch * ranks + rank.
+        sizes: the number of elements of each sample.
+        window: how many microbatches are planned together.
+        """
     @property
     def ranks(self) -> int:
         """The number of ranks that take part in the exchange."""
