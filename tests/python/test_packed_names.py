@@ -262,7 +262,8 @@ def test_arguments_that_only_look_like_packing_are_ignored() -> None:
         ({"seq_idx": np.zeros((1, 7), dtype=int)}, "seq_idx: must have the shape \\[1, 8\\] of the tokens, got \\[1, 7\\]"),
         ({"inputs_segmentation": np.full((1, 8), -1)}, "inputs_segmentation: must be at least 0, got -1"),
         ({"position_ids": np.array([[0, 1, 2, 3, 1, 2, 3, 4]])},
-         "position_ids: must begin again at 0 where a document begins, but decrease to another number in row 0: pass a function as arguments="),
+         "position_ids: must begin again at 0 where a document begins, but the positions in row 0 decrease to "
+         "another number: pass arguments=, a function that takes the batch and returns the keywords of Meter.add"),
     ],
 )  # fmt: skip
 def test_unreadable_packing_is_an_error(batch: dict[str, Any], message: str) -> None:

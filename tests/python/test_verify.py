@@ -125,7 +125,7 @@ def test_verification_names_a_scan_kernel_that_runs_different_products() -> None
     check_sums(result)
 
 
-def test_verification_names_recompute_by_checkpointing() -> None:
+def test_verification_explains_the_flops_that_activation_checkpointing_adds() -> None:
     model = small("LlamaForCausalLM", DECODER)
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     batch = padded_batch()

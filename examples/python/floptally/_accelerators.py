@@ -47,7 +47,8 @@ class Accelerator:
 
     @checked
     def peak_tflops(self, precision: Precision = "bf16") -> float:
-        """Returns the dense TFLOP/s of one device. The Error for another precision names the published ones."""
+        """Returns the dense TFLOP/s of one device in this precision. If no peak is published for it, the Error names
+        the precisions that have one."""
         return _core._peak_tflops(self.name, precision)
 
     @checked

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedConvention:
-    """The FLOPs of a step as one convention counts them, and why they differ from the exact count. All exact ints.
+    """The FLOPs of a step as one convention counts them, and why they differ from the exact count. All numbers are
+    exact ints.
 
     terms: the FLOPs to add to `total` for each way in which the convention differs from the exact count. `total` plus
         all terms is the exact count.
@@ -81,8 +82,8 @@ class Comparison(Report):
     def matches(self) -> list[ObservedMatch]:
         """Conventions that reproduce the observed number, or most lines of the log, to the last digit. May be empty.
 
-        If no convention does so by the plan, these are matches of a tool that does not know what is frozen, adapted or
-        recomputed (`ObservedMatch.terms`), or whose number is off by a constant (`ObservedMatch.factor`).
+        If no convention does so for your plan, floptally also tries tools that ignore what is frozen, adapted or
+        recomputed (`ObservedMatch.terms`), and numbers that are off by a constant (`ObservedMatch.factor`).
         """
         return [_match(found) for found in self._found.get("observed", {}).get("matches", [])]
 
@@ -94,8 +95,7 @@ class Comparison(Report):
 
     @property
     def exact_tflops_per_gpu(self) -> float | None:
-        """TFLOP/s of one GPU by the log's times and the exact FLOPs, instead of the log's own FLOPs. None without a
-        log."""
+        """TFLOP/s of one GPU: the exact FLOPs of the steps over the step times in the log. None without a log."""
         log = self._found.get("observed", {}).get("log")
         return float(log["exact_tflops_per_gpu"]) if log else None
 

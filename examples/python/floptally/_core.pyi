@@ -119,7 +119,8 @@ class Mask:
         *, is_causal: bool = True, contextual: bool = True, max_attn_len: int = 0, min_full_attn_seq_len: int = 0,
         windowed_targets: bool = True, targets_share_place: bool = False,
     ) -> Mask:
-        """The mask of an HSTU layer over contextual tokens, history and targets."""
+        """The mask of an HSTU layer. By default contextual tokens attend all contextual and history tokens. A history
+        token attends these up to itself. A target attends these, and the targets of its group up to itself."""
     @staticmethod
     def grid_windows(patches: int, shift: int = 0) -> Mask:
         """Patches of a vision tower attend within windows of `patches` x `patches` of one frame. With a `shift` above 0
@@ -153,11 +154,11 @@ class Mask:
         sequences with cached tokens (`past`) are then an Error. Such masks run on the host only. Two callables with the
         same name are an Error.
 
-        shape: how conventions count this number if they do not count attended pairs.
-            "units": as `count` says, by every convention.
-            "causal": no query attends a later key. Conventions may count the square or half of it.
-            "full": as the square.
-            "mixed": as the square by conventions that count a causal mask as a square.
+        shape: what this number is. Conventions that do not count attended pairs exactly need to know:
+            "units": every convention counts what `count` returns.
+            "causal": pairs in which no query attends a later key. Conventions may count L² or L²/2 at length L.
+            "full": pairs of any mask. Such conventions count L².
+            "mixed": pairs that count as L² by conventions that count L² for a causal mask.
             "beyond_causal": pairs in addition to a causal mask. Conventions that count a square do not count them.
             "masked_out": pairs that a kernel computes and a mask removes. Only conventions that count every mask as a
                 square count them.
@@ -558,10 +559,11 @@ class Cost:
                 in bf16.
             peak_tflops: dense peak of one GPU instead of the accelerator's.
             memory_gib: memory of one GPU in GiB instead of the accelerator's.
-            reserve_gib: GiB of it that other things need: workspaces, CUDA, NCCL, the allocator's waste.
+            reserve_gib: GiB of that memory that other things need: workspaces, CUDA, NCCL, the allocator's waste.
             memory_tbps: bandwidth of one GPU's memory in TB/s, for the optimizer.
             gpus_per_node: consecutive ranks on one node.
-            network_gbps: GB/s that a GPU sends: {"within": …, "between": …} of nodes, or by group.
+            network_gbps: GB/s that a GPU sends, in every group, by group: {"tp": …, "dp": …}, or within and between
+                nodes: {"within": …, "between": …}.
             efficiency: the part of the peak that products reach, from 0 to 1. None: as fitted to published steps.
             trainer: whose splits, schedules and overlap: "megatron", "torchtitan" or "fsdp".
             largest_microbatch: most sequences of a microbatch.
@@ -629,8 +631,8 @@ class Cost:
         """What floptally assumed where the config says nothing."""
     @property
     def assumptions(self) -> list[str]:
-        """The notes that assume a size: a default of the class, a head that the config does not name, a key that names
-        a size and is not read."""
+        """The notes on sizes that floptally assumed: defaults of the model's class, a head that the config does not
+        name, or a key that names a size but is not read."""
     @property
     def parameters(self) -> int:
         """The number of stored weights. It includes all experts, and counts a tied embedding once."""
@@ -647,8 +649,8 @@ class Cost:
         """Writes the cost as a file that load() reads in a millisecond. Useful after a slow from_torch()."""
     @staticmethod
     def load(path: str | PathLike[str]) -> Cost:
-        """Reads a cost that save() wrote. Raises an Error if the file was changed, or if a version of
-        floptally with other numbers wrote it."""
+        """Reads a cost that save() wrote. Raises an Error if the file was changed, or if it is from a version of
+        floptally that counts differently."""
     def keep(self, accumulator: Mask) -> Cost:
         """Returns this cost with one more accumulator in its tallies and meters, such as Mask.measured("loss_tokens").
         The accumulator adds no FLOPs."""
@@ -1291,7 +1293,7 @@ class Totals:
         """Returns the step time in seconds that `percent` per cent of the steps did not exceed, within 0.79 %."""
 
 class DeviceTally:
-    """The base class of floptally.DeviceTally. Use floptally.DeviceTally instead."""
+    """The base class of floptally.DeviceTally, which counts batches on a GPU. Use floptally.DeviceTally instead."""
 
     def __init__(
         self,
@@ -1505,8 +1507,8 @@ class Meter(_Adds):
         """Totals of all steps."""
     def set_budget(self, *, tokens: int | None = None, steps: int | None = None) -> None:
         """Sets how long the whole run is, in real tokens of all GPUs or in steps. Scalars then say what is left and when
-        the run ends: tokens_left or steps_left, seconds_left, and ends_at in seconds since 1970. A run with both ends
-        with the first. Without either, there is no budget."""
+        the run ends: tokens_left or steps_left, seconds_left, and ends_at in seconds since 1970. If you pass both, the
+        run ends when it reaches one of them. If you pass neither, the budget is removed."""
     @property
     def budget(self) -> dict[str, int]:
         """The budget of set_budget(): {"tokens": …, "steps": …}. Empty without a budget."""
@@ -1569,14 +1571,14 @@ class Meter(_Adds):
         """The name of the second convention in the scalars, or None."""
     @property
     def on_error(self) -> Literal["raise", "leave_out"]:
-        """What happens to a step that cannot be counted."""
+        """What happens to a step that cannot be counted: "raise" raises an Error, "leave_out" leaves the step out."""
     @property
     def steps_left_out(self) -> int:
         """How many steps of the run could not be counted, with on_error="leave_out"."""
     @property
     def gpus(self) -> int:
-        """The number of GPUs that work on the counted sequences. MFU is relative to the peak of all of them. 0 before a
-        trainer's callback has said it."""
+        """The number of GPUs that work on the counted sequences. MFU is relative to the peak of all of them. 0 until a
+        trainer's callback sets the number."""
     @property
     def peak_tflops(self) -> float | None:
         """Dense peak of one GPU in TFLOP/s. An MFU of 1 is this peak."""
@@ -1679,8 +1681,8 @@ def balance(
     """
 
 class ParallelLayout:
-    """Two layouts of a job over the same ranks, and the place of one rank in them. Attention has dp, cp, tp and pp.
-    Experts have ep and etp within the ranks of a pipeline stage."""
+    """The parallel layout of a job, and the place of one rank in it. Dense layers are split by dp, cp, tp and pp.
+    Experts have a second layout over the same ranks: ep and etp within each pipeline stage."""
 
     def __init__(
         self,
@@ -1779,9 +1781,12 @@ class TallyReduction:
         other_scopes: dict[str, ScopeName | Scope] = {},
         plan: Plan | None = None,
     ) -> None:
-        """All ranks of the group construct it together. One MAX all-reduce compares masks, scope, layout, version and
-        the convention of the totals (None: not compared). If one of them differs, all ranks raise. If `like` is a
-        Cost, they also compare what it counts by `plan`."""
+        """Constructs the reduction on all ranks of a group together. One MAX all-reduce compares the ranks' masks,
+        scope, layout, convention (None: not compared) and floptally's version. If one of them differs, all ranks raise
+        an Error.
+
+        like: the model's Cost, or a Tally with its masks. For a Cost, the ranks also compare what it counts by `plan`.
+        """
     def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
         """Returns the tally of all ranks, by one SUM all-reduce. Every rank gets the same accumulators. visits: (how
         many microbatches ran on this rank, how often lengths were added). Needed with virtual pipeline stages."""
@@ -1811,8 +1816,8 @@ def reduce_sequences(
     within: Reducer, over_dp: Reducer, of: Callable[[float], float] | None = None,
     denominator_scope: ScopeName | Scope | None = None, different_scopes: bool = False,
 ) -> tuple[int, int, float | None, float | None, float | None]:
-    """Each sequence has a ratio, such as its mean loss. Returns how many sequences have one, how many have no token,
-    and the mean, smallest and largest of `of(numerator / denominator)` over all sequences.
+    """Returns statistics of a ratio that each sequence has, such as its mean loss. They are over the sequences of all
+    ranks: how many sequences have a ratio, how many have no token, and the mean, smallest and largest ratio.
 
     Numerators and denominators are first summed over the ranks that share a sequence. of: a function that is applied to
     each ratio, such as exp(-x) for perplexity. None: the ratio itself.
@@ -1888,8 +1893,8 @@ class ContextParallelPack:
         bidirectional: bool = False,
     ) -> Tally:
         """Returns the tally of a rank's share of the pack. The tally records the rank. bidirectional: True if the
-        model attends in both directions. Each query of the rank then adds the length n to the rank's share of Σn², which
-        gives bidirectional pairs."""
+        model attends in both directions. For each query, its sequence's length n is then added to the rank's part of
+        the sum of n². The ranks' parts add up to all bidirectional pairs."""
 
 class ExchangePlan:
     """Plans an exchange of samples between ranks: which bytes each rank sends to and receives from each other rank.
@@ -1908,9 +1913,13 @@ class ExchangePlan:
         window: SupportsIndex = 1,
         max_buffer_bytes: SupportsIndex = 17179869176,
     ) -> None:
-        """owners: the rank that has each sample before the exchange. destinations: the rank that each sample goes to.
-            sizes: the elements of each sample. window: microbatches that are planned together; a destination is then
-            microbatch * ranks + rank."""
+        """Plans the exchange.
+
+        owners: the rank that has each sample before the exchange.
+        destinations: the rank that each sample goes to. If `window` is above 1: microbatch * ranks + rank.
+        sizes: the number of elements of each sample.
+        window: how many microbatches are planned together.
+        """
     @property
     def ranks(self) -> int:
         """The number of ranks that take part in the exchange."""
@@ -1936,8 +1945,8 @@ class ExchangePlan:
     def with_sizes(
         self, sizes: Integers, *, bytes_per_element: SupportsIndex = 1, max_buffer_bytes: SupportsIndex = 17179869176
     ) -> ExchangePlan:
-        """Returns a plan that moves other data of the same samples to the same ranks. sizes: the elements of each
-        sample."""
+        """Returns a plan that moves other data of the same samples to the same ranks. sizes: the number of elements
+        of each sample."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 

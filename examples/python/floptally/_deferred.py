@@ -113,7 +113,7 @@ class Copy:
 
 
 def add_by_call(meter: Meter, name: str, values: Arguments) -> None:
-    """Adds a batch by the Tally method of this name, with its arguments."""
+    """Adds a batch to the meter as the Tally method `name` adds it to a tally. values: the arguments of that method."""
     batch = Copy(values, {"add_new_tokens": _pairs, "add_hstu": _samples}.get(name))
     if batch.from_gpu:
         meter.add_deferred(batch)

@@ -30,7 +30,7 @@ class PublishedRun:
     reason: why no convention reproduces the printed figure, where it is known.
     marks: "forced balance" (of experts), "dropped tokens", "cut model" (fewer layers).
     source, page: the title of the source, and the file or address that has the run.
-    distance: how far the run is from yours; None in the whole table.
+    distance: how much the run differs from yours; smaller is more similar. None for runs of `published_runs()`.
     """
 
     model: str
@@ -118,7 +118,7 @@ def expect(
         gpus: how many GPUs; None if it does not matter.
         precision: the precision of the matrix products, whose dense peak your MFU is over.
         mfu: your MFU as a fraction, 0.4 for 40 %.
-        nearest: how many runs to take.
+        nearest: how many of the most similar runs to return.
         unmarked: True takes only runs without `PublishedRun.marks`.
         batch: the batch, as `Cost.flops` takes it: lengths=[8192].
     """

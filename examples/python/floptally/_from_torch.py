@@ -232,7 +232,8 @@ def counted(
     tell("fitting")
 
     def check_between() -> None:
-        """Runs the input sizes that were skipped so far. Inserts their steps before those at very large sizes."""
+        """Runs a training step at each input size that was skipped so far. Inserts these steps before those at very
+        large sizes."""
         for size in between:
             at = len(sizes) - far.ran
             steps.insert(at, step(size))
@@ -327,8 +328,8 @@ def counted(
 def odd_batches(
     step: Callable[..., Any], table: Table, smallest: Size, many: bool, notes: list[str]
 ) -> list[Size]:
-    """Returns the batch sizes at which the model's forward has other FLOPs than the cost says. Each is an input size
-    with another batch size than `smallest`.
+    """Returns the input sizes at which the model's forward has other FLOPs than the cost says. Each is `smallest` with
+    another batch size.
 
     It runs a batch of 7 samples, and one near each number that Python compared the batch size with. A model without
     many operators also runs 1, 4, 16, 64 and 256 samples.
@@ -457,8 +458,8 @@ class FarStep:
 
     def add_dense(self, tries: int = len(DENSE)) -> bool:
         """Runs a training step at a length where whole masks fit into memory. Inserts it before the step at a very
-        large length. Returns False if no such step shows the masks, or if one ran before. tries: how many of the
-        lengths DENSE to try."""
+        large length. Returns False if no new step shows the masks. tries: how many of the lengths in DENSE it tries
+        at most."""
         for length in DENSE[:tries]:
             size = (1, length, length // 2 if self.longest[2] else 0)  # one sample: all pairs have values
             if length in [one[1] for one in self.sizes] or length >= self.longest[1]:

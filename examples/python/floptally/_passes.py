@@ -120,7 +120,7 @@ class StepPasses(Mapping[str, PassRate]):
     learner: all learner passes together, or None.
     whole: all FLOPs over the wall clock of all GPUs.
     no_pass: the share of the wall clock of all GPUs in which no pass ran.
-    The points and the lost shares of all passes, and no_pass, add up to 1.
+    `PassRate.points` and `PassRate.lost` of all passes, and `no_pass`, add up to 1.
     """
 
     def __init__(self, totals: _Totals, gpus: int) -> None:

@@ -29,8 +29,8 @@ def save(cost: Cost, path: PathLike) -> None:
 
 
 def load(path: PathLike) -> Cost:
-    """Reads a cost that `save` wrote. Raises an Error if the file was changed, or if a version of floptally with
-    other numbers wrote it."""
+    """Reads a cost that `save` wrote. Raises an Error if the file was changed, or if it is from a version of
+    floptally that counts differently."""
     try:
         with open(path, "rb") as file:
             found = read_json(file.read(), "path")

@@ -60,8 +60,8 @@ for operator in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__
 
 
 class WatchedSizes(TorchFunctionMode):
-    """A mode in which each tensor size that is a multiple of the batch size is a `Watched`. `noted` collects the
-    batch sizes next to which such a comparison changes its result."""
+    """A mode in which each tensor size that is a multiple of the batch size is a `Watched`. When Python compares such a
+    size with a number, `noted` gets the batch sizes around the one at which the size equals this number."""
 
     def __init__(self) -> None:
         super().__init__()

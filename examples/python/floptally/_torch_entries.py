@@ -211,8 +211,8 @@ def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -
 
 
 def with_others(found: dict[str, int]) -> dict[str, int]:
-    """Removes a negative coefficient of tokens n from a sum over n² and n, by writing c·n² − c·n as c·(n² − n). The
-    statistic "others" counts these n² − n pairs of two different tokens. Returns `found` unchanged if this is
+    """Removes a negative coefficient of n from a formula in the length n, by writing c·n² − c·n as c·(n² − n). The
+    statistic "others" counts the n² − n pairs of two different tokens. Returns `found` unchanged if this is
     impossible."""
     squares, tokens = found.get("squares", 0), -found.get("tokens", 0)
     if not 0 < tokens <= squares:
@@ -223,8 +223,8 @@ def with_others(found: dict[str, int]) -> dict[str, int]:
 
 
 def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int]:
-    """Removes a negative constant from a sum over tokens n, by writing c·n − c·k as c·(n − k). The statistic "after
-    k" counts these n − k tokens after the first k. Returns `found` unchanged if this is impossible."""
+    """Removes a negative constant from a formula in the length n, by writing c·n − d as b·(n − k) + (c − b)·n. The
+    statistic "after k" counts the n − k tokens after the first k. Returns `found` unchanged if this is impossible."""
     tokens, count = found.get("tokens", 0), -found.get("count", 0)
     if tokens <= 0 or count <= 0:
         return found
@@ -425,9 +425,9 @@ def gathered(several: Sequence[Series]) -> Series:
 
 
 def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
-    """Returns (kind, names of the weights) of a matrix product. If a module runs more products at some input sizes
-    than at others, those with equal results are added up. A product of kind "weight" without a weight becomes
-    "activations"."""
+    """Returns (kind, names of the weights) of a matrix product. A product of kind "weight" without a weight becomes
+    "activations". If a module runs more products at some input sizes than at others, the caller adds up those for which
+    this function returns the same."""
     return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
 
 
@@ -670,8 +670,8 @@ class Table:
         return base + ": chunks, padding or data decide. Chunks of fixed size fit lengths= of whole ones"
 
     def passes_of(self, series: Series, forward: Sequence[int]) -> dict[str, dict[int, int]]:
-        """Returns {statistic: {n: FLOPs per unit}} of the forward. The backward runs n products with as many FLOPs for
-        each of the forward: 2, 1 or 0.
+        """Splits the forward FLOPs of a product by how often the backward repeats them: n times, with n = 2, 1 or 0.
+        Returns {statistic: {n: FLOPs per unit}}.
 
         forward: the forward FLOPs at each input size.
         """
@@ -1024,7 +1024,7 @@ class Table:
             self.put_entry(module, self.side_of(module), term, 2 * count, 0 if term == "tied_embedding" else count)
 
     def side_of(self, module: str) -> str:
-        """Returns the statistic to count a parameter by that is in no matrix product. It is "keys" if the
+        """Returns the name of the statistic that counts a parameter outside of matrix products: "keys" if the
         parameter's module runs only over the encoder's tokens, else "tokens"."""
         while True:
             around = {

@@ -210,7 +210,7 @@ class Formulas(dict[Any, Any]):
             self.unused[operator] = name_of(operator)
 
     def noted(self, operator: Any, formula: Callable[..., int]) -> Callable[..., int]:
-        """Returns a formula that does the same and records each operator that calls it."""
+        """Wraps the caller's formula for an operator. The wrapper records that the operator ran."""
 
         @functools.wraps(formula)
         def counted(*args: Any, **kwargs: Any) -> int:

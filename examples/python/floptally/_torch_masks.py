@@ -418,8 +418,8 @@ def agrees(row: Callable[[int], torch.Tensor], rule: Rule, queries: Iterable[int
 
 
 def cut_rows(rows: Rows, cut: slice) -> Rows:
-    """Returns a pattern of attended pairs with only the keys in `cut`. The caller removes keys that all queries
-    attend by this."""
+    """Returns a pattern of attended pairs with only the keys in the slice `cut`. The caller thereby removes keys that
+    all queries attend."""
 
     def at(query: int, _: int) -> torch.Tensor | None:
         row = rows.row(query)

@@ -462,7 +462,8 @@ class Waterfall:
         return {prefix + name: value for name, value in self._texts["scalars"].items()}
 
     def to_table(self, *, by_cost: bool = False) -> str:
-        """Returns the table that the program prints. by_cost: sorts by loss, with bars and what usually helps."""
+        """Returns the table that the program prints. by_cost: True sorts the causes by loss, and adds
+        bars and what usually helps."""
         return str(self._texts["by_cost" if by_cost else "table"])
 
     def to_markdown(self) -> str:

@@ -9,9 +9,9 @@
     meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
 A scope says, axis by axis, whether ranks hold the same sequences or different parts (docs/parallel.md). The all-reduce
-of the accumulators also carries integers for this check. All ranks of the group raise a `floptally.Error` if the scope
-does not fit the group, or if ranks that should hold the same count differently. Sums are of 64-bit integers, on the CPU
-with gloo and on the current GPU with NCCL. The call waits for NCCL's result.
+of the accumulators also carries integers that check the scope. All ranks of the group raise a `floptally.Error` if the
+scope does not fit the group, or if ranks that should hold the same sequences have different counts. Sums are of 64-bit
+integers, on the CPU with gloo and on the current GPU with NCCL. The call waits for NCCL's result.
 """
 
 from __future__ import annotations
@@ -193,8 +193,8 @@ def all_reduce(
     visits: tuple[int, int] | None = None,
     device: torch.device | str | None = None,
 ) -> Tally:
-    """Returns the tally of all ranks, by one MAX that compares the ranks' configuration and one SUM. For a loop use
-    `Reduction`. A tally has no convention, so none is compared."""
+    """Returns the tally of all ranks. One MAX all-reduce compares the ranks' configuration, and one SUM all-reduce adds
+    the tallies. For a loop use `Reduction`. A tally has no convention, so none is compared."""
     reducer = TorchReducer(group, device)
     reduction = TallyReduction(
         tally,
@@ -333,8 +333,8 @@ def exchange(
     samples: the samples that this rank owns, by index: contiguous, of one dtype, on the device of the group's
         backend. An error on one rank is raised on all of them before anything is sent.
     dtype: the dtype to receive, for a rank that owns no sample.
-    check_plan: first compares the plan over the ranks, by one MAX. A loop that computes the plan from numbers gathered
-        from all ranks may skip this.
+    check_plan: True first compares the plans of all ranks, by one MAX all-reduce. Pass False if each rank computes the
+        plan from the same gathered numbers.
     """
     import torch
     import torch.distributed as dist

@@ -59,16 +59,18 @@ namespace floptally::inline v0_3::detail {
     return keys.before(past);
 }
 
-/// The number of cached (past) keys to which the new tokens of a run of passes attend. Each pass has one new token, and
-/// some tokens are cached before the first pass. `exists` is false if the mask has no closed form for this number.
+/// The number of cached (past) keys that a run of decode passes attends to, summed over the passes. Each pass has one
+/// new token. Some tokens are cached before the first pass. `exists` is false if the mask has no closed form for this
+/// number.
 struct decoded_keys {
     bool exists = false;
     std::uint64_t keys = 0;
 };
 [[nodiscard]] constexpr decoded_keys decoded_past_keys(const statistic& attends, const pass_run& run) {
     const sequence all = run.whole();
-    // For masks that choose keys by the data, this computes the largest possible number. Queries that attend to all
-    // keys also attend to themselves. These pairs are subtracted, because a query's own key is not cached.
+    // For masks that choose keys by the data, this returns the largest possible number of cached keys. Queries before
+    // position `seeing_all` attend to all keys, their own included. A query's own key is not cached, so one pair is
+    // subtracted for each such query of the run.
     const auto chosen = [&](std::uint64_t seeing_all) -> decoded_keys {
         const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{all.past} + all.length, seeing_all);
         return {true, attends.pairs(all) - (end > all.past ? end - all.past : 0)};
@@ -88,7 +90,8 @@ struct decoded_keys {
     if (attends.is<mask_statistics::best_compressed_keys>()) {
         return {true, attends.pairs(all)};
     }
-    // A query attends to whole blocks of past tokens: the same blocks as for the previous token.
+    // The cached keys of a query are the blocks that were complete at the previous token. So this counts the pairs of a
+    // run that begins one token earlier.
     if (attends.is<mask_statistics::compressed_keys>()) {
         return {true, attends.pairs({.length = all.length, .past = all.past - 1})};
     }
@@ -114,8 +117,8 @@ struct decoded_keys {
     return sum;
 }
 
-/// Counts the cached (past) keys to which a sequence or a run of passes attends under mask `i`. If `i` is the number of
-/// masks, it counts the passes that have cached tokens (0 or 1 for a sequence).
+/// Counts the cached (past) keys to which a sequence or a run of passes attends under mask `i`. If `i` equals the
+/// number of masks, it returns another number: how many passes have cached tokens. A sequence is one pass.
 struct cached_sums {
     const mask_set& masks;
 
@@ -146,8 +149,8 @@ namespace floptally::inline v0_3 {
 /// - An adapter (LoRA) is two more products: A reads X and writes a value as wide as the adapter's rank. B reads that
 ///   value and writes a summand of Y.
 ///
-/// Not counted: optimizers, collectives, and the past of short convolutions. Slots count as they are processed, padding
-/// and recompute included. Add batches as to a tally.
+/// The counter leaves out optimizers, collectives, and the cached inputs of short convolutions. It counts all tokens
+/// that run: padding and recompute are included. Add batches as you add them to a tally.
 class byte_counter : public adds_batches<byte_counter> {
   public:
     /// Counts a model's parts under a plan. `batches` is the number of microbatches of all replicas; each reads the
@@ -170,7 +173,7 @@ class byte_counter : public adds_batches<byte_counter> {
     void add(const Source& source) {
         seen_.add(source, detail::cached_sums{masks_});
     }
-    /// Adds a tally with the same masks. `cached` lists its sequences that have a past.
+    /// Adds a tally that has the same masks. `cached` lists the tally's sequences that have cached (past) tokens.
     void add_counted(const tally& counted, std::span<const sequence> cached = {}) {
         seen_.add_counted(counted, cached, detail::cached_sums{masks_});
     }
@@ -222,13 +225,15 @@ class byte_counter : public adds_batches<byte_counter> {
             experts.require_possible(*distinct_experts_, seen_.batch().get(view::padded, accumulator::tokens),
                                      batches_);
         }
-        constexpr std::size_t expert = byte_kind_count;  // The first lists are those of the byte kinds; this is the
-                                                         // index of the next one.
+        // The lists in `moved` for weights, gradients, activations and cache come first. `expert` is the index of the
+        // list after them.
+        constexpr std::size_t expert = byte_kind_count;
         std::vector<model_part> moved[expert + 4];
         step_bytes result;
         for (const model_part& part : parts_) {
-            model_part blank = part;  // The copy keeps the data flow, because it decides which gradients the plan
-                                      // computes.
+            // The copy has no FLOPs, but keeps the values that its entries read and write. They decide which gradients
+            // the plan computes.
+            model_part blank = part;
             blank.cost = part.cost.with_entries(detail::blank_of);
             for (auto& parts : moved) {
                 parts.push_back(blank);
@@ -301,8 +306,8 @@ class byte_counter : public adds_batches<byte_counter> {
         seen_.resize(masks_.size() + 1);
     }
 
-    /// Returns the cost of some parts with all masks of the whole model, in the model's order. Then one tally fits both
-    /// costs.
+    /// Returns the cost `parts` with all masks of the whole model, in the order of `whole`. One tally can then evaluate
+    /// both `parts` and `whole`.
     static cost with_masks_of(const cost& parts, const cost& whole) {
         cost sum;
         for (const statistic& mask : whole.masks()) {

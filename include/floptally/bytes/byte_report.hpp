@@ -148,10 +148,10 @@ template <class Moved>
     return text;
 }
 
-/// Returns the additional time of a step because memory bandwidth, not FLOPs, limits it. `memory_tbps` is the bandwidth
-/// of one GPU in 10^12 bytes a second. `batches` is the number of microbatches that read the weights; set `is_said` to
-/// false if you do not know it. Set `of_products` if the time of element-wise kernels is measured separately. They are
-/// then left out, so that their time does not count twice.
+/// Returns how much longer a step takes because memory bandwidth limits it, not FLOPs. `memory_tbps` is the bandwidth
+/// of one GPU in 10^12 bytes a second. `batches` is the number of microbatches that read the weights. If you do not
+/// know that number, pass false as `is_said`; the result then says so. If you measure the time of element-wise kernels
+/// separately, pass true as `of_products`. Their time is then left out, so that it does not count twice.
 [[nodiscard]] inline time_at_memory memory_time(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                 double memory_tbps, std::uint64_t batches, bool is_said = true,
                                                 bool of_products = false) {

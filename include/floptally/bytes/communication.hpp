@@ -73,7 +73,8 @@ struct communicated_bytes {
     component_name component;
     parallel_axis over = parallel_axis::tp;  ///< the group that exchanges; gradients over dp x cp are listed as dp
     collective operation = collective::all_reduce;
-    /// The phase of the exchange; `backward_weights` for gradients of weights, and for weights gathered after a step.
+    /// The phase of the exchange. Gradients of weights are sent in the phase `backward_weights`, and so are weights
+    /// that are gathered after a step.
     phase during = phase::forward;
     std::uint64_t ranks = 1;  ///< number of ranks in the group
     uint128 bytes = 0;        ///< bytes that the rank sends; it receives as many
@@ -147,8 +148,8 @@ struct group_bandwidths {
         }
     }
 
-    /// Returns the bandwidth of a group. If they are not set, expert_dp and dp_replicate have the bandwidth of dp, and
-    /// etp has that of tp.
+    /// Returns the bandwidth of a group, or an empty result if it is not set. If expert_dp or dp_replicate has no
+    /// bandwidth of its own, it has that of dp. In the same way etp has that of tp.
     [[nodiscard]] std::optional<double> of(parallel_axis over) const {
         const std::optional<double>& own = gbps[static_cast<std::size_t>(over)];
         const bool is_of_data = over == parallel_axis::expert_dp || over == parallel_axis::dp_replicate;

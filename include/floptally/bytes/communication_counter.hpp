@@ -50,7 +50,7 @@ struct activation_groups {
     std::uint64_t bits = 16;
 };
 
-/// Adds the exchanges of a part of a model to the exchanges of a rank.
+/// Finds the exchanges that one part of a model needs, and adds them to the exchanges of a rank.
 class part_exchanges {
   public:
     part_exchanges(const activation_groups& groups, const weight_states& states, const batch_units& units,
@@ -300,7 +300,8 @@ class part_exchanges {
                 continue;
             }
             const std::uint64_t shares = shares_of_keys(entries(), entry, groups_.tp);
-            // The kernel's backward runs if any of its operands needs a gradient.
+            // This copy of the entry stands for the whole attention kernel. The kernel's backward runs if any of its
+            // operands needs a gradient.
             cost_entry kernel = entry;
             kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
             put_core(kernel, *keys / shares, *both - *keys, *result);

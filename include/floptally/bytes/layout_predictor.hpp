@@ -72,7 +72,7 @@ struct layout_prediction {
 
 namespace floptally::inline v0_3::detail {
 
-/// The seconds that the passes of a unit take for one microbatch on one rank at peak rate.
+/// The seconds that each pass of a model unit (such as one layer) takes at peak rate, for one microbatch on one rank.
 struct pass_seconds {
     double forward = 0;
     double backward_data = 0;  ///< the time includes recompute
@@ -90,9 +90,11 @@ struct pass_seconds {
     [[nodiscard]] double all() const { return forward + backward_data + backward_weights; }
 };
 
-/// The bytes that the ranks of a unit exchange for one microbatch, by group of ranks and pass.
+/// The bytes that ranks exchange to run a model unit (such as one layer) for one microbatch, by group of ranks and
+/// pass.
 struct pass_bytes {
-    double bytes[parallel_axis_count][3] = {};  ///< passes: forward, backward_data with recompute, backward_weights
+    /// Second index: forward, backward_data with recompute, backward_weights.
+    double bytes[parallel_axis_count][3] = {};
 
     void add(const pass_bytes& other, double times) {
         for (std::size_t axis = 0; axis < parallel_axis_count; ++axis) {
@@ -109,7 +111,7 @@ struct message_bytes {
     double backward = 0;
 };
 
-/// The bytes of weights and gradients that the ranks of a unit exchange, by group of ranks.
+/// The bytes of weights and gradients that ranks exchange for a model unit (such as one layer), by group of ranks.
 struct state_bytes_sent {
     double reduced[parallel_axis_count] = {};   ///< bytes of reduced gradients
     double gathered[parallel_axis_count] = {};  ///< bytes of gathered weights
@@ -124,7 +126,8 @@ struct state_bytes_sent {
     }
 };
 
-/// Keeps values that were computed for a unit. The sizes of a layout on which the values depend are the key.
+/// A cache of values that were computed for the units of a model (such as one layer). A key of the cache holds the
+/// sizes of a layout on which the values depend.
 template <std::size_t Sizes, class Value>
 class unit_cache {
   public:
@@ -186,13 +189,14 @@ namespace floptally::inline v0_3 {
 /// - The pipeline's schedule is simulated with all passes. So the time includes the bubble, and the imbalance of
 ///   stages, microbatches and replicas.
 ///
-/// The class itself counts nothing: `rank_parts`, `memory_of`, `communication_of` and `pipeline_order` count. It keeps
-/// the results for the units of a model, so that thousands of layouts share them.
+/// The predictor takes its counts from `rank_parts`, `memory_of`, `communication_of` and `pipeline_order`. It keeps
+/// these counts for each unit of a model (such as one layer), so that thousands of layouts share them.
 class layout_predictor {
   public:
-    /// `lengths` are the lengths of all sequences in a global batch. `memory` has what all layouts share: optimizer,
-    /// bits, kernels, recomputed and offloaded modules, the split of layers. Each layout replaces its `sharded`,
-    /// `microbatches`, `schedule`, `token_ranks` and sequence parallelism, and the plan's `recomputed`.
+    /// Makes a predictor for one model, plan and cluster. `lengths` are the lengths of all sequences in a global batch.
+    /// `memory` has the options that all layouts share: optimizer, bits, kernels, recomputed and offloaded modules, the
+    /// split of layers. A layout sets the other options itself: `sharded`, `microbatches`, `schedule`, `token_ranks`,
+    /// sequence parallelism, and the plan's `recomputed`.
     layout_predictor(std::span<const model_part> model, const mask_set& masks, std::vector<std::uint64_t> lengths,
                      const training_plan& plan, const memory_options& memory, const training_cluster& cluster,
                      const trainer_habits& trainer = trainers::megatron,
@@ -219,7 +223,8 @@ class layout_predictor {
     }
 
     [[nodiscard]] const training_cluster& cluster() const { return cluster_; }
-    /// Sets the part of the peak that matrix products reach. The predictor counts nothing again.
+    /// Sets the efficiency: the part of the peak that matrix products reach, from 0 to 1. The predictor keeps all
+    /// counts that it has already made.
     void set_efficiency(double efficiency) {
         cluster_.efficiency = efficiency;
         require();
@@ -325,7 +330,7 @@ class layout_predictor {
     }
 
   private:
-    /// The chunks of a pipeline, divided into units.
+    /// The chunks of a pipeline and its ranks, as lists of model units (such as one layer).
     struct stages {
         std::vector<detail::chunk_units> chunks{};
         std::vector<detail::chunk_units> ranks{};  ///< for each rank, the units of all its chunks
@@ -447,7 +452,8 @@ class layout_predictor {
         return known;
     }
 
-    /// Calls `each(unit, times)` for each unit of a chunk or of a rank. `times` says how often the unit occurs.
+    /// Calls `each(unit, times)` for each model unit (such as one layer) of a chunk or of a rank. `times` says how
+    /// often the unit occurs.
     template <class Each>
     void for_each_unit(const detail::chunk_units& own, Each each) {
         for (const auto& [unit, count] : own.layers) {
@@ -603,7 +609,8 @@ class layout_predictor {
         return ratio(detail::ring_between_nodes(rank.group(axis), node));
     }
 
-    /// Returns the bytes that the ranks of a unit exchange for the fullest microbatch, by pass.
+    /// Returns the bytes that ranks exchange to run a model unit (such as one layer) for the fullest microbatch, by
+    /// pass.
     [[nodiscard]] detail::pass_bytes exchanged(std::size_t unit, const training_layout& layout, const tally& batch,
                                                const training_plan& plan, const communication_options& options) const {
         const parallel_sizes& sizes = layout.sizes;
@@ -641,7 +648,7 @@ class layout_predictor {
         return bytes;
     }
 
-    /// Returns the bytes of weights and gradients that the ranks of a unit exchange.
+    /// Returns the bytes of weights and gradients that ranks exchange for a model unit (such as one layer).
     [[nodiscard]] detail::state_bytes_sent exchanged_states(std::size_t unit, const training_layout& layout,
                                                             const parallel_layout& first, const training_plan& plan,
                                                             communication_options options) const {
@@ -663,7 +670,8 @@ class layout_predictor {
         return bytes;
     }
 
-    /// Returns the seconds that a unit's passes take at peak rate, for each microbatch, without context parallelism.
+    /// Returns the seconds that the passes of a model unit (such as one layer) take at peak rate, for each microbatch,
+    /// without context parallelism.
     [[nodiscard]] std::vector<detail::pass_seconds> work_of(std::size_t unit, const training_layout& layout,
                                                             const training_plan& plan, const batches& microbatches,
                                                             const tensor_options& options) const {
@@ -705,8 +713,8 @@ class layout_predictor {
         return cluster_.peak_tflops;
     }
 
-    /// Returns the bytes that two chunks exchange if the second begins with this unit: its hidden states, and their
-    /// gradients.
+    /// Returns the bytes that two consecutive chunks exchange: hidden states forward, and their gradients backward.
+    /// `unit` is the first layer of the second chunk.
     [[nodiscard]] detail::message_bytes message_of(std::size_t unit, const training_layout& layout, const tally& batch,
                                                    const training_plan& plan) const {
         const std::vector<model_part> parts = units_.parts_of(unit);
@@ -771,7 +779,7 @@ class layout_predictor {
         const std::size_t kinds = microbatches.all.size();
         const double shown_part = 1 - (sizes.vpp > 1 ? trainer_.hidden_interleaved
                                                      : trainer_.hidden[static_cast<std::size_t>(parallel_axis::pp)]);
-        // The messages between each chunk and the next, as seconds.
+        // The seconds that the messages from each chunk to the next one take, and the messages back.
         auto& messages = messages_.of({sizes.tp, sizes.cp, together, layout.microbatch});
         std::vector<detail::message_bytes> between(chunks - 1);
         std::size_t entered = pipeline.chunks.front().layers.empty() ? 0 : pipeline.chunks.front().layers.front().first;
@@ -783,8 +791,9 @@ class layout_predictor {
             const double of_byte = byte_seconds[chunk % sizes.pp][static_cast<std::size_t>(parallel_axis::pp)];
             between[chunk] = {own.forward * of_byte, own.backward * of_byte};
         }
-        // The seconds of the passes of each chunk. `peak` is their work at peak rate, for each kind of microbatch.
-        // `exposed` is their exchanges for the fullest microbatch that no computation hides.
+        // Both lists have the seconds of each chunk's passes. `peak` has the time of their work at peak rate, for each
+        // kind of microbatch. `exposed` has the time of their exchanges that no computation hides, for the fullest
+        // microbatch.
         std::vector<detail::pass_seconds> peak(chunks * kinds);
         std::vector<detail::pass_seconds> exposed(chunks);
         std::vector<axis_seconds> sent(chunks, axis_seconds{});
@@ -1039,7 +1048,8 @@ class layout_predictor {
     context_exchange context_;
     bool is_even_ = true;
     double useful_ = 0;
-    double slowest_exchange_ = 0;  ///< for the last layout: seconds that the slowest group of any stage sends
+    /// Seconds that the slowest group of ranks of any stage needs to send its bytes, for the last layout.
+    double slowest_exchange_ = 0;
     std::vector<precision_setting> settings_{};
     std::map<std::pair<std::uint64_t, std::uint64_t>, stages> stages_{};
     std::map<std::uint64_t, batches> batches_{};

@@ -335,7 +335,8 @@ class kept_activations {
         }
     }
 
-    /// Returns a trained entry that reads the same value, or `entry` itself if no trained entry does.
+    /// Returns a trained entry that reads the same value as `entry`. Returns `entry` itself if it is trained, or if no
+    /// such entry exists.
     [[nodiscard]] const cost_entry& trained_reader(const cost_entry& entry) const {
         for (const cost_entry& other : entries().entries()) {
             const bool alike =
@@ -381,7 +382,8 @@ class kept_activations {
                 note_unsaid(entry);
                 continue;
             }
-            // The kernel's backward runs if any of its operands needs a gradient.
+            // This copy of the entry stands for the whole attention kernel. The kernel's backward runs if any of its
+            // operands needs a gradient.
             cost_entry kernel = entry;
             kernel.flow.fused_with = static_cast<value::set>(core.q | core.k | core.v);
             const std::uint64_t share = shares(flow, core.q);
@@ -589,8 +591,8 @@ struct rank_memory {
     std::uint64_t activations = 0;  ///< bytes kept for the backward, for all microbatches in flight
     std::uint64_t logits = 0;       ///< bytes of the logits of one microbatch
     std::uint64_t cache = 0;
-    /// Bytes of temporary buffers. With sharded weights: the gathered weights of two layers and the gradients of one.
-    /// With experts: the copies of tokens that the ranks exchange, of the layer with the most.
+    /// Bytes of temporary buffers. With sharded weights these are the gathered weights of two layers and the gradients
+    /// of one. With experts these are the copies of tokens that ranks exchange, for the layer with the most copies.
     std::uint64_t buffers = 0;
     std::uint64_t host = 0;             ///< bytes of optimizer state that lie on the host; not part of `total()`
     std::uint64_t optimizer_moved = 0;  ///< bytes that an optimizer step reads and writes
@@ -787,7 +789,8 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
         });
 }
 
-/// The largest layer of a rank: its weights, and the copies of tokens that its experts exchange.
+/// The largest layer of a rank, for its buffers: the weights of the layer, and the copies of tokens that its experts
+/// exchange.
 struct buffer_sums {
     std::uint64_t layer = 0;   ///< elements of the largest layer's weights
     std::uint64_t copies = 0;  ///< elements of the copies of tokens that a layer's experts exchange
@@ -806,7 +809,8 @@ struct buffer_sums {
     }
 };
 
-/// Adds the layers of a rank to the largest layer.
+/// Compares the layers of a rank with the largest values in `into` and keeps the larger ones: the weights of a layer,
+/// and the copies of tokens that its experts exchange.
 inline void put_buffers(std::span<const model_part> parts, const parallel_sizes& sizes, const batch_units& units,
                         buffer_sums& into) {
     for_each_run(parts, [&](std::span<const model_part> run) {
@@ -852,8 +856,9 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
                                                                          : options.schedule;
 }
 
-/// Returns the memory of a rank from its sums. `chunks` are those of the rank's chunks, `layers` its number of layers,
-/// `most_held` the activations that its schedule holds at once.
+/// Returns the memory of a rank from its sums. `states` and `buffers` are sums over the rank, and `chunks` has the sums
+/// of each of its pipeline chunks. `layers` is the number of its layers. `most_held` is the largest number of bytes of
+/// activations that its schedule holds at once.
 [[nodiscard]] inline rank_memory memory_from(const state_sums& states, std::span<const chunk_sums> chunks,
                                              const buffer_sums& buffers, std::uint64_t most_held, std::uint64_t layers,
                                              const parallel_layout& layout, const training_plan& plan,
@@ -898,8 +903,8 @@ inline void require_memory_options(const training_plan& plan, const memory_optio
 /// A forward keeps, once, each value that a matrix with a trained weight reads. It also keeps the inputs of norms and
 /// of activations between matrices. Attention keeps q, k, v, the output, and one number for each head and token;
 /// without flash attention it keeps the probabilities instead of this number. Full recompute keeps only the input of
-/// each layer. Not included: the activations of the layer that is being recomputed, communication buffers, gathered
-/// weights, and memory that the allocator cannot use.
+/// each layer. The result leaves out the activations of the layer that is being recomputed, NCCL's communication
+/// buffers, and memory that the allocator cannot use.
 ///
 /// `microbatch` is the tally of the rank's own tokens of one microbatch. With context parallelism it has the rank's
 /// share, or all tokens if `token_ranks` says how many ranks share them. Throws `error` for

@@ -141,7 +141,7 @@ struct step_bytes {
         }
         return sum;
     }
-    /// Adds the bytes of another pass of the same model. Components with the same name are added up.
+    /// Adds the bytes of another batch of the same model. Bytes of components with the same name are added up.
     step_bytes& operator+=(const step_bytes& other) {
         const auto merge = [](std::vector<std::string>& names, const std::vector<std::string>& more) {
             for (const std::string& name : more) {

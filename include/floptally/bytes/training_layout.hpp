@@ -21,7 +21,8 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A layout with everything that decides its memory and time, the cluster that runs it, and the habits of trainers.
+/// A layout with everything that decides its memory and time, the cluster that runs it, and the defaults of training
+/// frameworks.
 
 namespace floptally::inline v0_3 {
 
@@ -86,7 +87,8 @@ struct training_cluster {
                                           ///< takes no time
 };
 
-/// The defaults of a trainer: how it splits layers, what it shards, and which communication runs during computation.
+/// The defaults of a trainer (a training framework): how it splits layers, what it shards, and which communication runs
+/// during computation.
 struct trainer_habits {
     std::string_view name = "megatron";
     layer_split layers = layer_split::automatic;
@@ -98,8 +100,9 @@ struct trainer_habits {
     bool has_zero_bubble = false;
     /// For each group of ranks, the part of its communication that runs at the same time as computation, from 0 to 1.
     std::array<double, parallel_axis_count> hidden{};
-    double hidden_interleaved = 0;  ///< this part for the messages of an interleaved pipeline
-    std::string_view note{};        ///< the settings of the trainer that these defaults assume
+    /// For an interleaved pipeline: the part of its messages that runs at the same time as computation, from 0 to 1.
+    double hidden_interleaved = 0;
+    std::string_view note{};  ///< the settings of the trainer that these defaults assume
 };
 
 /// The trainers whose defaults the library knows.

@@ -55,11 +55,11 @@ namespace detail {
     return model;
 }
 
-/// Returns true if the file can be opened. A file in a folder that does not exist cannot.
+/// Returns true if the file exists and can be opened.
 [[nodiscard]] inline bool can_open(const std::string& file) { return std::ifstream(file).is_open(); }
 
-/// Returns the file of a config: the path itself, or the config.json or else the model_index.json in that folder.
-// Does not use <filesystem>, since that costs a third of the compile time of nlohmann_json.
+/// Returns the file of a config. If `path` is a folder, this is its config.json, or else its model_index.json.
+/// Otherwise it is `path` itself.
 [[nodiscard]] inline std::string config_file(const std::string& path) {
     if (path.empty() || !can_open(path + "/.")) {
         return path;

@@ -59,7 +59,7 @@ class basic_device_tally {
   public:
     using stream_type = typename Api::stream;
     /// The type of the tally inside a kernel. With the library's statistics it can count only window masks. With your
-    /// own list of statistics it can count all of them.
+    /// own list of statistics it can count all masks of that list.
     using ref_type = basic_device_tally_ref<
         std::conditional_t<std::is_same_v<Statistics, library_statistics>, window_statistics, Statistics>>;
 
@@ -83,15 +83,16 @@ class basic_device_tally {
         return {accumulators_.template constants<detail::accumulator_schema>(), accumulators(), refusals()};
     }
 
-    // These functions add the same formats as `tally` (batch/formats.hpp). They take spans of device memory, and a
-    // stream as the last argument. In the templates the integer type of the first list selects the kernel. The other
-    // lists may have integers of any width.
+    // The functions below add batches in the same formats as those of `tally` (batch/formats.hpp). They take spans of
+    // device memory, and a stream as the last argument. In the templates the integer type of the first list selects the
+    // kernel. The other lists may have integers of any width.
 
     template <class T>
     void add_cu_seqlens(std::span<T> cu_seqlens, stream_type stream = nullptr) {
         add_lists<sizeof(T), true>(detail::listed_boundaries(cu_seqlens), stream, "add_cu_seqlens");
     }
-    /// `num_real_seqs` is a number, or a pointer to a 32- or 64-bit integer in device memory.
+    /// Adds a pack of which the first `num_real_seqs` sequences are real. `num_real_seqs` is a number, or a pointer to
+    /// a 32- or 64-bit integer in device memory.
     template <class T, class S, class Number = std::size_t>
     void add_cu_seqlens(std::span<T> cu_seqlens, std::span<S> cu_seqlens_padded, Number num_real_seqs = all_sequences,
                         stream_type stream = nullptr) {
@@ -110,7 +111,7 @@ class basic_device_tally {
         add_lists<sizeof(T), false, detail::slots_by::row>(detail::in_rows(detail::length_list_of(lengths), row_length),
                                                            stream, "add_padded");
     }
-    /// Adds the rows of an attention mask whose flags have 1 to 8 bytes.
+    /// Adds the rows of an attention mask. Each flag of the mask is an integer of 1 to 8 bytes.
     template <class T>
     void add_attention_mask(std::span<T> flags, const batch_shape& shape, stream_type stream = nullptr) {
         static_cast<void>(attention_mask_rows(flags, shape));  // This call throws if the number of flags does not fit
@@ -131,7 +132,7 @@ class basic_device_tally {
         add_samples(detail::with_part({.lengths = detail::length_list_of(lengths)}, detail::list_name::past, past),
                     stream, "add_new_tokens");
     }
-    /// An empty list of `contextual` or `targets` means zeros.
+    /// Adds HSTU sequences. If the list `contextual` or `targets` is empty, its numbers are 0 for all sequences.
     void add_hstu(device_integers lengths, device_integers contextual, device_integers targets,
                   std::uint32_t target_group = 1, stream_type stream = nullptr) {
         add_samples(detail::hstu_samples(lengths, contextual, targets, target_group), stream, "add_hstu");
@@ -164,7 +165,7 @@ class basic_device_tally {
                                                            args);
     }
 
-    /// Queues a reset of all sums and of the recorded refusals.
+    /// Queues a reset of all sums. The reset also clears the record of samples that could not be counted.
     void reset_async(stream_type stream) {
         accumulators_.reset_async(stream);
         calls_ = 0;
@@ -206,7 +207,7 @@ class basic_device_tally {
   private:
     friend class device_reduction;
 
-    /// Returns the record of refusals in device memory.
+    /// Returns the record of samples that could not be counted, in device memory.
     [[nodiscard]] detail::refusal_record* refusals() const { return detail::record_after(schema_, accumulators()); }
 
     template <class T, class S>
@@ -241,8 +242,8 @@ class basic_device_tally {
             detail::launch_of<Body>(list.size(), Body::shared_words(schema_), owner().multiprocessors(), max_blocks_);
         accumulators_.template launch<Body>(shape, stream, name, {list, schema_, accumulators(), next_call()});
     }
-    /// Returns the number of this add since the last reset. It stops at the largest number that a record of a refusal
-    /// can store.
+    /// Returns the number of this add since the last reset. If it exceeds the largest number that a refusal's record
+    /// can store, it returns that largest number.
     std::uint32_t next_call() { return calls_ = std::min(calls_ + 1, detail::refusal_place::own_kernel - 1); }
 
     /// Returns an empty tally with these masks. Throws `error` if the kernels cannot count one of the masks.

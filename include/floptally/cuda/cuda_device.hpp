@@ -113,7 +113,8 @@ namespace detail {
     return *part;
 }
 
-/// Returns the accelerator of CUDA device number `device`, like the function above.
+/// Returns the accelerator of CUDA device number `device`. Throws `error` if the table lacks the device, or if the
+/// device is only a slice of an accelerator.
 [[nodiscard]] inline const accelerator& accelerator_of(int device) { return accelerator_of(identity_of(device)); }
 
 }  // namespace floptally

@@ -69,7 +69,8 @@ struct read_refusal {
     }
     [[nodiscard]] bool has(std::uint32_t flag) const { return (head.flags & flag) != 0; }
 
-    /// Returns number `i` as a length, or the difference of two boundaries. Throws `error` if it cannot be a length.
+    /// Returns number `i` of the refusal as a length. With `by_boundaries` it returns the difference of two boundaries.
+    /// Throws `error` if the result cannot be a length.
     [[nodiscard]] std::uint64_t length_at(std::size_t i, list_name field, bool is_signed, bool by_boundaries) const {
         const auto length = [&]<class T>(T first, T next) {
             const T begin = by_boundaries ? first : 0;

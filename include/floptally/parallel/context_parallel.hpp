@@ -33,9 +33,10 @@ namespace floptally::inline v0_3 {
 /// sequence. Queries after the end of the sequence have no pairs. For `mask::encoder` and its windows the queries are
 /// the encoder's tokens.
 ///
-/// It subtracts the pairs of all queries from `queries.last` on from the pairs of all queries from `queries.first` on.
-/// To count the queries from x on, it treats the first x tokens as cached (`past`). They then attend to the same keys
-/// under every mask. Throws if the statistic is smaller for more queries, because the difference would be negative.
+/// The function takes the pairs of all queries from `queries.first` on, and subtracts the pairs of all queries from
+/// `queries.last` on. To count the queries from a position on, it treats the tokens before that position as cached
+/// (`past`). The queries then attend to the same keys under every mask. The function throws if a statistic is smaller
+/// for more queries, because the difference would be negative.
 [[nodiscard]] constexpr std::uint64_t pairs_of_queries(const statistic& which, const sequence& s,
                                                        const index_range& queries) {
     const bool other_side = which.is_of_other_side();
@@ -74,12 +75,12 @@ namespace floptally::inline v0_3 {
 /// accumulator. So do all FLOPs that are counted from them, for any masks and any convention.
 class context_parallel_pack {
   public:
-    /// A pack where each rank holds all keys of cross attention (the encoder's output). The work of the encoder counts
-    /// once, on the rank that has the first token of the sequence.
+    /// Makes a pack where each rank holds all keys of cross attention (the encoder's output). The work of the encoder
+    /// counts once, on the rank that has the first token of the sequence.
     context_parallel_pack(placed_sequences pack, token_split tokens)
         : context_parallel_pack(std::move(pack), std::move(tokens), std::optional<token_split>{}) {}
 
-    /// A pack where the keys of cross attention are split too, by `other_side`.
+    /// Makes a pack where the keys of cross attention are split over the ranks too. `other_side` is their split.
     context_parallel_pack(placed_sequences pack, token_split tokens, token_split other_side)
         : context_parallel_pack(std::move(pack), std::move(tokens), std::optional(std::move(other_side))) {}
 
@@ -121,11 +122,13 @@ class context_parallel_pack {
 
     /// Returns a rank's shard of the pack's tally.
     ///
-    /// The shard has Σn, Σn·past, Σn·k and Σ pairs of the rank's queries. The rank that has the first token of a
-    /// sequence counts it in `accumulator::count`. The ranks share the square n² of a sequence: a rank with the queries
-    /// a … b − 1 counts b² − a² of it. Then (Σn² + Σn)/2 + Σn·past is the number of the rank's causal pairs. For a
-    /// model that attends in both directions, pass mask::bidirectional() as `square_rows`. A rank then counts n for
-    /// each of its queries, and Σn² + Σn·past is the number of its pairs. In both cases the ranks' parts add up to n².
+    /// The shard counts the rank's queries, and for them the attended pairs, the cached tokens and the encoder's
+    /// tokens. Each sequence counts in `accumulator::count` on the rank that has its first token.
+    ///
+    /// The ranks share the square of a sequence's length in `accumulator::squares`. By default, a rank with the queries
+    /// from a to b − 1 adds b² − a², which fits causal attention. If the model attends in both directions, pass
+    /// `mask::bidirectional()` as `square_rows`. A rank then adds the sequence's length for each of its queries. In
+    /// both cases the ranks' values add up to the square, and each rank's FLOPs are exact.
     ///
     /// The tally is marked with the rank and the number of ranks. A reduction compares this mark with its scope.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,

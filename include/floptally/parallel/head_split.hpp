@@ -23,8 +23,8 @@ namespace floptally::inline v0_3 {
 /// lengths.
 class head_split {
   public:
-    /// A split of heads over `cp` ranks. If there are fewer key-value heads than ranks, several ranks have the same
-    /// head.
+    /// Makes a split of heads over `cp` ranks. If there are fewer key-value heads than ranks, several ranks have the
+    /// same key-value head.
     constexpr head_split(std::uint64_t num_attention_heads, std::uint64_t num_key_value_heads, std::uint64_t cp)
         : heads_(num_attention_heads), kv_heads_(num_key_value_heads), cp_(cp) {
         detail::require_cp(cp);

@@ -37,8 +37,8 @@ class rank_group {
 
     constexpr explicit rank_group(std::uint64_t member) : first_(member) {}
 
-    /// Adds an axis to the group. `coordinate` is that of this rank along the axis. Call it in the order of increasing
-    /// strides.
+    /// Adds an axis to the group. `coordinate` is this rank's coordinate along the axis. Call this function in the
+    /// order of increasing strides.
     constexpr void span(std::uint64_t coordinate, std::uint64_t ranks, std::uint64_t stride) {
         first_ -= coordinate * stride;
         sizes_[axes_] = ranks;
@@ -74,8 +74,8 @@ inline constexpr std::string_view megatron_order = "tp-cp-ep-dp-pp";
 /// ways. Attention and all other dense weights use the axes dp, cp, tp and pp. Experts use expert_dp, ep, etp and pp.
 class parallel_layout {
   public:
-    /// A layout seen from `rank`. `order` lists the axes as Megatron does, the fastest first. You may leave out axes of
-    /// one rank. You may also leave out ep; it then comes before dp.
+    /// Makes a layout seen from `rank`. `order` lists the axes as Megatron does, the fastest first. You may leave out
+    /// axes that have only one rank. You may also leave out ep; it then comes before dp.
     ///
     /// `expert_order` lists the axes of experts: etp, ep, expert_dp and pp. If it is empty, it is derived from `order`
     /// as in Megatron: etp takes the place of tp, and expert_dp the place of dp.

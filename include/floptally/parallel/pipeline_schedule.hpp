@@ -69,8 +69,8 @@ namespace floptally::inline v0_3::detail {
 /// chunk and the backward of the next chunk. Messages between ranks take no time.
 class pipeline_clock {
   public:
-    /// With `split`, gradients of weights are separate passes. Otherwise a backward is one pass, and sends its gradient
-    /// to the previous chunk when it ends, as autograd does.
+    /// Makes a clock at time 0, before any pass has run. With `split`, gradients of weights are separate passes.
+    /// Otherwise a backward is one pass. It sends its gradient to the previous chunk when it ends, as autograd does.
     pipeline_clock(std::uint64_t pp, std::span<const chunk_work> work, std::uint64_t chunks, std::uint64_t microbatches,
                    bool split)
         : work_(work),

@@ -18,8 +18,9 @@
 
 namespace floptally::inline v0_3 {
 
-/// Adjacent slots, each with its sequence. It keeps the position of each token in the batch; a tally does not. A BSHD
-/// batch is stored as its rows, one after another. If a call throws, the object is unchanged.
+/// The sequences of a batch, each in its slot, one slot after another. Unlike a tally, this class keeps the position of
+/// each token in the batch. A BSHD batch is stored as its rows, one after another. If a call throws, the object is
+/// unchanged.
 class placed_sequences : public adds_batches<placed_sequences> {
   public:
     using sample = sequence;  // required of a batch source

@@ -19,9 +19,9 @@ struct rank_sum {
     std::uint64_t ranks = 0;  ///< number of ranks of the layout, each with one GPU
     any_function<tally(function_view<tally()> mine)> sum{};
     std::uint64_t rank = 0;  ///< this rank, to report the slowest rank of a step
-    /// Replaces each integer by its maximum over the ranks. The meter uses it to compare the ranks' times. It calls it
-    /// once in each `sum`, inside the function that returns the rank's own tally. If it is empty, times are not
-    /// compared.
+    /// Replaces each integer by its maximum over the ranks. The meter uses this function to compare the times of the
+    /// ranks. It calls the function once in each `sum`, inside the function that returns the rank's own tally. If `max`
+    /// is empty, times are not compared.
     any_function<void(std::span<std::uint64_t>)> max{};
 };
 

@@ -19,7 +19,7 @@ namespace floptally::inline v0_3 {
 /// How unevenly ranks work, and how long their pipelines take. All values have the same unit: FLOPs, or the time that
 /// these FLOPs take at peak speed. The default is that no rank ever waits.
 struct rank_times {
-    uint128 largest = 1;  ///< work of the rank with the most
+    uint128 largest = 1;  ///< work of the rank that has the most work
     uint128 sum = 1;      ///< work of all ranks
     std::uint64_t ranks = 1;
     std::optional<uint128> makespan{};  ///< time until the last pipeline has ended; empty without a pipeline

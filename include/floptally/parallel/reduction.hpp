@@ -68,7 +68,7 @@ class ratio {
     /// Marks the result of a sum over ranks, as `tally::mark_added_up` does. A second sum over the same ranks is then
     /// an error.
     constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
-    /// The ranks over which this was summed, as set by `mark_added_up`. `+=` keeps them.
+    /// Returns the mark that `mark_added_up` has set: the ranks over which this ratio was summed.
     [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
 
     [[nodiscard]] friend constexpr bool operator==(const ratio& a, const ratio& b) {
@@ -117,7 +117,7 @@ class extremes {
     /// Marks the result of a sum over ranks, as `tally::mark_added_up` does. A second sum over the same ranks is then
     /// an error: it would not change the smallest and the largest value, but count the values twice.
     constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
-    /// The ranks over which this was summed, as set by `mark_added_up`. `+=` keeps them.
+    /// Returns the mark that `mark_added_up` has set: the ranks over which these extremes were taken.
     [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
 
     [[nodiscard]] friend constexpr bool operator==(const extremes& a, const extremes& b) {
@@ -179,7 +179,7 @@ class microbatch_tally {
         return own_;
     }
     [[nodiscard]] const tally& all() const { return own_; }
-    /// Returns the visits of this rank, whose schedule ran `ran` microbatches.
+    /// Returns how many microbatches this rank's schedule ran (`ran`), and how often `microbatch()` was called.
     [[nodiscard]] microbatch_visits visits(std::uint64_t ran) const { return {.ran = ran, .added = added_}; }
 
   private:
@@ -307,7 +307,8 @@ class tally_reduction {
         all.mark_added_up(detail::added_up_over(sum_.summed_axes(sums), sum_.layout()));
         return all;
     }
-    /// Throws if a tally with these masks and these visits cannot be reduced.
+    /// Throws if a tally with these masks cannot be reduced, or if its numbers of microbatches (`visits`) do not fit
+    /// the scope.
     void require_sendable(const mask_set& masks, const microbatch_visits& visits) const {
         if (!(masks == empty_.masks())) {
             throw error(
@@ -316,9 +317,10 @@ class tally_reduction {
         }
         require_visits(visits);
     }
-    /// Throws if this tally cannot be reduced. Its masks must be those of the reduction, and its visits must fit the
-    /// scope. It must not have been summed over the same ranks before. If it is marked as one rank's shard, the scope
-    /// must declare shards. If it has tokens, it must have every amount that the model needs measured.
+    /// Throws if this tally cannot be reduced. Its masks must be those of the reduction, and its numbers of
+    /// microbatches (`visits`) must fit the scope. It must not have been summed over the same ranks before. If it is
+    /// marked as one rank's shard, the scope must declare shards. If it has tokens, it must have every amount that the
+    /// model needs measured.
     void require_sendable(const tally& mine, const microbatch_visits& visits) const {
         require_sendable(mine.masks(), visits);
         static_cast<void>(detail::not_added_up(mine.added_up_over(), mine.accumulators(), sum_, "tally"));

@@ -49,8 +49,9 @@ class tally_scope {
         return changed;
     }
 
-    /// Returns these scopes with a scope for a measured accumulator (`measured(name)`). By default it has the scope of
-    /// pairs. Examples are prompt tokens that every rank counts, and loss tokens that only the last stage has.
+    /// Returns these scopes with another scope for a measured accumulator (`measured(name)`). By default a measured
+    /// accumulator has the scope of pairs. Set another scope for prompt tokens that every rank counts, for example, or
+    /// for loss tokens that only the last stage has.
     [[nodiscard]] constexpr tally_scope with_measured(const component_name& name, const statistic_scope& scope) const {
         tally_scope changed = *this;
         for (measured_scope& entry : changed.measured_) {

@@ -39,7 +39,7 @@ namespace floptally::inline v0_3::detail {
     return mixed(coordinate * step + static_cast<std::uint64_t>(axis)) | 1U;
 }
 
-/// Returns the sum of the weights of an axis, modulo 2^64.
+/// Returns the sum of the pseudo-random weights of all coordinates on an axis, modulo 2^64.
 [[nodiscard]] constexpr std::uint64_t weights(parallel_axis axis, std::uint64_t size) {
     std::uint64_t sum = 0;
     for (std::uint64_t coordinate = 0; coordinate < size; ++coordinate) {

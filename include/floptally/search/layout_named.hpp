@@ -41,7 +41,7 @@ namespace floptally::inline v0_3 {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns the index of `name` in `names`. Throws an `error` that names "explain" for any other name.
+/// Returns the index of `name` in `names`. Throws an `error` with the field "explain" if `names` does not contain it.
 template <std::size_t Count>
 [[nodiscard]] std::size_t explained_index(const char* const (&names)[Count], std::string_view name, const char* what) {
     std::string list;

@@ -6,7 +6,7 @@
 Each module is named after a trainer and has that trainer's own function name and signature. It imports the trainer
 only if a call needs it. The default convention is the trainer's, so a dashboard's curve continues unchanged.
 ``convention="exact"`` counts every product over the attended pairs; any name of ``floptally.conventions()`` works.
-A ``functools.partial`` sets it once:
+A ``functools.partial`` sets the convention once:
 
     num_floating_point_operations = functools.partial(num_floating_point_operations, convention="exact")
 

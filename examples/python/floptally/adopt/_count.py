@@ -39,16 +39,15 @@ class Count:
         return self.batch(lengths=lengths)
 
     def equal(self, sequences: int, tokens: int) -> int:
-        """Returns the FLOPs of sequences of one length: that of one sequence times their number."""
+        """Returns the FLOPs of `sequences` sequences that all have `tokens` tokens."""
         return sequences * self.lengths([tokens])
 
     def sums(self, field: str, tokens: int, squares: int, sequences: int | None = None) -> int:
-        """Returns the FLOPs of a batch from Σn and Σn² over its lengths n. Raises an error about `field` if these sums
-        do not determine the attended pairs.
+        """Returns the FLOPs of a batch from two sums over its lengths n: `tokens` is Σn, `squares` is Σn². Raises an
+        error about `field` if these sums do not determine the attended pairs.
 
-        The sums determine the pairs if no mask limits the pairs, or if the convention ignores masks: the count is then
-        a·Σn + b·Σn². They also do so if Σn² is the least possible for this many sequences, since all lengths are then
-        equal.
+        The sums determine the pairs if no mask limits the pairs, or if the convention ignores masks. They also do so if
+        Σn² is the least possible for this many sequences, since all lengths are then equal.
         """
         if sequences and sequences * squares == tokens * tokens and tokens % sequences == 0:
             return self.equal(sequences, tokens // sequences)

@@ -50,7 +50,7 @@ class Model:
 
     def products(self, component: str, flops: int, parameters: int = 0) -> None:
         """Adds forward FLOPs for each token, as a trainer's formula counts them. They are FLOPs of a weight matrix
-        with so many parameters, or of a recurrent state if `parameters` is 0."""
+        with `parameters` weights, or of a recurrent state if `parameters` is 0."""
         key = component, "linear" if parameters else "state"
         known, stored = self._products.get(key, (0, 0))
         self._products[key] = known + flops, stored + parameters

@@ -26,7 +26,8 @@ _warned: set[tuple[str, str]] = set()
 
 
 def warn_once(trainer: str, about: str, text: str) -> None:
-    """Warns of something that a trainer's drop-in cannot count. Warns once for each `about`."""
+    """Warns of something that a trainer's drop-in cannot count. Warns only once for each (trainer, about). about: a key
+    for what cannot be counted. text: the text of the warning."""
     if (trainer, about) not in _warned:
         _warned.add((trainer, about))
         warnings.warn(f"floptally.adopt, {trainer}: {text}", RuntimeWarning, stacklevel=4)
@@ -112,7 +113,7 @@ class Original:
         the trainer's count.
 
         ours: a function that counts by floptally.
-        theirs: a function that counts by the trainer's own function, which it gets.
+        theirs: a function that gets the trainer's own function and counts by it.
         own: True if the trainer's own convention is asked for, without other arguments. `ours` counts nevertheless if
             the trainer's function is missing, fails, or counts 0, as verl and VeOmni do for unknown model types.
         compare: True runs both, and logs both numbers whenever one of them has changed. With `own`, warns once if they
@@ -209,7 +210,8 @@ def _from_source(module: Any, *path: str) -> Any:
 
 
 def method_of(owner: Any, name: str) -> Any:
-    """Returns a method of an object's class, from the source if the drop-in replaced it. None if there is none."""
+    """Returns the method `name` of an object's class. If a drop-in replaced the method, the original is created again
+    from the source of its module. None if the class has no such method."""
     for base in type(owner).__mro__:
         if name in vars(base):
             found = vars(base)[name]

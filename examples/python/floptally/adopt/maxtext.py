@@ -30,7 +30,7 @@ def calculate_tflops_training_per_device(
     plan: Plan | None = None,
     compare: bool = False,
 ) -> tuple[float, float, float]:
-    """Returns the TFLOPs of one training step on one device: total, products with weights, attention.
+    """Returns the TFLOPs of one training step on one device, as (total, products with weights, attention).
 
     Args:
         config: a configuration of MaxText.

@@ -67,8 +67,8 @@ class ModelDims:
         samples_per_prompt: int = 1,
         is_training: bool = False,
     ) -> int:
-        """Returns the FLOPs of prompts, each prefilled once, and of the responses decoded after them. If these are
-        trained on, the result is three times as large.
+        """Returns the FLOPs of prompts, each prefilled once, and of the responses decoded after them. With
+        is_training the result is three times as large, for a forward and a backward.
 
         By a convention other than open-instruct's, training counts whole sequences: each prompt with each of its
         responses.

@@ -220,8 +220,11 @@ def _mark_last_documents(batch: Mapping[str, Any], found: Arguments) -> None:
 
 
 def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, start: int, stop: int) -> bool:
-    """Detects padding that a trainer added as a document of its own, by its content: two slots or more of one id, not
-    the whole row, and no label. Slots `start` to `stop` of the batch are the row."""
+    """Finds padding that a trainer added to a row as documents: the last two slots or more have one id and no label,
+    but not all slots of the row have this id. Sets the lengths of these documents to 0. Returns True if there are any.
+
+    start, stop: the row is slots `start` to `stop` of the batch.
+    """
     import numpy as np
 
     ids, labels = (batch.get(name) for name in ("input_ids", "labels"))
@@ -423,15 +426,18 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
     falls[:, 1:] = (places[:, 1:] < places[:, :-1]) & real[:, 1:] & real[:, :-1]
     if lowest < 0 or (falls & ~starts).any():
         row = int(np.argmax((falls & ~starts).any(axis=1)))
-        again = f"must begin again at {max(lowest, 0)} where a document begins"
-        raise Error(name, f"{again}, but decrease to another number in row {row}: pass a function as arguments=")
+        raise Error(
+            name,
+            f"must begin again at {max(lowest, 0)} where a document begins, but the positions in row {row} decrease to "
+            "another number: pass arguments=, a function that takes the batch and returns the keywords of Meter.add",
+        )
     return starts
 
 
 def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
-    """Returns the keywords of `Meter.add` for documents that are runs of equal ids. They are the boundaries of
-    documents, and those of their slots, each with the padding after its document. A document that is padding has a
-    slot only."""
+    """Returns the keywords of `Meter.add` for documents that are runs of equal ids: the boundaries of the documents,
+    and the boundaries of their slots. A slot is a document with the padding after it. A document that is padding
+    has a slot without real tokens."""
     import numpy as np
 
     starts = ids > 0

@@ -198,7 +198,7 @@ class _Passes:
         self._calls = {}
 
     def end(self) -> int:
-        """Returns how many forward passes over the batch were seen; 1 if none was."""
+        """Stops counting forward passes over the batch. Returns how many there were, or 1 if none was seen."""
         self._tensors = set()
         return max([1, *self._calls.values()])
 

@@ -24,11 +24,11 @@ namespace floptally::inline v0_3::detail {
 
 /// When a product's exchange takes place.
 enum class exchange_moment : std::uint8_t {
-    forward,           ///< each forward, recomputed forwards included
-    first_forward,     ///< each forward except recomputed forwards: the value is kept until the backward
-    backward_data,     ///< each run of the gradient of the product's input
-    backward_weights,  ///< each run of the gradient of the product's weight
-    backward           ///< one exchange if the product has a gradient of its input, its weight or both
+    forward,        ///< the exchange runs in each forward, also in recomputed ones
+    first_forward,  ///< the exchange runs in each forward except recomputed ones: the value is kept until the backward
+    backward_data,  ///< the exchange runs whenever the gradient of the product's input is computed
+    backward_weights,  ///< the exchange runs whenever the gradient of the product's weight is computed
+    backward           ///< the exchange runs once if the product has a gradient of its input, its weight or both
 };
 
 /// The fraction of a rank's sent bytes that goes to other nodes: `amount` ÷ `whole`. `whole` is 0 if it is unknown

@@ -94,8 +94,8 @@ struct expert_layers {
     }
 };
 
-/// The factor `times` ÷ `layers`. A sum that counts one expert in each of `layers` layers is multiplied by it to count
-/// `times` experts.
+/// The factor `times` ÷ `layers`. A sum that counts one expert of each layer is multiplied by this factor. The product
+/// is the sum for `times` experts. `layers` is the number of layers with experts.
 struct layer_share {
     std::uint64_t times = 1;
     std::uint64_t layers = 1;

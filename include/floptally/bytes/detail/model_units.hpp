@@ -49,8 +49,8 @@ struct chunk_units {
     }
 };
 
-/// A model that is divided into units. Equal layers are one unit. If the plan treats layers differently, each layer is
-/// a unit of its own.
+/// A model that is divided into units: its different layers, and its parts outside the layers. Equal layers are one
+/// unit. If the plan treats layers differently, each layer is a unit of its own.
 class model_units {
   public:
     model_units(std::span<const model_part> model, const training_plan& plan)
@@ -143,12 +143,13 @@ class model_units {
 
   private:
     struct run {
-        std::size_t first = 0;  ///< index of the first part of the run
-        std::size_t parts = 0;  ///< number of parts in one layer of the run
+        std::size_t first = 0;  ///< index of the first part of this group of equal layers
+        std::size_t parts = 0;  ///< number of parts in one layer of the group
         std::uint64_t repeat = 1;
         bool is_layer = false;
-        std::size_t unit = 0;  ///< Number of the unit. If each layer is a unit, that of the first layer. For a part
-                               ///< outside the layers, its bit in `others`.
+        /// The number of the group's unit. If each layer is a unit of its own, it is the unit of the group's first
+        /// layer. For a part outside the layers it is the part's bit in `chunk_units::others`.
+        std::size_t unit = 0;
     };
 
     void append(std::vector<model_part>& parts, const run& one, std::uint64_t first, std::uint64_t count,

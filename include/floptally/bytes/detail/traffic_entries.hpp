@@ -58,8 +58,9 @@ class traffic_entries {
                entry.in == modality::text;
     }
 
-    /// Adds the weights of a part. If several tokens choose experts and nothing was measured (`is_measured`), the
-    /// number of visited experts is unknown. It then adds the names of these components to `at_most`.
+    /// Adds the weights of a part. If `is_measured` is false and several tokens choose experts, the number of visited
+    /// experts is unknown. The names of these components are then added to `at_most`, because their bytes are an upper
+    /// bound.
     void put_weights(const cost& part, const weight_traffic& to, bool is_measured,
                      std::vector<std::string>& at_most) const {
         for (const cost_entry& entry : part.entries()) {

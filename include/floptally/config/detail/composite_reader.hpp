@@ -102,8 +102,9 @@ class composite_reader {
         std::string_view text{};       ///< class of the text model; empty: the class has no text model
         std::string_view two_sided{};  ///< class of the text model if the text model is an encoder-decoder
         bool pooled = false;           ///< true if the class reads the pooled output of its inner models
-        /// Used for an image classifier: the block of its class in the spec. The block's cost is added after the block
-        /// `after`, or in place of the first projector.
+        /// The class's block in the spec, if the block adds cost: the head of an image classifier. The cost is added
+        /// after the spec's block `after`. If the spec has no such block, the cost takes the place of the first
+        /// projector.
         scope::found_block after{};
     };
     struct slot {

@@ -72,7 +72,8 @@ class config_fields : public specs::fields {
         return otherwise;
     }
 
-    /// Returns a size from 1 to 2^24.
+    /// Returns the value of a field that is a size from 1 to 2^24. If the field is absent, returns `otherwise`, and
+    /// throws if no `otherwise` is passed. `known` lists the names that the field may have.
     [[nodiscard]] std::uint64_t dimension(names known, std::uint64_t otherwise = required) const {
         return integer(known, otherwise, 1, max_dimension);
     }

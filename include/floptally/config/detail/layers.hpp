@@ -138,7 +138,7 @@ class layer_reader {
         }
     }
 
-    /// Reads all layers. The results of layers `used` and later reach no loss.
+    /// Reads all layers. The results of layer number `used` and of all layers after it do not reach the loss.
     void read(std::uint64_t used, cost& sum, part_list& parts) {
         const std::uint64_t layers = in_.number("layers");
         if (layers == 0 || layers > 10'000) {

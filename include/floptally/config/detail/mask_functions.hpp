@@ -34,7 +34,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-// Masks in floptally's own config format.
+// Reads the masks that are written in floptally's own config format.
 
 /// A key that the object `"mask": {KEY: number or list}` may have.
 struct mask_key {
@@ -206,7 +206,8 @@ inline constexpr statistic_function statistic_functions[] = {
     return nullptr;
 }
 
-/// Returns the statistic that a call makes. The arguments are the numbers of the statistic's text form.
+/// Returns the statistic that a call of a function in a spec describes. The arguments of the call are the numbers of
+/// the statistic's text form.
 [[nodiscard]] inline value statistic_of_call(const function_call& c, const statistic_table& table) {
     const statistic_parameter* const end = table.parameters + table.text_parameters;
     c.takes(static_cast<std::size_t>(std::count_if(
@@ -222,9 +223,9 @@ inline constexpr statistic_function statistic_functions[] = {
 }
 
 inline value window_of(const function_call& c) { return mask_value_of(mask::sliding_window(c.number(0))); }
-/// later_image_tokens(side, window): for each query in an image, the image's tokens after the query. One token stands
-/// for `side` x `side` patches. A window may be passed as a number or as the mask of a layer. Then the earlier tokens
-/// of the image outside the window count too.
+/// later_image_tokens(side, window): the mask in which each query in an image attends to the image's tokens after the
+/// query. One token stands for `side` x `side` patches. With a window, the mask also has the earlier tokens of the
+/// image that are outside the window. The window is a number or the mask of a layer.
 inline value later_of(const function_call& c) {
     if (c.has(1) && c.arguments[1].type == value::kind::mask) {
         const statistic& own = c.arguments[1].attends;
@@ -236,16 +237,19 @@ inline value later_of(const function_call& c) {
 inline value reduced_of(const function_call& c) {
     return mask_value_of(mask::reduced_pairs(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
-/// cross_pairs(side, frames, multiple): each token of a latent grid attends to every token of the text.
+/// cross_pairs(side, frames, multiple): the mask in which each token of a latent grid attends to every token of the
+/// text. One grid token covers `side` x `side` latents of `frames` frames. Both numbers of tokens are rounded up to a
+/// multiple of `multiple`.
 inline value cross_pairs_of(const function_call& c) {
     const latent_patches patches{c.number(0), c.number_or(1, 1), c.number_or(2, 1)};
     return mask_value_of(mask::joint_pairs(patches, token_stream::grid, token_stream::text));
 }
-/// text_pairs(multiple): the text tokens of a latent grid attend to each other.
+/// text_pairs(multiple): the mask in which the text tokens of a diffusion sample attend to each other. Their number is
+/// rounded up to a multiple of `multiple`.
 inline value text_pairs_of(const function_call& c) {
     return mask_value_of(mask::joint_pairs({.multiple = c.number_or(0, 1)}, token_stream::text, token_stream::text));
 }
-/// text_tokens(multiple): the number of text tokens of a latent grid.
+/// text_tokens(multiple): the number of text tokens of a diffusion sample, rounded up to a multiple of `multiple`.
 inline value text_tokens_of(const function_call& c) {
     return mask_value_of(statistic(unit::joint_tokens({.multiple = c.number_or(0, 1)}, token_stream::text)));
 }

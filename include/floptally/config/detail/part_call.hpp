@@ -62,7 +62,7 @@ struct part_call {
         }
         return find(name);
     }
-    /// Returns true if the argument is present and its value is neither null nor no.
+    /// Returns true if the line has the argument and the argument's value is neither null nor `no`.
     [[nodiscard]] bool on(std::string_view name) const {
         const value* item = find(name);
         return item != nullptr && !item->is_none() && (item->type != value::kind::flag || item->on());

@@ -303,7 +303,8 @@ template <const auto& Arguments>
 [[nodiscard]] const part_argument& argument_of(std::size_t index) {
     return Arguments[index];
 }
-/// Makes a part that is a descriptor. `Arguments` is the table of the descriptor's arguments.
+/// Makes the table entry of a part that is a descriptor struct, such as `gqa`. `Arguments` is the table of the
+/// descriptor's arguments.
 template <const auto& Arguments>
 [[nodiscard]] constexpr part_kind by_table(std::string_view name, std::string_view own = {},
                                            std::string_view lines = {}) {
@@ -312,7 +313,7 @@ template <const auto& Arguments>
     };
     return {name, own, lines, make(Arguments), argument_of<Arguments>, sizeof Arguments / sizeof *Arguments};
 }
-/// Makes a part whose cost the function `make` returns.
+/// Makes the table entry of a part without a descriptor struct. The function `make` returns the cost of the part.
 template <const auto& Arguments>
 [[nodiscard]] constexpr part_kind by_function(cost (*make)(const part_call&), std::string_view name,
                                               std::string_view own = {}, std::string_view lines = {}) {

@@ -183,8 +183,8 @@ class key_check {
             bool is_left = false;  // true: a line `without` of a derived spec removes the key
             for (const spec* p = at.by; p != nullptr; p = p->base) {
                 add_ignored(*p, key, tree, child, known);
-                // The spec `base` declares the usual keys. Such a key counts as read only if the model class really
-                // reads it.
+                // The spec `base` declares the usual keys for all specs. If the model class does not really read such a
+                // key, the key does not count as read.
                 const bool is_theirs = p->type() == "base" && p != at.by && !at.by->was_asked(key);
                 const bool is_not_read = is_theirs || (is_left && child.type == config_node::kind::list);
                 for (const spec_key& key_spec : p->keys) {
@@ -300,7 +300,8 @@ class key_check {
             append_item(others_, "...");
         }
     }
-    /// Adds one component of a key's dotted path: from the end of `path` up to the next dot.
+    /// Adds one name of the dotted key `declared` to `names`, if the key begins with `path`. This is the name after
+    /// `path`, up to the next dot.
     static void add_name(std::string_view declared, std::string_view path, vector<std::string_view>& names) {
         if (declared.starts_with(path)) {
             declared.remove_prefix(path.size());

@@ -33,10 +33,10 @@ inline constexpr std::uint32_t plain_limit = std::uint32_t{1} << 24U;
 /// time compute one sum for each side. On a side a query attends to at most `keys` keys. The left side also counts the
 /// query itself.
 struct window_side {
-    std::uint32_t accumulator;  ///< index of its accumulator within a view
+    std::uint32_t accumulator;  ///< index of the side's accumulator within a view
     std::uint32_t keys;         ///< number of keys on this side; 2^32 − 1: no limit
     std::uint32_t plain_keys;   ///< the smaller of `keys` and `plain_limit`
-    std::int32_t factor;        ///< 1 − 2·plain_keys
+    std::int32_t factor;        ///< 1 − 2·plain_keys; kernels compute n² + factor·n for n keys
     bool is_left;
 };
 

@@ -102,7 +102,7 @@ class device_accumulators {
     [[nodiscard]] const Api& api() const { return api_; }
     [[nodiscard]] std::uint64_t* accumulators() const { return accumulators_.get(); }
     [[nodiscard]] std::uint32_t size() const { return size_; }
-    /// Returns the constants, in device memory.
+    /// Returns the kernels' constants in device memory, as an object of type `T`.
     template <class T>
     [[nodiscard]] const T* constants() const {
         return reinterpret_cast<const T*>(accumulators_.get() + size_ + 1);

@@ -14,8 +14,8 @@
 
 /// @file
 /// Groups of eight lengths. Each length L is stored as m = L − 1, the index of the last token, so that lengths of 0 or
-/// below are negative. Every accumulator is a linear function of Σm and Σm², and of these sums over min(m, keys) for
-/// each window side.
+/// below are negative. The kernels compute Σm and Σm². For each window side of `keys` keys they also sum n and n², with
+/// n = min(m, keys). Every accumulator is a linear function of these sums.
 
 namespace floptally::inline v0_3::detail {
 
@@ -91,8 +91,8 @@ FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t las
     }
 }
 
-/// Adds `Size` lengths, given as m = L − 1, to a thread's sums of one view. `sum(1)` is Σm, `sum(2)` is Σm², and each
-/// window side has a sum over min(m, keys). The caller adds to `sum(0)`, the number of lengths.
+/// Adds `Size` lengths, given as m = L − 1, to a thread's sums of one view. `sum(1)` is Σm and `sum(2)` is Σm². After
+/// them, each window side has a sum that depends on min(m, keys). The caller adds the number of lengths to `sum(0)`.
 template <std::uint32_t Sides, std::uint32_t Size, class Sum>
 FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const accumulator_schema& schema,
                                        const std::uint32_t (&rows)[Size]) {
@@ -106,7 +106,7 @@ FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const accumulator_schema&
     sum(1) = sum(1) + last_rows;
     sum(2) = squares;
     const auto add_side = [&](std::uint32_t i) {
-        // n² − (2·keys − 1)n for n = min(m, keys). It is never positive, so it is added modulo 2^64.
+        // Adds n² − (2·keys − 1)n for n = min(m, keys). This amount is never positive, so it is added modulo 2^64.
         const std::uint32_t keys = schema.sides[i].plain_keys;
         std::uint32_t capped = 0;
         std::uint64_t total = sum(3 + i);

@@ -84,7 +84,7 @@ enum class slots_by : std::uint8_t { sequence, row, boundaries };
 /// and `real` may omit the others. The number of real sequences is in `num_real`, or in device memory
 /// (`device_number`).
 struct length_list {
-    /// The most sequences in a list: their number, rounded up to a whole group, fits 32 bits.
+    /// The largest number of sequences in a list. This number, rounded up to a whole group, fits 32 bits.
     static constexpr std::uint32_t most = 0xFFFF'FF00U;
 
     number_list real{};

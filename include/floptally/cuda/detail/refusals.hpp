@@ -10,8 +10,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The reasons why an addition is refused. The reason decides what the numbers in the record mean. For the first three
-/// reasons they are the sample and its slot; these reasons have the order of `modality`. For each other reason they are
+/// The reasons why the device does not add a sample. A record stores a reason together with numbers. For the first
+/// three reasons (in the order of `modality`) these numbers are the sample and its slot. For each other reason they are
 /// the 64-bit numbers that its comment lists.
 enum class refused : std::uint8_t {
     sequence,

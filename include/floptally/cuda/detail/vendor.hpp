@@ -83,7 +83,7 @@ FLOPTALLY_NAMED(cudaFreeHost, hipHostFree)
 
 namespace detail {
 
-// The version numbers of HIP devices are no compute capability.
+// HIP devices have version numbers, but these are not compute capabilities.
 inline constexpr bool has_compute_capability = false;
 
 /// The context of a device. HIP makes it current by the number of the device.
