@@ -147,7 +147,8 @@ struct later_image_tokens {
     }
 };
 
-/// Each unit that `unit_statistics::listed_units` counts is a query that attends to every patch of its frame.
+/// Every query of a frame attends to every patch of the frame. The frame's number of queries is that of
+/// `unit_statistics::listed_units`.
 struct listed_pairs : unit_statistics::listed_units {
     static constexpr std::string_view name = "listed_pairs"sv;
 

@@ -4,15 +4,15 @@
 #include <cstdint>
 
 /// @file
-/// `hstu_mask`: the options of the attention mask of an HSTU layer; and `hstu_rows`.
+/// `hstu_mask`: the options of the attention mask of an HSTU layer. `hstu_rows`: a part of the rows of its sequence.
 
 namespace floptally::inline v0_3 {
 
 /// The mask of an HSTU layer over a sequence [contextual c | history h | targets t] with groups of g targets.
 ///
-/// A contextual row attends to all c + h keys. Row i of the history (from 0) attends to the context and to i + 1 rows
-/// of the history. A target attends to all c + h keys, to itself and to the earlier targets of its group. The names are
-/// those of recsys-examples and generative-recommenders.
+/// In an HSTU mask, a contextual row attends to the whole context and history. Row i of the history (from 0) attends to
+/// the context and to i + 1 rows of the history. A target attends to the whole context and history, to itself and to
+/// the earlier targets of its group. The members have their names from recsys-examples and generative-recommenders.
 ///
 /// The causal mask of generative-recommenders (`_get_valid_attn_mask` of its PyTorch operators) has groups of one
 /// target. For it, set this mask as follows: * without a max_attn_len, or with one and at most one target in each
