@@ -115,7 +115,8 @@ struct compressed_attention {
     }
 
   private:
-    /// Returns a size as a signed number, as masks need it. Throws `error` at `name` if the size does not fit 31 bits.
+    /// Returns a size as a signed number, as masks need it. If the size does not fit 31 bits, throws an `error` that
+    /// names `name`.
     [[nodiscard]] static constexpr std::int64_t signed_size(std::uint64_t size, const char* name) {
         if (size > 0x7FFF'FFFF) {
             detail::refuse(name, {"must be at most 2147483647, got ", size});
