@@ -216,8 +216,8 @@ inline constexpr convention megatron{
     .scan_flops = 7};
 
 /// Megatron-Bridge: like Megatron-LM, but it also counts sliding windows and the training of indexers. For an indexer
-/// it counts the projections (forward and dW) and the scores over all keys. Over the keys of the indexer's loss it also
-/// counts the gradients of the scores, and QKᵀ of the attention that serves as teacher.
+/// it counts the projections (forward and dW) and the scores over all keys. Over the keys on which the indexer's loss
+/// is computed, it also counts the gradients of the scores, and QKᵀ of the attention that serves as teacher.
 inline constexpr convention megatron_bridge{
     .name = "megatron_bridge"sv,
     .summary = "as megatron; a window that is shorter than the sequence as attended"sv,

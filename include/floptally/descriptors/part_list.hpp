@@ -57,7 +57,7 @@ class part_list {
         }
     }
 
-    /// Changes all parts so that they count over the accumulators of a vision or audio tower.
+    /// Changes all parts so that they count images or audio clips instead of text, as parts of a vision or audio tower.
     void move_into(modality which) {
         for (cost* const part : all()) {
             *part = part->in(which);

@@ -119,9 +119,9 @@ struct multi_token_prediction {
 
 /// A stack of layers, each an attention and a feed-forward: `transformer<gqa, gated_mlp>`.
 ///
-/// Grouped-query attention and a gated MLP are the defaults. g++, and clang++ from 17, deduce the two template
-/// arguments from the fields (`transformer m{.hidden_size = 4096, …}`). Write `transformer<>` or `transformer<mha,
-/// mlp>` for any other compiler.
+/// The defaults of `transformer` are grouped-query attention and a gated MLP. g++, and clang++ from 17, deduce the two
+/// template arguments from the fields (`transformer m{.hidden_size = 4096, …}`). Write `transformer<>` or
+/// `transformer<mha, mlp>` for any other compiler.
 ///
 /// A transformer is a constant expression if its fields are: `constexpr constant_cost model = llama.cost();`. Layers
 /// may differ by `masks`, or by a part that reads `layer::index` (`dense_first`).

@@ -94,8 +94,9 @@ struct reduced_pairs {
     }
 };
 
-/// The pairs of a patch and a row or a column of its window of `patches` x `patches`, or of its frame if `patches` is
-/// 0. For each of these pairs a relative position is added to the scores (Li et al., arXiv:2112.01526, section 4.1).
+/// The pairs (patch, row) and (patch, column) of all patches with the rows and columns of their window. A window has
+/// `patches` x `patches` patches, or is the whole frame if `patches` is 0. For each of these pairs, a score of the
+/// relative position is computed (Li et al., arXiv:2112.01526, section 4.1).
 struct window_lines {
     std::int32_t patches;
 

@@ -22,7 +22,8 @@ namespace floptally::inline v0_3 {
 /// The mask of generative-recommenders that is not causal cannot be expressed here, because history and context attend
 /// to the targets, too.
 struct hstu_mask {
-    bool is_causal = true;   ///< false: every row sees all c + h keys; a target also sees its group
+    /// False: every row attends to the whole context and history, and a target also to its group.
+    bool is_causal = true;
     bool contextual = true;  ///< false: contextual rows count as rows of the history
     /// The largest number of earlier keys to which a row attends; 0 means no limit. For this limit, the whole context
     /// counts as one position before the history. Contextual rows have no limit.

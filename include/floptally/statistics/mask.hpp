@@ -43,7 +43,7 @@ template <statistic_type Statistic, whole_number... Numbers>
 /// towers, such as patches and frames.
 class mask : public statistic {
   public:
-    /// The causal mask is the default.
+    /// Makes the causal mask.
     constexpr mask() = default;
     constexpr mask(const statistic& value) : statistic(value) {}  // NOLINT(google-explicit-constructor)
     template <statistic_type Statistic>
@@ -169,7 +169,8 @@ class mask : public statistic {
                                                       whole_number auto keys_field, whole_number auto keys_stride) {
         return detail::from_numbers<mask_statistics::reduced_pairs>(keys_field, keys_stride, field, stride);
     }
-    /// The pairs of a patch and a row or a column of its window, or of its frame if `patches` is 0.
+    /// The pairs (patch, row) and (patch, column) of all patches with the rows and columns of their window, or of their
+    /// frame if `patches` is 0.
     template <whole_number Patches = int>
     [[nodiscard]] static constexpr mask window_lines(Patches patches = 0) {
         return detail::from_numbers<mask_statistics::window_lines>(patches);

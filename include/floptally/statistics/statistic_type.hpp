@@ -17,7 +17,8 @@ namespace floptally::inline v0_3 {
 
 class statistic;
 
-// With the suffix `sv` the length of a text constant is known. Otherwise each translation unit computes it.
+// With the suffix `sv`, the compiler knows the length of a text constant. Otherwise it computes the length in each
+// translation unit.
 using std::string_view_literals::operator""sv;
 
 /// A whole number for a function of a mask or unit: an integer of at most 64 bits. Floating-point numbers, bool and

@@ -36,8 +36,8 @@ inline constexpr const char* layout_format_names[] = {"areal", "megatron", "torc
 /// A layout that was read from a trainer's settings.
 struct trainer_layout {
     parallel_sizes sizes{};
-    std::string order{megatron_order};  ///< the order of dense layers' axes, the fastest first
-    std::string expert_order{};         ///< the order of experts' axes; empty: derived from `order`
+    std::string order{megatron_order};  ///< order of the parallel axes of dense layers, the fastest-varying first
+    std::string expert_order{};         ///< order of the parallel axes of experts; empty: it follows from `order`
     /// The states that data-parallel ranks shard. Empty: the settings do not specify it.
     std::optional<zero_stage> sharded{};
     /// Whether sequence parallelism is on; empty: the settings do not specify it.
