@@ -48,8 +48,8 @@ struct trainer_layout {
     [[nodiscard]] parallel_layout seen_from(std::uint64_t rank) const {
         return {sizes, sizes.world_size(), rank, order, expert_order};
     }
-    /// Returns true if both layouts place every rank in the same groups. Ignores `sharded` and `sequence_parallel`,
-    /// because a trainer's settings may omit them.
+    /// Returns true if both layouts have the same sizes and orders of axes, and so place all ranks alike. Ignores
+    /// `sharded` and `sequence_parallel`, because a trainer's settings may omit them.
     [[nodiscard]] friend bool operator==(const trainer_layout& a, const trainer_layout& b) {
         return a.sizes == b.sizes && a.seen_from(0).order() == b.seen_from(0).order() &&
                a.seen_from(0).expert_order() == b.seen_from(0).expert_order();

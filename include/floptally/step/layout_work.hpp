@@ -166,7 +166,7 @@ struct layout_work {
     return result;
 }
 
-/// The makespan and spread of the ranks' times in a step, and the number of microbatches of its pipelines.
+/// The times of the ranks in a step, which show how evenly they work, and the number of microbatches of its pipelines.
 struct step_ranks {
     std::optional<rank_times> times{};
     std::uint64_t microbatches = 0;  ///< number of microbatches of all pipelines together; 0 without pipelines

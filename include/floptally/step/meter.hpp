@@ -312,8 +312,8 @@ class meter {
     /// The totals since the meter was constructed, or since the start of the run that it resumed.
     [[nodiscard]] const step_series& run() const { return run_; }
 
-    /// The times of the ranks since the last `reset_interval`, and in this process. Empty without a reduction that
-    /// compares times (`rank_sum::max`).
+    /// Returns the times of the ranks since the last `reset_interval`; `run_ranks()` returns those of the whole
+    /// process. Both have 0 steps if the meter's reduction does not compare times (`rank_sum::max`).
     [[nodiscard]] const rank_spread& interval_ranks() const { return interval_ranks_; }
     [[nodiscard]] const rank_spread& run_ranks() const { return run_ranks_; }
 
