@@ -18,8 +18,8 @@
 namespace floptally::inline v0_3::unit_statistics {
 
 /// The number of output frames of convolutions over an audio clip: ⌊(frames − `field`)/`stride`⌋ + 1, where `field` is
-/// the receptive field. With a `chunk` above 0 the clip is first cut into chunks of that many frames. The last chunk
-/// may be shorter.
+/// the receptive field minus the padding on both sides. With a `chunk` above 0 the clip is first cut into chunks of
+/// that many frames. The last chunk may be shorter.
 struct strided_frames {
     std::int32_t field;
     std::int32_t stride;

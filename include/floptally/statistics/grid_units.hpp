@@ -268,8 +268,9 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_statistics::listed_units>(patches, units, other_patches, other_units);
 }
 
-/// Returns the statistic of the cells of a grid after convolutions and upsamplers: `space` of height and width, `time`
-/// of the frames. For an audio clip it counts frames, and `space` describes the convolutions over them.
+/// Returns the statistic of the cells of a grid after convolutions and upsamplers. `space` describes those over height
+/// and width, `time` those over the frames. For an audio clip the statistic counts frames, and `space` describes the
+/// convolutions over them.
 [[nodiscard]] constexpr unit_statistics::level_cells level_cells(const resampling& space, const resampling& time = {}) {
     return detail::from_numbers<unit_statistics::level_cells>(space.field, space.stride, space.up, space.add,
                                                               time.field, time.stride, time.up, time.add);

@@ -12,7 +12,7 @@ namespace floptally::inline v0_3 {
 ///
 /// In an HSTU mask, a contextual row attends to the whole context and history. Row i of the history (from 0) attends to
 /// the context and to i + 1 rows of the history. A target attends to the whole context and history, to itself and to
-/// the earlier targets of its group. The members have their names from recsys-examples and generative-recommenders.
+/// the earlier targets of its group. The members are named as in recsys-examples and generative-recommenders.
 ///
 /// The causal mask of generative-recommenders (`_get_valid_attn_mask` of its PyTorch operators) has groups of one
 /// target. For it, set this mask as follows: * without a max_attn_len, or with one and at most one target in each

@@ -7,7 +7,8 @@
 #include <floptally/integer/host_device.hpp>
 
 /// @file
-/// The samples that statistics count: a sequence, a grid of patches, an audio clip; and a block of many sequences.
+/// The samples that statistics count: a sequence, a grid of patches, an audio clip. `length_block` has many sequences
+/// at once.
 
 namespace floptally::inline v0_3 {
 
