@@ -15,8 +15,8 @@
 /// @file
 /// Reads models from their config.json, with nlohmann_json.
 ///
-/// This header alone is enough. To compile the definitions only once, define FLOPTALLY_SEPARATE_COMPILATION: this
-/// header then has only declarations, and one source file of the program includes <floptally/json_src.hpp>. The
+/// Including json.hpp alone is enough. To compile the definitions only once, define FLOPTALLY_SEPARATE_COMPILATION:
+/// this header then has only declarations, and one source file of the program includes <floptally/json_src.hpp>. The
 /// functions have different linker names with and without the macro, so one program may contain both.
 
 namespace floptally::inline v0_3 {
@@ -26,8 +26,8 @@ inline namespace FLOPTALLY_JSON_NAMESPACE {
 /// Reads the cost of a model from a Hugging Face config.json or from floptally's own format. The cost is that of the
 /// matrix products in a training forward pass of the `model_type`'s implementation.
 ///
-/// For a missing field the default of the implementation counts. A mistyped, out-of-range or contradictory field throws
-/// an `error` that names it.
+/// For a missing field, `read_config` uses the default of the `model_type`'s implementation. A mistyped, out-of-range
+/// or contradictory field throws an `error` that names it.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config,
                                                              const read_options& options = {});
 

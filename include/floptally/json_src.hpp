@@ -15,8 +15,9 @@
 /// @file
 /// The definitions of <floptally/json.hpp>, for one source file of a program.
 ///
-/// All other files define FLOPTALLY_SEPARATE_COMPILATION, so that they only get declarations. This header includes the
-/// declarations before the definitions, because only the declarations have the functions' attributes.
+/// All other source files define FLOPTALLY_SEPARATE_COMPILATION, so that json.hpp gives them only declarations.
+/// json_src.hpp includes the declarations before the definitions, because only the declarations have the functions'
+/// attributes.
 
 #include <floptally/config/json_definitions.hpp>
 

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Searches the layouts of a model on a cluster: which fit, how long a step of each takes, and why one is missing.
+/// Searches the parallel layouts of a model on a cluster: which ones fit the memory, how long a step of each takes, and
+/// why a layout is left out.
 
 #include <floptally/text/macros_begin.hpp>
 

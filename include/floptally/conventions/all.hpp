@@ -56,7 +56,8 @@ inline constexpr convention nanogpt{
     .windows = window_pairs::ignored,
     .counted = palm.counted.without(term::position_embedding)};
 
-/// torchtitan before its fix of 2026: 6 x (parameters without the input embedding) + 12LHQT.
+/// torchtitan before its fix of 2026: 6 x (parameters without the input embedding) + 12LHQT FLOPs a token. L is layers,
+/// H heads, Q the head dimension, T the sequence length.
 inline constexpr convention torchtitan{
     .name = "torchtitan"sv,
     .summary = "(6 x parameters without the input embedding + 12LHQT) x tokens, attention as L²"sv,
@@ -118,8 +119,8 @@ namespace floptally::inline v0_3 {
 
 namespace maxtext {
 
-/// Counts L²/2 pairs for causal windows, chunks and top-k masks. For masks that are not causal, counts the attended
-/// pairs.
+/// Counts L²/2 pairs for a sequence of L tokens under causal windows, chunks and top-k masks. For masks that are not
+/// causal, counts the attended pairs.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (is_sliding_window(attends)) {
@@ -134,7 +135,8 @@ namespace maxtext {
     return floptally::count_pairs(attends, counted_as, model);
 }
 
-/// Counts like `count_pairs`, except for compressed keys (DeepSeek-V4): half of queries x compressed keys.
+/// Counts like `count_pairs`, except for compressed keys (DeepSeek-V4). For these it counts half of the product of the
+/// numbers of queries and compressed keys.
 [[nodiscard]] constexpr counted_statistics count_compressed_pairs(const statistic& attends,
                                                                   const convention& counted_as,
                                                                   const attention_context& model) {
@@ -179,8 +181,8 @@ inline constexpr convention maxtext_2026{
 
 namespace megatron_bridge {
 
-/// Counts the attended pairs of a sliding window that is shorter than the sequence, and n²/2 for a longer window. For
-/// other masks and for the scores of an indexer, counts the attended pairs.
+/// Counts the attended pairs of a sliding window that is shorter than the sequence. For a longer window and a sequence
+/// of n tokens it counts n²/2. For other masks and for the scores of an indexer, counts the attended pairs.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (model.of_indexer) {
@@ -214,8 +216,8 @@ inline constexpr convention megatron{
     .scan_flops = 7};
 
 /// Megatron-Bridge: like Megatron-LM, but it also counts sliding windows and the training of indexers. For an indexer
-/// it counts the projections (forward and dW) and the scores over all keys. Over the keys of the indexer's loss it also
-/// counts the gradients of the scores, and QKᵀ of the attention that serves as teacher.
+/// it counts the projections (forward and dW) and the scores over all keys. Over the keys on which the indexer's loss
+/// is computed, it also counts the gradients of the scores, and QKᵀ of the attention that serves as teacher.
 inline constexpr convention megatron_bridge{
     .name = "megatron_bridge"sv,
     .summary = "as megatron; a window that is shorter than the sequence as attended"sv,
@@ -251,7 +253,8 @@ inline constexpr convention nemo_automodel_hybrid{.name = "nemo_automodel_hybrid
 
 namespace megatron_2026_10 {
 
-/// Counts LK − K²/2 pairs for top-k masks (K keys for each query). Otherwise counts like `megatron`.
+/// Counts LK − K²/2 pairs for a sequence of L tokens under a top-k mask with K keys for each query. Otherwise counts
+/// like `megatron`.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (attends.is<mask_statistics::top_k>()) {
@@ -296,7 +299,8 @@ inline constexpr convention nemo_automodel_0_7{
 
 namespace torchtitan {
 
-/// Counts n² pairs, n·min(n, W) for a sliding window of W keys, and queries x compressed keys for compressed keys.
+/// For a sequence of n tokens, counts n² pairs, or n·min(n, W) under a sliding window of W keys. For compressed keys it
+/// counts the number of queries times the number of compressed keys.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (is_sliding_window(attends)) {
@@ -404,8 +408,8 @@ inline constexpr convention torchtitan_2026{
 
 namespace verl {
 
-/// Counts n·min(n, W)/2 pairs for a sliding window of W keys if the model also has layers without a window. Otherwise
-/// it ignores windows.
+/// For a sequence of n tokens and a sliding window of W keys, counts n·min(n, W)/2 pairs if the model also has layers
+/// without a window. Otherwise it ignores windows.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (model.has_layer_without_window && is_sliding_window(attends)) {
@@ -444,7 +448,7 @@ inline constexpr convention verl_2026{.name = "verl_2026"sv,
 
 namespace vllm {
 
-/// Counts n·min(n, W) pairs for a sliding window of W keys and ignores other windows.
+/// Counts n·min(n, W) pairs for a sequence of n tokens under a sliding window of W keys. Ignores other windows.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model) {
     if (is_sliding_window(attends)) {

@@ -51,8 +51,7 @@ struct assumed_plan {
     bool without_adapters = false;  ///< true if gradients flow through adapters whose own FLOPs do not count
 };
 
-/// Returns the plans that a tool may assume instead of `plan`. All but the last differ from `plan` in one respect. The
-/// last differs in two.
+/// Returns the plans that a tool may assume instead of `plan`. Each is wrong in one respect or in two.
 [[nodiscard]] inline std::vector<assumed_plan> assumed_plans(const training_plan& plan) {
     std::vector<assumed_plan> assumed;
     const auto add = [&assumed](std::string_view name, std::string_view meaning, const training_plan& changed) {

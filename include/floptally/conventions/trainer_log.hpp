@@ -74,11 +74,13 @@ struct trainer_form {
 inline constexpr double per_cent = 1e-2;
 inline constexpr double milliseconds = 1e-3;
 
-/// A line is read with the first format that fits. Megatron-Bridge and ms-swift also print Megatron-LM's line. A label
-/// without a colon or blank at its end is a key of a dict or of JSON, or a column of a CSV file.
+/// The formats of the known trainers' records. A line is read with the first format that fits. Megatron-Bridge and
+/// ms-swift also print Megatron-LM's line. A label without a colon or blank at its end is a key of a dict or of JSON,
+/// or a column of a CSV file.
 ///
-/// nanoGPT's MFU is a running mean. verl's MFU is for the actor's update only, which is timed separately. Hugging
-/// Face's Trainer writes one record for a whole run. ms-swift's MFU is the mean since the run began.
+/// The MFU in these records is not always that of one step. nanoGPT's is a running mean. verl's is for the actor's
+/// update only, which is timed separately. Hugging Face's Trainer writes one record for a whole run. ms-swift's is the
+/// mean since the run began.
 inline constexpr trainer_form trainer_forms[] = {
     {"Megatron-LM",
      {{{"elapsed time per iteration (ms):", &trainer_line::seconds, milliseconds},

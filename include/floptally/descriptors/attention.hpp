@@ -30,15 +30,16 @@ constexpr void require_heads(std::uint64_t num_heads, std::uint64_t num_kv_heads
 /// 2·h·K·d each for k and v, and 2·H·d·h for the output. An attended pair takes 2·H·d for QKᵀ and 2·H·d for PV.
 /// `head_dim` need not be hidden_size / num_heads.
 ///
-/// An output gate is one more linear h → `gate_size`. Its sigmoid scales the attended values (arXiv:2505.06708).
-/// `gate_size` is H·d for an element-wise gate and H for one number per head.
+/// An output gate is one more linear layer from hidden_size to `gate_size`. Its sigmoid scales the attended values
+/// (arXiv:2505.06708). `gate_size` is num_heads·head_dim for an element-wise gate, and num_heads for one number per
+/// head.
 struct gqa {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;
     std::uint64_t head_dim = 0;
     elementwise_parameters elementwise{};
     std::uint64_t gate_size = 0;  ///< output features of the gate; 0: no gate
-    bool fused_qkv = false;       ///< q, k and v are one matrix, "qkv_proj", with one LoRA adapter
+    bool fused_qkv = false;       ///< true: q, k and v are one matrix, "qkv_proj", with one LoRA adapter
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_heads(num_heads, num_kv_heads, head_dim);
@@ -109,7 +110,7 @@ struct mqa {
 
 /// Cross attention. Queries come from the decoder's tokens. Keys and values come from the encoder's tokens, which a
 /// tally sums in the accumulator `keys`. Their width is `context_size` (0: hidden_size). Every query attends to every
-/// key: Σ n·k pairs.
+/// key: n·k pairs for n decoder tokens and k encoder tokens.
 struct cross_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t num_kv_heads = 0;

@@ -31,8 +31,8 @@ struct convolution {
     std::int64_t dilation = 1;  ///< frames between two taps of the kernel
     std::uint64_t groups = 1;
     bool bias = false;
-    bool gated = false;            ///< half of the output channels gate the other half, so only half of them leave the
-                                   ///< convolution
+    /// True: half of the output channels gate the other half, so only half of them leave the convolution.
+    bool gated = false;
     std::uint64_t bins = 1;        ///< output positions on the second axis (spectrogram bins)
     std::uint64_t bin_kernel = 1;  ///< kernel size on the second axis
 };

@@ -23,7 +23,8 @@ namespace floptally::inline v0_3 {
 /// attended pair takes 2·H·2d. With `compress_ratio` 0 a query attends only to the `window` tokens. Otherwise it also
 /// attends to all complete blocks before it, or to the `best_keys` best ones.
 ///
-/// A separate `lightning_indexer` with the same `compress_ratio` chooses the best blocks.
+/// `compressed_attention` does not choose the best blocks itself: a separate `lightning_indexer` with the same
+/// `compress_ratio` does.
 struct compressed_attention {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;
@@ -115,7 +116,8 @@ struct compressed_attention {
     }
 
   private:
-    /// Returns a size as a signed number, as masks need it. Throws `error` at `name` if the size does not fit 31 bits.
+    /// Returns a size as a signed number, as masks need it. If the size does not fit 31 bits, throws an `error` that
+    /// names `name`.
     [[nodiscard]] static constexpr std::int64_t signed_size(std::uint64_t size, const char* name) {
         if (size > 0x7FFF'FFFF) {
             detail::refuse(name, {"must be at most 2147483647, got ", size});

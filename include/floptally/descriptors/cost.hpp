@@ -113,9 +113,9 @@ class cost {
         return *this;
     }
 
-    /// Adds weights without a matrix product: norms, biases, look-up tables. `exact` does not count them. Conventions
-    /// that multiply parameters by tokens count 2 FLOPs per weight and token. Unless `sharding` says otherwise, every
-    /// rank has all of these weights.
+    /// Adds weights without a matrix product: norms, biases, look-up tables. The convention `exact` counts no FLOPs for
+    /// them. Conventions that multiply parameters by tokens count 2 FLOPs per weight and token. Unless `sharding` says
+    /// otherwise, every rank has all of these weights.
     constexpr cost& add_parameters(const component_name& component, term kind, std::uint64_t count,
                                    const tensor_sharding& sharding = tensor_sharding::replicated()) {
         if (count == 0) {
@@ -235,7 +235,7 @@ class cost {
         return sum;
     }
 
-    /// Returns this cost without a backward, for work whose result does not reach the loss.
+    /// Returns this cost without the FLOPs of a backward pass, for work whose result does not reach the loss.
     [[nodiscard]] constexpr cost detached() const {
         return with_entries([](const cost_entry& entry) { return entry.detached(); });
     }
@@ -250,7 +250,8 @@ class cost {
     }
 
     /// Returns these layers for sequences with `n` additional tokens that no tally counts, such as class tokens and
-    /// registers. (L + n)² is L² + 2nL + n². Throws `error` for a mask other than bidirectional.
+    /// registers. A sequence of L tokens then has (L + n)² = L² + 2nL + n² attended pairs. Throws `error` for a mask
+    /// other than bidirectional.
     [[nodiscard]] constexpr cost with_prefix_tokens(std::uint64_t n) const {
         return cost(table_.with_prefix_tokens(n));
     }

@@ -23,7 +23,7 @@ namespace value {
 /// A set of values (tensors), one bit for each.
 using set = std::uint16_t;
 inline constexpr set stream = 1;   ///< the input of the layer's part: the hidden states
-inline constexpr set context = 2;  ///< the output of an encoder, or a second stream
+inline constexpr set context = 2;  ///< the output of an encoder, or a second stream of hidden states
 /// An embedding of a whole sample, such as that of the timestep. If no entry writes it, `context` is used instead.
 inline constexpr set time = 4;
 /// The values that later parts of a model read too.
@@ -85,7 +85,7 @@ struct cost_entry {
         entry.parameters = entry.per_rank.parameters = 0;
         return entry;
     }
-    /// Returns this entry without backward, for a result that does not reach the loss.
+    /// Returns this entry without a backward pass, for a result that does not reach the loss.
     [[nodiscard]] constexpr cost_entry detached() const {
         cost_entry entry = *this;
         entry.kind = meaning_of(entry.kind).when_detached;
@@ -105,14 +105,14 @@ struct linear {
     std::uint64_t padded_out_features = 0;  ///< out_features after padding, for padded slots; 0: not padded
     accumulator rows = accumulator::tokens;
     term kind = term::linear;
-    bool shared = false;        ///< another entry has the same weights and counts them
+    bool shared = false;        ///< true: the matrix shares its weights with another entry, which counts them
     std::string_view weight{};  ///< name within the component, as in LoRA's target modules: "q_proj"
     value::set reads = 0;
     value::set writes = 0;
-    bool adaptable = true;       ///< LoRA can adapt the matrix; false for convolutions and block-diagonal matrices
-    std::uint32_t groups = 1;    ///< groups of a convolution; `in_features` are those of one group
-    tensor_sharding sharding{};  ///< how tensor parallelism splits the matrix; with 0 `units`, columns and rows are
-                                 ///< those of the matrix
+    bool adaptable = true;     ///< true: LoRA can adapt the matrix; false for convolutions and block-diagonal matrices
+    std::uint32_t groups = 1;  ///< groups of a convolution; `in_features` are those of one group
+    /// How tensor parallelism splits the matrix. If its `units` are 0, the matrix's columns or rows are split.
+    tensor_sharding sharding{};
 };
 
 /// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`. With GQA, query heads

@@ -65,7 +65,7 @@ struct mlp {
 struct gated_mlp {
     std::uint64_t intermediate_size = 0;
     elementwise_parameters elementwise{};
-    bool fused_gate_up = false;  ///< gate and up are one matrix, "gate_up_proj", with one LoRA adapter
+    bool fused_gate_up = false;  ///< true: gate and up are one matrix, "gate_up_proj", with one LoRA adapter
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
@@ -101,25 +101,26 @@ struct gated_mlp {
 /// for the router, 2·m·h·i for each chosen expert and 2·m·h·s for the shared experts. An expert has m = 3 matrices, or
 /// 2 if it is not gated. No token is dropped: every token reaches all its experts.
 ///
-/// With a `latent_size` l the routed experts have inputs of width l, between two shared matrices h → l and l → h. With
-/// Z `zero_experts` (arXiv:2509.01322) the router chooses among E + Z experts. Z of them are identities and cost
-/// nothing. How many tokens choose a real expert depends on the data, so a configuration alone gives only an upper
-/// bound of the FLOPs.
+/// With a `latent_size`, the routed experts of a `moe` have inputs of that width. One shared matrix projects from
+/// hidden_size to it, and another projects back. With `zero_experts` (arXiv:2509.01322) the router chooses among
+/// num_experts + zero_experts experts. The zero experts are identities and cost nothing. How many tokens choose a real
+/// expert depends on the data, so a configuration alone gives only an upper bound of the FLOPs.
 ///
-/// With `routed_is_measured`, the FLOPs of routed experts are 2·m·h·i for each visit of a token to an expert. Add the
-/// measured number of visits with `tally::add_measured(visits, …)`. The count is then exact with identity experts,
-/// dropped tokens and capacity slots.
+/// With `routed_is_measured`, the FLOPs of routed experts are those of one expert for each visit of a token to an
+/// expert. Add the measured number of visits with `tally::add_measured(visits, …)`. The count is then exact with
+/// identity experts, dropped tokens and capacity slots.
 struct moe {
     std::uint64_t num_experts = 0;
     std::uint64_t num_experts_per_tok = 0;
     std::uint64_t intermediate_size = 0;         ///< width of one routed expert
     std::uint64_t shared_intermediate_size = 0;  ///< width of all shared experts together; 0: no shared experts
-    bool shared_expert_gate = false;             ///< a linear h → 1 that scales the shared experts (Qwen2-MoE)
+    bool shared_expert_gate = false;  ///< true: a linear layer with one output scales the shared experts (Qwen2-MoE)
     bool gated = true;
     elementwise_parameters elementwise{};
-    std::uint64_t latent_size = 0;    ///< width of the routed experts' inputs; 0: hidden_size
-    std::uint64_t zero_experts = 0;   ///< identity experts in addition to `num_experts`
-    bool routed_is_measured = false;  ///< the FLOPs of routed experts count by measured visits instead of by tokens
+    std::uint64_t latent_size = 0;   ///< width of the routed experts' inputs; 0: hidden_size
+    std::uint64_t zero_experts = 0;  ///< identity experts in addition to `num_experts`
+    /// True: the FLOPs of routed experts count by measured visits instead of by tokens.
+    bool routed_is_measured = false;
     /// The name of the `measured` accumulator that counts visits of tokens to experts. Give experts of another kind
     /// another name.
     std::string_view visits = "routed";

@@ -15,9 +15,9 @@ namespace floptally::inline v0_3 {
 /// The residual consists of n streams of width h. A weighted sum of the streams is the part's input, and the part's
 /// result is added to each stream with a weight. A matrix computes these coefficients from all streams together.
 ///
-/// A token takes 2·n·h·(2 + n)·n forward FLOPs for the coefficients, and 2·n·n·h to mix the streams with n·n of them.
-/// Without `mixes` (HY-V4) the streams are not mixed, and the coefficients take 2·n·h·2n. Combining and distributing
-/// the streams multiplies element by element and is not counted.
+/// With n streams of width h, a token takes 2·n·h·(2 + n)·n forward FLOPs for the coefficients, and 2·n·n·h to mix the
+/// streams with n·n of them. Without `mixes` (HY-V4) the streams are not mixed, and the coefficients take 2·n·h·2n.
+/// Combining and distributing the streams multiplies element by element and is not counted.
 struct hyper_connections {
     std::uint64_t streams = 0;
     bool mixes = true;
@@ -78,11 +78,11 @@ struct stream_head {
 /// gates with which the streams are combined. A matrix n·h → n computes the weights with which the part's result is
 /// added to the streams.
 ///
-/// A token takes 2·2·n·h·rank forward FLOPs, and 2·n·h·n more with `injects`.
+/// With n streams of width h, a token takes 2·2·n·h·rank forward FLOPs, and 2·n·h·n more with `injects`.
 struct gated_streams {
     std::uint64_t streams = 0;
     std::uint64_t rank = 0;
-    bool injects = true;  ///< also distributes the part's result over the streams; false after the last layer
+    bool injects = true;  ///< true: also distributes the part's result over the streams; false after the last layer
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {

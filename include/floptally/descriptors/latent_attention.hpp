@@ -23,9 +23,11 @@ namespace floptally::inline v0_3 {
 /// 2·h·(c + r) + 2·c·H·(n + v) for keys and values, and 2·H·v·h for the output. An attended pair takes 2·H·(n + r) for
 /// QKᵀ and 2·H·v for PV.
 ///
-/// With `absorbed`, the matrix kv_b is not applied to the latent. One part of it is applied to the query (2·H·n·c per
-/// token), the other to the output of the core (2·H·c·v). A pair then costs 2·H·(c + r) for QKᵀ and 2·H·c for PV.
-/// Weights and FLOPs per token are the same. This is cheaper only if few queries attend to many cached keys.
+/// With `absorbed`, the matrix kv_b is not applied to the latent. With H heads, n = qk_nope_head_dim, r =
+/// qk_rope_head_dim, v = v_head_dim and c = kv_lora_rank, one part of it is applied to the query (2·H·n·c FLOPs per
+/// token). The other part is applied to the output of the core (2·H·c·v). A pair then costs 2·H·(c + r) for QKᵀ and
+/// 2·H·c for PV. Weights and FLOPs per token are the same. This is cheaper only if few queries attend to many cached
+/// keys.
 struct mla {
     std::uint64_t num_heads = 0;
     std::uint64_t q_lora_rank = 0;  ///< width of the queries' latent; 0: queries of full rank
@@ -35,8 +37,9 @@ struct mla {
     std::uint64_t v_head_dim = 0;
     bool absorbed = false;
     elementwise_parameters elementwise{};  ///< norms and biases; `norm` includes the norms of the two latents
-    std::uint64_t gate_size = 0;  ///< number of outputs of a gate on the attended values, which costs 2·h·gate_size per
-                                  ///< token; 0: no gate
+    /// Number of outputs of a gate on the attended values. It costs 2·hidden_size·gate_size FLOPs per token. 0: no
+    /// gate.
+    std::uint64_t gate_size = 0;
     bool shares_latent = false;  ///< true: keys and values are expanded from the latent of an earlier layer
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
@@ -153,7 +156,8 @@ struct mla {
 /// tokens (DeepSeek-V4, GLM-5). Without `head_weights` each head chooses keys separately (MiniMax-M3).
 ///
 /// No gradient passes through the choice of keys. `training_plan::indexer` says whether a separate loss trains the
-/// indexer. Set `detached` to false if gradients flow from the indexer to its inputs, as in an ordinary layer.
+/// indexer. Set `lightning_indexer::detached` to false if gradients flow from the indexer to its inputs, as in an
+/// ordinary layer.
 struct lightning_indexer {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;

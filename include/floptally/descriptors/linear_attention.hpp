@@ -70,8 +70,8 @@ struct kda {
     std::uint64_t head_dim = 0;
     std::uint64_t conv_kernel = 0;
     elementwise_parameters elementwise{};
-    bool full_output_gate = false;  ///< the output gate is one matrix of full rank, as in Kimi K3
-    bool full_forget_gate = false;  ///< the forget gate is one matrix of full rank, as in Ling 3.0
+    bool full_output_gate = false;  ///< true: the output gate is one matrix of full rank, as in Kimi K3
+    bool full_forget_gate = false;  ///< true: the forget gate is one matrix of full rank, as in Ling 3.0
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(num_heads, "linear_num_heads");

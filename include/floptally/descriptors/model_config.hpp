@@ -27,8 +27,8 @@ enum class mla_core : std::uint8_t { expanded, absorbed };
 /// The names of the values of `mla_core`, in the same order.
 inline constexpr const char* mla_core_names[] = {"expanded", "absorbed"};
 
-/// A text of model specs (docs/specs.md), and the file that it was read from. An error shows the name of the spec that
-/// it is in. Before the first spec it shows the file.
+/// A text of model specs (docs/specs.md), and the file that it was read from. An error in the text shows the name of
+/// the spec that it is in, or the name of the file if it is before the first spec.
 struct spec_text {
     std::string text;
     std::string file{};
@@ -93,8 +93,8 @@ struct tower_input {
     std::uint32_t pixels = 0;        ///< side of a grid cell in pixels; 0: unknown
     std::uint32_t pixel_frames = 1;  ///< video frames in a grid cell; the first cell of a clip always has one
     bool are_keys = false;           ///< true: no text tokens stand for the output; a decoder attends to it (`keys`)
-    bool meets_text = false;         ///< true: the tower's layers also read a text; a grid with text tokens has that
-                                     ///< text
+    /// True: the tower's layers also read a text. The number of its tokens is `grid::keys`.
+    bool meets_text = false;
 };
 
 /// Makes the tallies of a model count the tower's output units, from which the number of placeholder tokens follows. No

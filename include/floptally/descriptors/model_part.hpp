@@ -38,9 +38,10 @@ struct model_part {
     floptally::cost cost{};
     std::uint64_t first_layer = no_layer;  ///< index of the first layer, or `no_layer`
     std::uint64_t repeat = 1;              ///< number of consecutive equal layers
-    bool elsewhere = false;  ///< another rank runs the part: gradients pass through it, but its work is not counted
-    bool beside = false;     ///< the part reads the input of its layer (after norms), not the output of the layer's
-                             ///< other parts
+    /// True: another rank runs the part; gradients pass through it, but its work is not counted.
+    bool elsewhere = false;
+    /// True: the part reads the input of its layer (after norms), not the output of the layer's other parts.
+    bool beside = false;
 
     /// Returns the modality of the samples on which this part runs.
     [[nodiscard]] constexpr modality in() const {

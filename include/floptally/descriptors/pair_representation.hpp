@@ -47,8 +47,8 @@ constexpr void add_core(cost& sum, std::string_view component, std::uint64_t num
 /// A triangle multiplication in one direction (algorithms 11 and 12). A pair has a vector of width z = hidden_size, and
 /// the product has width c = `width`.
 ///
-/// A pair takes 2·z·4c forward FLOPs for two values and their gates, 2·c·z for the output and 2·z·z for the output's
-/// gate. A triple of tokens takes 2·c.
+/// With z = hidden_size and c = `width`, a pair takes 2·z·4c forward FLOPs for two values and their gates, 2·c·z for
+/// the output and 2·z·z for the output's gate. The product takes 2·c FLOPs for each triple of tokens.
 struct triangle_multiplication {
     std::uint64_t width = 0;
     elementwise_parameters elementwise{};

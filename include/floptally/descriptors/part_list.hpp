@@ -30,7 +30,8 @@ class part_list {
         }
     }
 
-    /// Adds a part after the layers. A part whose role is `input` or `anywhere` goes before them.
+    /// Adds a part outside the layers. It goes before the layers if its role is `input` or `anywhere`, and after them
+    /// otherwise.
     [[gnu::noinline]] void add_after(const model_part& next) {
         const bool before = next.role == part_role::input || next.role == part_role::anywhere;
         (before ? inputs_ : after_).push_back(next);
@@ -56,7 +57,7 @@ class part_list {
         }
     }
 
-    /// Changes all parts so that they count over the accumulators of a vision or audio tower.
+    /// Changes all parts so that they count images or audio clips instead of text, as parts of a vision or audio tower.
     void move_into(modality which) {
         for (cost* const part : all()) {
             *part = part->in(which);

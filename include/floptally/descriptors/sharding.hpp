@@ -96,8 +96,8 @@ namespace detail {
     return a;
 }
 
-/// Returns true if tp divides an entry's FLOPs whenever it divides the entry's number of units. Also true for key and
-/// value heads, although ranks may hold replicas of them.
+/// Returns true for a kind of sharding in which tp divides an entry's FLOPs whenever it divides the entry's number of
+/// units. Returns true also for key and value heads, although ranks may hold replicas of them.
 [[nodiscard]] constexpr bool divides_evenly(sharding_kind by) {
     return by == sharding_kind::columns || by == sharding_kind::rows || by == sharding_kind::heads ||
            by == sharding_kind::kv_heads || by == sharding_kind::fused_qkv || by == sharding_kind::even;

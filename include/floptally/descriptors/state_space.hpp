@@ -15,7 +15,8 @@ namespace floptally::inline v0_3 {
 
 /// Adds a causal depthwise convolution over `kernel_size` tokens, which takes 2·kernel_size·channels FLOPs per token.
 ///
-/// The taps of the kernel before the first token of a sequence count too, because kernels compute them.
+/// The convolution counts the taps of its kernel before the first token of a sequence too, because GPU kernels compute
+/// them.
 constexpr void add_convolution(floptally::cost& sum, std::uint64_t kernel_size, std::uint64_t channels,
                                term kind = term::linear, value::set reads = 0, value::set writes = 0,
                                std::string_view weight = "conv1d") {
@@ -45,10 +46,10 @@ constexpr void add_projection(floptally::cost& sum, const char* component, std::
 /// Mamba-1, the S6 selective state space (arXiv:2312.00752, algorithm 2): each of i = `inner_size` channels has a state
 /// of n = `state_size` numbers.
 ///
-/// Forward FLOPs per token with h = hidden_size and k = conv_kernel: the input matrix takes 2·h·2i, the convolution
-/// 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i. The state takes 2·i·n to update and 2·i·n to read. The output
-/// matrix takes 2·i·h. These are the FLOPs of the scan as the paper defines it. Kernels that compute it in chunks do
-/// more work, which does not count.
+/// Forward FLOPs per token with h = hidden_size, i = inner_size, n = state_size and k = conv_kernel: the input matrix
+/// takes 2·h·2i, the convolution 2·k·i, x_proj 2·i·(dt_rank + 2n), dt_proj 2·dt_rank·i. The state takes 2·i·n to update
+/// and 2·i·n to read. The output matrix takes 2·i·h. These are the FLOPs of the scan as the paper defines it. Kernels
+/// that compute it in chunks do more work, which does not count.
 struct mamba {
     std::uint64_t inner_size = 0;  ///< channels: expand · hidden_size
     std::uint64_t state_size = 0;
@@ -85,9 +86,9 @@ struct mamba {
 /// Mamba-2, SSD (arXiv:2405.21060). A head has p = `head_dim` channels with n = `state_size` numbers of state each. The
 /// heads of one of g = `n_groups` groups share B and C.
 ///
-/// Forward FLOPs per token with h = hidden_size, k = conv_kernel and i = num_heads·head_dim (which may differ from
-/// expand·h): the input matrix takes 2·h·(2i + 2·g·n + num_heads), the convolution 2·k·(i + 2·g·n). The state takes
-/// 2·i·n to update and 2·i·n to read. The output matrix takes 2·i·h.
+/// Forward FLOPs per token with h = hidden_size, k = conv_kernel, n = state_size, g = n_groups and i =
+/// num_heads·head_dim (which may differ from expand·h): the input matrix takes 2·h·(2i + 2·g·n + num_heads), the
+/// convolution 2·k·(i + 2·g·n). The state takes 2·i·n to update and 2·i·n to read. The output matrix takes 2·i·h.
 struct mamba2 {
     std::uint64_t num_heads = 0;
     std::uint64_t head_dim = 0;

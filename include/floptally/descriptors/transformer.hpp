@@ -58,9 +58,10 @@ struct vocabulary {
 /// Multi-token prediction (DeepSeek-V3, arXiv:2412.19437, section 2.2). Each of `num_layers` depths has a matrix 2h → h
 /// over the hidden state and the next token's embedding, one more layer, and another computation of logits.
 ///
-/// A token takes, for each depth, 2·2h·h FLOPs for the matrix, the FLOPs of the layer, and 2·h·V for the logits. They
-/// count in the component "mtp". Only routed experts with measured visits stay in the component of the model's other
-/// experts. The depths use the embedding and the lm_head of the model.
+/// With h = hidden_size and V = the size of the vocabulary, a token takes for each depth 2·2h·h FLOPs for the matrix,
+/// the FLOPs of the layer, and 2·h·V for the logits. They count in the component "mtp". Only routed experts with
+/// measured visits stay in the component of the model's other experts. The depths use the embedding and the lm_head of
+/// the model.
 struct multi_token_prediction {
     std::uint64_t num_layers = 0;
     bool shared_head = true;               ///< true: all depths use the model's lm_head; false: each depth has its own
@@ -118,9 +119,9 @@ struct multi_token_prediction {
 
 /// A stack of layers, each an attention and a feed-forward: `transformer<gqa, gated_mlp>`.
 ///
-/// Grouped-query attention and a gated MLP are the defaults. g++, and clang++ from 17, deduce the two template
-/// arguments from the fields (`transformer m{.hidden_size = 4096, …}`). Write `transformer<>` or `transformer<mha,
-/// mlp>` for any other compiler.
+/// The defaults of `transformer` are grouped-query attention and a gated MLP. g++, and clang++ from 17, deduce the two
+/// template arguments from the fields (`transformer m{.hidden_size = 4096, …}`). Write `transformer<>` or
+/// `transformer<mha, mlp>` for any other compiler.
 ///
 /// A transformer is a constant expression if its fields are: `constexpr constant_cost model = llama.cost();`. Layers
 /// may differ by `masks`, or by a part that reads `layer::index` (`dense_first`).

@@ -13,11 +13,11 @@
 /// @file
 /// Peak rates of accelerators. The MFU is a measured rate divided by such a peak.
 ///
-/// Every rate is dense. Datasheets since Ampere often print the rate with 2:4 sparsity, which is twice as high; such
-/// figures are halved here. The rates are for products that accumulate in fp32 (int8 in int32), on matrix units if the
-/// accelerator has them. The fp64 rate is that of tensor or matrix cores if the vendor publishes one. The fp32 rate of
-/// NVIDIA accelerators is without tensor cores, because these compute in TF32. That of AMD accelerators is with matrix
-/// cores.
+/// Every peak rate in this library is dense. Datasheets since Ampere often print the rate with 2:4 sparsity, which is
+/// twice as high; such figures are halved here. The rates are for products that accumulate in fp32 (int8 in int32), on
+/// matrix units if the accelerator has them. The fp64 rate is that of tensor or matrix cores if the vendor publishes
+/// one. The fp32 rate of NVIDIA accelerators is without tensor cores, because these compute in TF32. That of AMD
+/// accelerators is with matrix cores.
 
 namespace floptally::inline v0_3 {
 

@@ -32,8 +32,8 @@ template <class Moved>
 }  // namespace detail
 
 /// Returns a byte report as JSON. FLOPs and bytes are decimal strings; `intensity` is FLOPs per byte. `mbu` is the
-/// memory bandwidth utilization. If only an upper bound is known, the key is `mbu_at_most` instead, and `mbu_uniform`
-/// has the estimate.
+/// memory bandwidth utilization. If only an upper bound is known, the key is `mbu_at_most` instead. Then `mbu_uniform`
+/// may have an estimate that assumes that tokens choose experts uniformly.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const byte_report& report) {
     using json = nlohmann::ordered_json;
     json components = json::array();

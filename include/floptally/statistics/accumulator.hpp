@@ -41,9 +41,10 @@ inline constexpr std::size_t accumulator_count = 8;
 
 /// The work that a number includes: that of real tokens, of all slots, or all executed work.
 enum class view : std::uint8_t {
-    useful,   ///< real tokens
-    padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
-    executed  ///< padded, plus recomputed forward passes and the product that a fused attention backward repeats
+    useful,  ///< real tokens
+    padded,  ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
+    /// The padded work, plus recomputed forward passes and the product that a fused attention backward repeats.
+    executed
 };
 /// The names of the values of `view`, in the same order.
 inline constexpr const char* view_names[] = {"useful", "padded", "executed"};

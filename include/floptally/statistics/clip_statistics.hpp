@@ -17,8 +17,9 @@
 
 namespace floptally::inline v0_3::unit_statistics {
 
-/// The output frames of convolutions over an audio clip: ⌊(frames − field)/stride⌋ + 1. With a `chunk` above 0 the clip
-/// is first cut into chunks of that many frames. The last chunk may be shorter.
+/// The number of output frames of convolutions over an audio clip: ⌊(frames − `field`)/`stride`⌋ + 1, where `field` is
+/// the receptive field minus the padding on both sides. With a `chunk` above 0 the clip is first cut into chunks of
+/// that many frames. The last chunk may be shorter.
 struct strided_frames {
     std::int32_t field;
     std::int32_t stride;
@@ -47,9 +48,9 @@ template <whole_number Field, whole_number Stride, whole_number Chunk = int>
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// The (query, key) pairs of the output frames of convolutions (`unit_statistics::strided_frames`): the square of their
-/// number. With a `window` above 0, frames attend only within consecutive windows of that many frames. A window may
-/// extend over several chunks.
+/// The attended (query, key) pairs if every output frame of convolutions attends to every other: the square of the
+/// number that `unit_statistics::strided_frames` counts. With a `window` above 0, frames attend only within consecutive
+/// windows of that many frames. A window may extend over several chunks.
 struct strided_squares {
     std::int32_t field;
     std::int32_t stride;
@@ -67,9 +68,9 @@ struct strided_squares {
     }
 };
 
-/// The pairs of a band over the output frames of convolutions (`unit_statistics::strided_frames`), after upsampling
-/// each to `up` frames. A frame attends to `left` frames before it and `right` frames after it. −1 means no limit, as
-/// in `mask_statistics::band`.
+/// The attended pairs of the output frames of convolutions (`unit_statistics::strided_frames`), after upsampling each
+/// to `up` frames. A frame attends to itself, to `left` frames before it and `right` frames after it; −1 means no
+/// limit.
 struct strided_band {
     std::int32_t field;
     std::int32_t factors;  ///< two parameters in one integer: stride + 2^24·up

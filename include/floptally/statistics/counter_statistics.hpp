@@ -44,8 +44,8 @@ struct limited_by_window : mask_statistics::of_window<limited_by_window> {
 
 namespace maxtext {
 
-/// L² minus the square of the number of tokens beyond a window of W: c² + 2W(L − c) with c = min(L, W). This is twice
-/// the number of pairs of a sliding window, if the triangle at its start counts as half a square.
+/// L² − (L − W)² for a sequence of L tokens and a window of W tokens, or L² if L ≤ W. This is twice the number of pairs
+/// of a sliding window, if the triangle at its start counts as half a square.
 struct window_squares : mask_statistics::of_window<window_squares> {
     static constexpr std::string_view name = "window_squares"sv;
 
@@ -71,8 +71,9 @@ struct chunk_squares {
     }
 };
 
-/// 2nk − k²R for n tokens, with k = min(K, ⌊n/R⌋): at most K keys, and R tokens for each compressed key. This is twice
-/// the number of pairs of `mask_statistics::best_compressed_keys`, if their triangle counts as half a square.
+/// 2nk − k²R for a sequence of n tokens, with k = min(K, ⌊n/R⌋). K = `keys` is the largest number of keys of a query,
+/// and R = `ratio` is the number of tokens for each compressed key. This is twice the number of pairs of
+/// `mask_statistics::best_compressed_keys`, if their triangle counts as half a square.
 struct best_compressed_squares {
     std::int32_t ratio;
     std::int32_t keys;
@@ -84,7 +85,7 @@ struct best_compressed_squares {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(mask_statistics::end_of(s)) - rows(s.past);
     }
-    /// Returns the sum over the first n queries.
+    /// Returns 2nk − k²R for the first n tokens of a sequence, with k = min(`keys`, ⌊n/R⌋) and R = `ratio`.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(ratio);
         const auto most = static_cast<std::uint64_t>(keys);

@@ -94,8 +94,9 @@ struct reduced_pairs {
     }
 };
 
-/// The pairs of a patch and a row or a column of its window of `patches` x `patches`, or of its frame if `patches` is
-/// 0. For each of these pairs a relative position is added to the scores (Li et al., arXiv:2112.01526, section 4.1).
+/// The pairs (patch, row) and (patch, column) of all patches with the rows and columns of their window. A window has
+/// `patches` x `patches` patches, or is the whole frame if `patches` is 0. For each of these pairs, a score of the
+/// relative position is computed (Li et al., arXiv:2112.01526, section 4.1).
 struct window_lines {
     std::int32_t patches;
 
@@ -147,7 +148,8 @@ struct later_image_tokens {
     }
 };
 
-/// Each unit that `unit_statistics::listed_units` counts is a query that attends to every patch of its frame.
+/// Every query of a frame attends to every patch of the frame. The frame's number of queries is that of
+/// `unit_statistics::listed_units`.
 struct listed_pairs : unit_statistics::listed_units {
     static constexpr std::string_view name = "listed_pairs"sv;
 

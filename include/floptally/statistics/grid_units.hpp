@@ -55,7 +55,7 @@ struct pooled_patches {
     }
 };
 
-/// 1 for each grid with patches, however many frames it has.
+/// The number of images or clips: 1 for each grid with patches, however many frames it has.
 struct clips {
     static constexpr std::string_view name = "clips"sv;
 
@@ -186,8 +186,8 @@ struct listed_units {
     }
 };
 
-/// Cells of a grid after convolutions and upsamplers. Time has separate parameters (`t_…`). For an audio clip it counts
-/// frames.
+/// The number of cells of a grid after convolutions and upsamplers. The parameters `t_…` are for the axis of time, the
+/// others for height and width. For an audio clip, it is the number of frames after convolutions and upsamplers.
 struct level_cells : detail::resampled_cells {
     static constexpr std::string_view name = "level_cells"sv;
     static constexpr statistic_parameter parameters[] = {
@@ -218,7 +218,7 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_statistics::pooled_patches>(side);
 }
 
-/// Returns the statistic that is 1 for each grid with patches.
+/// Returns the statistic that counts images and clips: it is 1 for each grid with patches.
 [[nodiscard]] constexpr unit_statistics::clips clips() { return {}; }
 
 /// Returns the statistic of patches, pooled by `side` x `side` in clips of several frames.
@@ -268,8 +268,9 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_statistics::listed_units>(patches, units, other_patches, other_units);
 }
 
-/// Returns the statistic of the cells of a grid after convolutions and upsamplers, or of an audio clip (described by
-/// `space`).
+/// Returns the statistic of the cells of a grid after convolutions and upsamplers. `space` describes those over height
+/// and width, `time` those over the frames. For an audio clip the statistic counts frames, and `space` describes the
+/// convolutions over them.
 [[nodiscard]] constexpr unit_statistics::level_cells level_cells(const resampling& space, const resampling& time = {}) {
     return detail::from_numbers<unit_statistics::level_cells>(space.field, space.stride, space.up, space.add,
                                                               time.field, time.stride, time.up, time.add);

@@ -4,15 +4,15 @@
 #include <cstdint>
 
 /// @file
-/// `hstu_mask`: the options of the attention mask of an HSTU layer; and `hstu_rows`.
+/// `hstu_mask`: the options of the attention mask of an HSTU layer. `hstu_rows`: a part of the rows of its sequence.
 
 namespace floptally::inline v0_3 {
 
 /// The mask of an HSTU layer over a sequence [contextual c | history h | targets t] with groups of g targets.
 ///
-/// A contextual row attends to all c + h keys. Row i of the history (from 0) attends to the context and to i + 1 rows
-/// of the history. A target attends to all c + h keys, to itself and to the earlier targets of its group. The names are
-/// those of recsys-examples and generative-recommenders.
+/// In an HSTU mask, a contextual row attends to the whole context and history. Row i of the history (from 0) attends to
+/// the context and to i + 1 rows of the history. A target attends to the whole context and history, to itself and to
+/// the earlier targets of its group. The members are named as in recsys-examples and generative-recommenders.
 ///
 /// The causal mask of generative-recommenders (`_get_valid_attn_mask` of its PyTorch operators) has groups of one
 /// target. For it, set this mask as follows: * without a max_attn_len, or with one and at most one target in each
@@ -22,7 +22,8 @@ namespace floptally::inline v0_3 {
 /// The mask of generative-recommenders that is not causal cannot be expressed here, because history and context attend
 /// to the targets, too.
 struct hstu_mask {
-    bool is_causal = true;   ///< false: every row sees all c + h keys; a target also sees its group
+    /// False: every row attends to the whole context and history, and a target also to its group.
+    bool is_causal = true;
     bool contextual = true;  ///< false: contextual rows count as rows of the history
     /// The largest number of earlier keys to which a row attends; 0 means no limit. For this limit, the whole context
     /// counts as one position before the history. Contextual rows have no limit.

@@ -26,7 +26,7 @@ namespace floptally::inline v0_3::mask_statistics {
 struct hstu {
     std::int32_t reach = -1;  ///< `hstu_mask::max_attn_len`, or −1 for no limit
     std::int32_t full = 0;    ///< `hstu_mask::min_full_attn_seq_len`
-    std::int32_t flags = 0;   ///< `detail::hstu_flags` of the mask
+    std::int32_t flags = 0;   ///< the options of the mask as bits (`detail::hstu_flags`)
 
     static constexpr std::string_view name = "hstu"sv;
     static constexpr statistic_parameter parameters[] = {{"is_causal", 0, 1, 1},

@@ -59,8 +59,8 @@ using library_statistics =
 
 namespace detail {
 
-/// Returns true if the text form of this struct may begin with that name. It may be the struct's name or one of its
-/// `text_names`.
+/// Returns true if the text form of this struct may begin with that name, because it is the struct's `name` or one of
+/// its `text_names`.
 template <class Statistic>
 [[nodiscard]] constexpr bool begins_text(std::string_view name) {
     if constexpr (requires { Statistic::text_names; }) {

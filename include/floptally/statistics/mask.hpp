@@ -43,7 +43,7 @@ template <statistic_type Statistic, whole_number... Numbers>
 /// towers, such as patches and frames.
 class mask : public statistic {
   public:
-    /// The causal mask is the default.
+    /// Makes the causal mask.
     constexpr mask() = default;
     constexpr mask(const statistic& value) : statistic(value) {}  // NOLINT(google-explicit-constructor)
     template <statistic_type Statistic>
@@ -89,16 +89,18 @@ class mask : public statistic {
     [[nodiscard]] static constexpr mask best_blocks(whole_number auto block, whole_number auto blocks) {
         return detail::from_numbers<mask_statistics::best_blocks>(block, blocks);
     }
-    /// Causal attention to the `pools` best pools of `pool` keys, and to the keys after the last complete pool.
+    /// Causal attention to the `pools` best pools, and to the keys after the last complete pool. A pool is a block of
+    /// `pool` keys.
     [[nodiscard]] static constexpr mask best_pools(whole_number auto pool, whole_number auto pools) {
         return detail::from_numbers<mask_statistics::best_pools>(pool, pools);
     }
-    /// Cross attention: every query attends to every token of the encoder's side, q·k pairs.
+    /// Cross attention: every query attends to every token of the encoder's side. For q queries and k such tokens it
+    /// has q·k pairs.
     template <class = void>
     [[nodiscard]] static constexpr mask cross_attention() {
         return mask_statistics::cross_attention{};
     }
-    /// Every token of the encoder's side attends to every other: k² pairs.
+    /// Every token of the encoder's side attends to all tokens of that side: k² pairs for k tokens.
     template <class = void>
     [[nodiscard]] static constexpr mask encoder() {
         return mask_statistics::encoder{};
@@ -112,7 +114,8 @@ class mask : public statistic {
     [[nodiscard]] static constexpr mask prefix_lm(whole_number auto tokens) {
         return detail::from_numbers<mask_statistics::prefix_lm>(tokens);
     }
-    /// L·min(L, W) pairs: rows times columns of a product with a table of relative positions.
+    /// L·min(L, W) pairs for a sequence of L tokens and W = `tokens`. They are the rows times the columns of a product
+    /// with a table of relative positions.
     [[nodiscard]] static constexpr mask box(whole_number auto tokens) {
         return detail::from_numbers<mask_statistics::box>(tokens);
     }
@@ -166,7 +169,8 @@ class mask : public statistic {
                                                       whole_number auto keys_field, whole_number auto keys_stride) {
         return detail::from_numbers<mask_statistics::reduced_pairs>(keys_field, keys_stride, field, stride);
     }
-    /// The pairs of a patch and a row or a column of its window, or of its frame if `patches` is 0.
+    /// The pairs (patch, row) and (patch, column) of all patches with the rows and columns of their window, or of their
+    /// frame if `patches` is 0.
     template <whole_number Patches = int>
     [[nodiscard]] static constexpr mask window_lines(Patches patches = 0) {
         return detail::from_numbers<mask_statistics::window_lines>(patches);
@@ -176,7 +180,8 @@ class mask : public statistic {
     [[nodiscard]] static constexpr mask across_frames() {
         return mask_statistics::across_frames{};
     }
-    /// Each unit that `unit::listed_units` counts attends to every patch of its frame.
+    /// Every query of a frame attends to every patch of the frame. The frame's number of queries is that of
+    /// `unit::listed_units`.
     [[nodiscard]] static constexpr mask listed_pairs(whole_number auto patches, whole_number auto units,
                                                      whole_number auto other_patches, whole_number auto other_units) {
         return detail::from_numbers<mask_statistics::listed_pairs>(patches, units, other_patches, other_units);
@@ -214,7 +219,8 @@ class mask : public statistic {
     using statistic::in;
     /// Returns this mask over the samples of another modality. Throws `error` if it cannot count that modality.
     [[nodiscard]] constexpr mask in(modality which) const { return statistic::in(which); }
-    /// Returns this band over the tokens of the encoder's side. Throws `error` for a mask that is not a band.
+    /// Returns this mask over the tokens of the encoder's side. Throws `error` for a mask that is neither bidirectional
+    /// nor causal nor a window.
     template <class = void>
     [[nodiscard]] constexpr mask on_encoder() const {
         if (!is<mask_statistics::band>()) {

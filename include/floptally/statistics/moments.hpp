@@ -27,7 +27,7 @@ struct count {
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .count = 1}; }
 };
 
-/// The new tokens, Σ n.
+/// The number n of new tokens of a sequence. Its sum over a batch is Σ n.
 struct tokens {
     static constexpr std::string_view name = "tokens"sv;
     static constexpr bool frames_are_sequences = true;
@@ -35,7 +35,7 @@ struct tokens {
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .half_tokens = 2}; }
 };
 
-/// The squares of the lengths, Σ n².
+/// The square of the number n of new tokens of a sequence. Its sum over a batch is Σ n².
 struct squares {
     static constexpr std::string_view name = "squares"sv;
     static constexpr bool frames_are_sequences = true;
@@ -45,7 +45,8 @@ struct squares {
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .half_squares = 2}; }
 };
 
-/// New tokens times cached tokens, Σ n·past.
+/// The number n of new tokens of a sequence times the number `past` of its cached tokens. Its sum over a batch is Σ
+/// n·past.
 struct cached {
     static constexpr std::string_view name = "cached"sv;
     static constexpr bool frames_are_sequences = true;
@@ -55,7 +56,8 @@ struct cached {
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .cached = 1}; }
 };
 
-/// The tokens of the encoder in cross attention, Σ k. For a grid: the tokens of its text. Audio clips have none.
+/// The number k of encoder tokens to which a sequence attends in cross attention. Its sum over a batch is Σ k. For a
+/// grid it is the number of tokens of its text, for an audio clip 0.
 struct keys {
     static constexpr std::string_view name = "keys"sv;
     static constexpr bool frames_are_sequences = false;
@@ -65,7 +67,8 @@ struct keys {
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .keys = 1}; }
 };
 
-/// New tokens times tokens of the encoder's side (for a grid: patches times tokens of its text), Σ n·k.
+/// The number n of new tokens of a sequence times the number k of encoder tokens. Its sum over a batch is Σ n·k. For a
+/// grid, n is the number of patches and k the number of tokens of its text.
 struct crossed {
     static constexpr std::string_view name = "crossed"sv;
     static constexpr bool frames_are_sequences = false;
@@ -118,8 +121,8 @@ struct measured {
     [[nodiscard]] constexpr moment_form moments() const {
         return accumulator() == "routed" ? moment_form{.exists = true, .routed = 1} : moment_form{};
     }
-    /// Returns `units`, except for the accumulator "later_pairs". A caller without grids uses that one for measured
-    /// pairs between tokens of one image that a causal mask lacks.
+    /// Returns the shape `units` for every accumulator except "later_pairs". That accumulator is for a caller who has
+    /// no grids: it takes the pairs between tokens of one image that a causal mask lacks.
     [[nodiscard]] constexpr pair_shape shape() const {
         return accumulator() == "later_pairs" ? pair_shape::beyond_causal : pair_shape::units;
     }

@@ -55,8 +55,8 @@ enum class token_stream : std::uint16_t {
 
 namespace detail {
 
-/// The parameters of the statistics of latents, packed into four integers. The side comes first, because error texts
-/// show the first one.
+/// The parameters of the statistics of latents, packed into four integers. The side of a patch comes first, because
+/// error texts show the first parameter.
 struct packed_patches {
     std::int32_t side;
     std::int32_t prefix;
@@ -162,7 +162,8 @@ struct packed_patches {
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// Cross attention: every query attends to every token of the encoder's side, q·k pairs.
+/// Cross attention: every query attends to every token of the encoder's side. For q queries and k such tokens it has
+/// q·k pairs.
 struct cross_attention {
     static constexpr std::string_view name = "cross_attention"sv;
     static constexpr bool frames_are_sequences = false;
@@ -177,8 +178,8 @@ struct cross_attention {
     }
 };
 
-/// Every token of the encoder's side attends to every other: k² pairs. The layers of an encoder have this mask if the
-/// tally counts the decoder's sequences (`cost::on_encoder`).
+/// Every token of the encoder's side attends to all tokens of that side: k² pairs for k tokens. The layers of an
+/// encoder have this mask if the tally counts the decoder's sequences (`cost::on_encoder`).
 struct encoder {
     static constexpr std::string_view name = "encoder"sv;
     static constexpr bool frames_are_sequences = false;
@@ -220,7 +221,7 @@ namespace floptally::inline v0_3 {
 
 namespace unit_statistics {
 
-/// The tokens of a grid of latents.
+/// The number of tokens of a grid of latents.
 struct latent_tokens : detail::packed_patches {
     static constexpr std::string_view name = "latent_tokens"sv;
     static constexpr statistic_parameter parameters[] = {{"side", 1, 0xFFFF},
@@ -234,8 +235,8 @@ struct latent_tokens : detail::packed_patches {
     [[nodiscard]] static constexpr latent_tokens from(const std::int64_t* numbers) { return {from_values(numbers, 0)}; }
 };
 
-/// The tokens of some streams of a sample: its grid of latents, its texts, its input-only cells (`grid::condition`).
-/// With `each`, the texts and the prefix count once for each frame or each position of the grid.
+/// The number of tokens of some streams of a sample: its grid of latents, its texts, its input-only cells
+/// (`grid::condition`). With `each`, the texts and the prefix count once for each frame or each position of the grid.
 struct joint_tokens : detail::packed_patches {
     static constexpr std::string_view name = "joint_tokens"sv;
     static constexpr bool reads_other_side = true;
@@ -341,8 +342,8 @@ struct latent_pairs : detail::packed_patches {
     }
 };
 
-/// Each token of the streams `queries` attends to every token of the streams `keys` (bits of `token_stream`). Joint
-/// attention has (n + m)² pairs, cross attention n·m.
+/// Each token of the streams `queries` attends to every token of the streams `keys` (bits of `token_stream`). With n
+/// tokens of the grid and m of the text, joint attention has (n + m)² pairs and cross attention n·m.
 struct joint_pairs : detail::packed_patches {
     static constexpr std::string_view name = "joint_pairs"sv;
     static constexpr bool reads_other_side = true;

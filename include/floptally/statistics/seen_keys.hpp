@@ -26,7 +26,7 @@ class seen_keys {
   private:
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
     //
-    // Applies `mapped` to each range and returns the size of their union.
+    // Applies `mapped` to each range, and returns the number of integers in the union of the results.
     template <class Map>
     [[nodiscard]] constexpr std::uint64_t covered(Map mapped) const {
         std::uint64_t size = 0;

@@ -7,11 +7,13 @@
 #include <floptally/integer/host_device.hpp>
 
 /// @file
-/// The samples that statistics count: a sequence, a grid of patches, an audio clip. A block of sequences.
+/// The samples that statistics count: a sequence, a grid of patches, an audio clip. `length_block` has many sequences
+/// at once.
 
 namespace floptally::inline v0_3 {
 
-/// The longest sequence in tokens, including its cached prefix. Up to this length, L² and q·k fit 64 bits.
+/// The longest sequence in tokens, including its cached prefix. Up to this length, the product of two lengths fits 64
+/// bits.
 inline constexpr std::uint64_t max_sequence_length = 0xFFFF'FFFFU;
 
 /// One sequence as an attention kernel processes it. All members are numbers of tokens.
@@ -37,8 +39,8 @@ struct length_block {
     std::uint32_t lengths[most];  ///< only the first `size` are set
     std::size_t size;
     std::uint64_t count;    ///< number of lengths above 0
-    std::uint64_t tokens;   ///< Σ L, below 2^31
-    std::uint64_t squares;  ///< Σ L², below 2^53
+    std::uint64_t tokens;   ///< sum of the lengths, below 2^31
+    std::uint64_t squares;  ///< sum of the squares of the lengths, below 2^53
 };
 
 /// One image (t = 1) or video clip, in patches, before the model merges neighbouring ones: Qwen-VL's `grid_thw`.

@@ -71,7 +71,8 @@ struct band {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_length(std::uint64_t length) const {
         return length + detail::capped_ramp(length, left) + detail::capped_ramp(length, right);
     }
-    /// Returns the pairs of a block of lengths: the squares minus the triangles of keys that are too far away.
+    /// Returns the pairs of a block of lengths. They are the squares of the lengths minus the pairs whose keys are too
+    /// far before or after the query.
     [[nodiscard]] std::uint64_t over(const length_block& block) const {
         return block.squares - pairs_beyond(block, left) - pairs_beyond(block, right);
     }
@@ -161,8 +162,8 @@ struct top_k {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// Causal attention to compressed keys: each complete block of `ratio` tokens is one key. A sequence has Σ ⌊i / ratio⌋
-/// pairs.
+/// Causal attention to compressed keys: each complete block of `ratio` tokens is one key. The query of token t (from 1)
+/// attends to ⌊t / ratio⌋ keys.
 struct compressed_keys {
     std::int32_t ratio;
 
@@ -221,7 +222,8 @@ struct of_window {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t window() const { return std::int64_t{left} + 1; }
 };
 
-/// L·min(L, W): rows times columns of a product with a table of relative positions (DeBERTa).
+/// L·min(L, W) pairs for a sequence of L tokens and a window of W tokens. They are the rows times the columns of a
+/// product with a table of relative positions (DeBERTa).
 struct box : of_window<box> {
     static constexpr std::string_view name = "box"sv;
 

@@ -12,14 +12,13 @@
 
 /// @file
 /// Sparse attention of models of 2026: each query attends to the best of the keys before it. Which keys these are
-/// depends on the data, but their number depends only on the length. Below, t = i + 1 is the number of tokens up to and
-/// including query i (from 0). Each mask is checked by enumeration in tests/statistics/sparse_masks.test.cpp and proven
-/// in tests/proofs.
+/// depends on the data, but their number depends only on the length. Each mask is checked by enumeration in
+/// tests/statistics/sparse_masks.test.cpp and proven in tests/proofs.
 
 namespace floptally::inline v0_3::mask_statistics {
 
-/// Attention to the `keys` best compressed keys of `ratio` tokens each: min(K, ⌊t/R⌋) keys for a query (DeepSeek-V4's
-/// sparse layers).
+/// Attention to the `keys` best compressed keys of `ratio` tokens each (DeepSeek-V4's sparse layers). The query of
+/// token t (from 1) attends to min(`keys`, ⌊t / `ratio`⌋) keys.
 struct best_compressed_keys {
     std::int32_t ratio;
     std::int32_t keys;
@@ -33,8 +32,8 @@ struct best_compressed_keys {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return rows(end_of(s)) - rows(s.past);
     }
-    /// Returns the pairs of the first n queries. A query attends to all compressed keys before it, or to K of them if
-    /// there are more.
+    /// Returns the pairs of the first n queries. A query attends to all compressed keys before it, or to the best
+    /// `keys` of them if there are more.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto k = static_cast<std::uint64_t>(keys);
         const std::uint64_t full = k * static_cast<std::uint64_t>(ratio);
@@ -72,7 +71,8 @@ struct block_causal {
 };
 
 /// Attention to the `blocks` best blocks of `block` keys, which always include the query's own block (MiniMax-M3). A
-/// query attends to t keys if they are in at most K blocks, and otherwise to (K − 1)·B + (i mod B) + 1.
+/// query attends to all keys up to its own if they are in at most `blocks` blocks. Otherwise it attends to `blocks` − 1
+/// earlier blocks, and to the keys of its own block up to its own key.
 struct best_blocks {
     std::int32_t block;
     std::int32_t blocks;
@@ -99,8 +99,8 @@ struct best_blocks {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// Attention to the `pools` best pools of `pool` keys, and to the keys after the last complete pool: R·min(K, ⌊t/R⌋) +
-/// t mod R keys for a query (pooled indexers of Qwen4 and GLM-5).
+/// Attention to the `pools` best pools of `pool` keys, and to the keys after the last complete pool (pooled indexers of
+/// Qwen4 and GLM-5). With R = `pool`, the query of token t (from 1) attends to R·min(`pools`, ⌊t/R⌋) + t mod R keys.
 struct best_pools {
     std::int32_t pool;
     std::int32_t pools;
@@ -124,8 +124,8 @@ struct best_pools {
     [[nodiscard]] constexpr bool counts_by_position() const { return true; }
 };
 
-/// The product n·min(K, ⌊n/R⌋): every query times the compressed keys of the whole sequence, at most K. No attention
-/// has these pairs, but some FLOP counters count them.
+/// The number of queries times the number of compressed keys of the whole sequence, but at most `keys` of them. A
+/// compressed key stands for `ratio` tokens. No attention has these pairs, but some FLOP counters count them.
 struct compressed_box {
     std::int32_t ratio;
     std::int32_t keys;

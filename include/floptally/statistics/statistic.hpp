@@ -25,9 +25,10 @@ namespace floptally::inline v0_3 {
 /// A statistic maps one sample of its modality to an integer: attended pairs of a mask, patches, L². It is a small,
 /// trivially copyable value.
 ///
-/// Any `statistic_type` struct converts to it, whether the library's or your own: `statistic(dilated_window{4, 2})`. It
-/// keeps the struct's parameters and a pointer to a table of its functions. So one value serves the host, a constant
-/// expression and a kernel. `mask::causal()` and the other functions of `mask` make attention masks (mask.hpp).
+/// Any `statistic_type` struct converts to a `statistic`, whether the library's or your own:
+/// `statistic(dilated_window{4, 2})`. The statistic keeps the struct's parameters and a pointer to a table of the
+/// struct's functions. So one statistic serves the host, a constant expression and a kernel. `mask::causal()` and the
+/// other functions of `mask` make attention masks (mask.hpp).
 class statistic {
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
     template <class Function, class Sample>
@@ -205,8 +206,8 @@ class statistic {
     [[nodiscard]] constexpr bool counts_by_position() const {
         return table_->counts_by_position && table_->counts_by_position(parameters_);
     }
-    /// Returns how to compute this statistic's sum from the moments that every tally keeps. `exists` is false if this
-    /// is not possible and the tally needs another accumulator.
+    /// Returns how to compute this statistic's sum from the moments that every tally keeps. In the result, `exists` is
+    /// false if this is not possible and the tally needs another accumulator.
     [[nodiscard]] constexpr moment_form moments() const {
         return table_->moments ? table_->moments(parameters_) : moment_form{};
     }

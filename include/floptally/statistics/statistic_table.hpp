@@ -161,7 +161,8 @@ struct statistic_table {
     optional_function<void(const parameter_values&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
         add_keys{};
     optional_function<void(const parameter_values&)> check{};
-    /// If the members of the struct differ from the numbers in its text, converts one to the other.
+    /// `values` converts the parameters to the numbers in the statistic's text, `from` converts them back. Both are
+    /// absent if these numbers are the struct's members.
     optional_function<void(const parameter_values&, std::int64_t*)> values{};
     optional_function<parameter_values(const std::int64_t*)> from{};
     /// Writes and reads the text form of a struct that defines its own. `read` returns false if the text belongs to

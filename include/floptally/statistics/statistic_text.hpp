@@ -20,7 +20,7 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// The function tables of these structs, in their order.
+/// The function tables of the structs `Statistics`, in the same order.
 template <class... Statistics>
 inline constexpr const statistic_table* tables_of[]{&table_of<Statistics>...};
 

@@ -17,7 +17,8 @@ namespace floptally::inline v0_3 {
 
 class statistic;
 
-// With the suffix `sv` the length of a text constant is known. Otherwise each translation unit computes it.
+// With the suffix `sv`, the compiler knows the length of a text constant. Otherwise it computes the length in each
+// translation unit.
 using std::string_view_literals::operator""sv;
 
 /// A whole number for a function of a mask or unit: an integer of at most 64 bits. Floating-point numbers, bool and
@@ -30,7 +31,7 @@ concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) &&
 
 /// The shape of the pairs that a statistic counts. Conventions that count squares or half squares read it.
 enum class pair_shape : std::uint8_t {
-    units,          ///< not pairs of a square, or pairs that every convention counts exactly
+    units,          ///< the statistic counts no pairs, or pairs that every convention counts exactly
     full,           ///< all or some pairs of a square; no convention halves their number
     causal,         ///< no query attends to a later key: the triangle of a square, or part of it
     mixed,          ///< partly causal; conventions that count every mask as a square count a square, the others count

@@ -7,7 +7,7 @@
 #endif
 
 /// @file
-/// The clocks of a meter and of its run, in seconds.
+/// Two clocks in seconds: one measures a meter's steps, the other the wall clock of its run.
 
 namespace floptally::inline v0_3 {
 

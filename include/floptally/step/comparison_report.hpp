@@ -24,17 +24,17 @@
 
 namespace floptally::inline v0_3 {
 
-/// A number from a dashboard, or the numbers of a trainer's log, and the conventions that give such numbers.
+/// A number from a dashboard, or the numbers of a trainer's log, and the conventions that explain them.
 struct observed_report {
     std::string text;  ///< the dashboard's number as text; for a log, the trainer's name
     /// The FLOPs of a step according to the dashboard's number or to the mean rate of the log.
     observed_work work;
     std::vector<observed_candidate> matches{};  ///< conventions whose FLOPs equal `work` after rounding
-    observed_candidate nearest{};               ///< the convention with the nearest FLOPs, if `matches` is empty
+    observed_candidate nearest{};  ///< the convention with the nearest FLOPs; only set if `matches` is empty
     std::optional<observed_log> log{};
 };
 
-/// One step counted by every convention.
+/// The FLOPs of one step under every convention, and a number from a dashboard or log to compare with.
 struct comparison_report {
     std::string model_type;
     flops exact;
@@ -53,9 +53,9 @@ inline void list_only(comparison_report& report, std::string_view name) {
 
 }  // namespace detail
 
-/// Returns the report of a batch under the conventions of `model`, or under the convention `only` alone. If `observed`
-/// (a number from a dashboard) is not empty, the report also shows which conventions give this number. Throws the
-/// errors of `observed_work_of`.
+/// Returns the report of a batch under the conventions of `model`. If `only` is not empty, the report has only the
+/// convention of this name. If `observed` (a number from a dashboard) is not empty, the report also shows which
+/// conventions give this number. Throws `error` if `observed_work_of` cannot read the number.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only = "",
                                                      std::string_view observed = "", const observed_step& step = {}) {
@@ -72,8 +72,8 @@ inline void list_only(comparison_report& report, std::string_view name) {
     return report;
 }
 
-/// Returns the report for a trainer's log instead of a number from a dashboard. `step` has what is known about the
-/// logged steps.
+/// Returns the report for a trainer's log instead of a number from a dashboard. `step` has the known time, GPUs and
+/// peak of the logged steps.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only, observed_log log,
                                                      const observed_step& step = {}) {
@@ -90,15 +90,15 @@ inline void list_only(comparison_report& report, std::string_view name) {
 
 namespace detail {
 
-/// Returns a difference with its sign, in groups of three digits: "+6 442 450 944".
+/// Returns the FLOPs that one cause adds or removes, with a sign and in groups of three digits: "+6 442 450 944".
 [[nodiscard]] inline std::string signed_digits(const convention_term& term) {
     std::string digits = term.difference();
     const bool is_less = digits.front() == '-';
     return (is_less ? "-" : "+") + grouped(digits.substr(is_less ? 1 : 0));
 }
 
-/// Returns the table of conventions, with one row for each convention and its terms. For a single convention it has one
-/// row for each term.
+/// Returns the table of conventions. Each row has one convention, its FLOPs, and the causes of its difference from
+/// `exact`. If there is only one convention, each cause has its own row.
 [[nodiscard]] inline table_section conventions_section(const comparison_report& shown) {
     const bool is_one = shown.conventions.size() == 1;
     table_section section{.columns = {name_column("convention"),
@@ -140,8 +140,9 @@ namespace detail {
         .append(unit);
 }
 
-/// Returns a match as text: "verl, useful: 447 466 872 766 464, x 8: not divided by the 8 GPUs". If the match assumes
-/// another plan than that of the step, adds the difference between the plans.
+/// Returns a convention that explains the observed number, as text: "verl, useful: 447 466 872 766 464, x 8: not
+/// divided by the 8 GPUs". If the convention does so only under another plan than that of the step, adds the difference
+/// between the plans.
 [[nodiscard]] inline std::string match_text(const observed_candidate& match) {
     const std::string others = counters_of(match.how.name);
     std::string text = text_of({match.how.name, others.empty() ? "" : " (also " + others + ")", ", ",
@@ -166,7 +167,8 @@ namespace detail {
          "): pass the whole batch of a step, of all GPUs and microbatches"});
 }
 
-/// Returns a table section with the observed number, each convention that gives it, and the exact number.
+/// Returns a table section with three kinds of rows: the observed number, each convention that gives it, and the exact
+/// number.
 [[nodiscard]] inline table_section observed_section(const comparison_report& shown) {
     const observed_report& observed = *shown.observed;
     table_section section{.columns = {name_column(), {"", cell_side::left, 0}}};

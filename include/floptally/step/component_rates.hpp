@@ -28,7 +28,7 @@ struct component_time {
     counted_passes timed = counted_passes::train;  ///< the passes that `seconds` covers
 };
 
-/// The rates of a component over the time that this component ran.
+/// The TFLOP/s, MFU and HFU of a component over the time that this component ran.
 struct component_rate {
     double seconds = 0;
     double tflops_per_gpu = 0;  ///< useful TFLOP/s of one GPU while the component runs

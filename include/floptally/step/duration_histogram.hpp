@@ -16,9 +16,9 @@ namespace floptally::inline v0_3 {
 
 /// A histogram of durations in seconds: 64 buckets for each power of two from 2^-20 s (1 µs) to 2^20 s (12 days).
 ///
-/// Count, minimum and maximum are exact. A percentile has a relative error of at most 1/128 (0.79 %), for any
-/// distribution and any number of durations. (The P² algorithm has no such bound.) Durations outside the range count in
-/// the first or last bucket.
+/// The count, minimum and maximum of the histogram are exact. A percentile has a relative error of at most 1/128 (0.79
+/// %), for any distribution and any number of durations. (The P² algorithm has no such bound.) Durations outside the
+/// range count in the first or last bucket.
 class duration_histogram {
   public:
     static constexpr int first_octave = -20;
@@ -103,8 +103,8 @@ class duration_histogram {
         }
     }
 
-    // Uses compiler builtins, as does goodput.hpp, because <cmath> would add 13 % to the compile time of
-    // <floptally/meter.hpp>.
+    // Returns the index of the bucket of a duration. Uses compiler builtins instead of <cmath>, which would add 13 % to
+    // the compile time of <floptally/meter.hpp>.
     [[nodiscard]] static std::size_t bucket_of(double seconds) {
         const int exponent = __builtin_ilogb(seconds);
         const int octave = exponent - first_octave;

@@ -30,7 +30,7 @@ struct spent_time {
 /// The state of a run's `goodput_clock` as plain data, for checkpoints.
 struct goodput_state {
     double wall_seconds = 0;  ///< seconds from the start of the run to the save
-    double saved_at = 0;      ///< time of the save, in `unix_seconds`
+    double saved_at = 0;      ///< time of the save, in seconds since 1970
     std::vector<spent_time> spent{};
 
     [[nodiscard]] friend bool operator==(const goodput_state&, const goodput_state&) = default;
@@ -52,7 +52,8 @@ class goodput_clock {
         }
     }
 
-    /// Starts the clock of the run. If the run is resumed, starts that of this process. Call it as early as possible.
+    /// Starts the wall clock. If the run is resumed, this starts the time of the current process. Call it as early as
+    /// possible.
     void begin() {
         if (started_) {
             throw error("run", "has begun already: call begin() once");
@@ -88,13 +89,13 @@ class goodput_clock {
     /// The times outside steps, in the order of their first mention.
     [[nodiscard]] const std::vector<spent_time>& spent() const { return spent_; }
 
-    /// Returns the current time of the clock: `unix_seconds`, unless another clock was passed.
+    /// Returns the current time in seconds: `unix_seconds()`, unless another clock was passed to the constructor.
     [[nodiscard]] double time() const { return now(); }
 
     [[nodiscard]] goodput_state state() const { return {wall_seconds(), now(), spent_}; }
 
-    /// Continues from a saved state. The time from the save to the start of this process counts as restart. An error
-    /// changes nothing.
+    /// Continues the wall clock of a saved run. The time from the save to the start of this process counts under the
+    /// name "restart". If it throws, the clock is unchanged.
     void resume(const goodput_state& earlier) {
         if (!spent_.empty() || before_ != 0) {
             throw error("resume", "must be called before any time is reported: call it first");

@@ -36,18 +36,20 @@ inline constexpr const char* layout_format_names[] = {"areal", "megatron", "torc
 /// A layout that was read from a trainer's settings.
 struct trainer_layout {
     parallel_sizes sizes{};
-    std::string order{megatron_order};  ///< the order of dense layers' axes, the fastest first
-    std::string expert_order{};         ///< the order of experts' axes; empty: derived from `order`
+    std::string order{megatron_order};  ///< order of the parallel axes of dense layers, the fastest-varying first
+    std::string expert_order{};         ///< order of the parallel axes of experts; empty: it follows from `order`
     /// The states that data-parallel ranks shard. Empty: the settings do not specify it.
     std::optional<zero_stage> sharded{};
-    std::optional<bool> sequence_parallel{};  ///< empty: the settings do not specify it
+    /// Whether sequence parallelism is on; empty: the settings do not specify it.
+    std::optional<bool> sequence_parallel{};
 
-    /// Returns the layout seen from a rank. Throws `error` if the sizes or orders are impossible.
+    /// Returns the `parallel_layout` of one rank: the sizes and orders of the axes, and the rank's place in them.
+    /// Throws `error` if the sizes or orders are impossible.
     [[nodiscard]] parallel_layout seen_from(std::uint64_t rank) const {
         return {sizes, sizes.world_size(), rank, order, expert_order};
     }
-    /// Compares the placement of all ranks. It ignores `sharded` and `sequence_parallel`, because a trainer's settings
-    /// may omit them.
+    /// Returns true if both layouts have the same sizes and orders of axes, and so place all ranks alike. Ignores
+    /// `sharded` and `sequence_parallel`, because a trainer's settings may omit them.
     [[nodiscard]] friend bool operator==(const trainer_layout& a, const trainer_layout& b) {
         return a.sizes == b.sizes && a.seen_from(0).order() == b.seen_from(0).order() &&
                a.seen_from(0).expert_order() == b.seen_from(0).expert_order();
@@ -508,7 +510,8 @@ class layout_reader {
         refuse(field, {"must be one of ", known, ", got \"", shortened(std::string(value)), "\""});
     }
 
-    /// Computes sizes that follow from the others, and checks that all sizes fit together.
+    /// Computes the parallel sizes that the settings leave out from those that they have. Throws `error` if the sizes
+    /// do not fit together.
     [[nodiscard]] trainer_layout finished() {
         trainer_layout layout{.order = order_,
                               .expert_order = expert_order_,
@@ -586,7 +589,8 @@ class layout_reader {
                       ": choose another format"});
 }
 
-/// Returns the order of axes in a device mesh: the slowest axis first, with data parallelism as replicas and shards.
+/// Returns PyTorch's call that makes the device mesh of a layout. It lists the slowest axis first, and splits data
+/// parallelism into two axes, replicas and shards.
 [[nodiscard]] inline std::string mesh_of(const parallel_layout& layout, bool of_experts) {
     const std::string order = of_experts ? layout.expert_order() : layout.order();
     std::string names;
@@ -625,10 +629,10 @@ namespace floptally::inline v0_3 {
 /// [parallelism], device meshes of PyTorch, or a configuration of DeepSpeed or FSDP. Sizes by name also work ("dp=2,
 /// tp=4, ep=8, etp=1"). Other settings in the text are ignored.
 ///
-/// If the settings have no tensor-parallel size of experts, etp is tp for Megatron, and 1 for torchtitan, DeepSpeed and
-/// AReaL. For Megatron's arguments, and for torchtitan's shard degree of -1, dp follows from the number of ranks: pass
-/// `world_size`. Throws `error` for unknown sizes, sizes that are not divisible, and settings that contradict each
-/// other.
+/// `read_layout` fills in sizes that the settings omit. The tensor-parallel size of experts (etp) is tp for Megatron,
+/// and 1 for torchtitan, DeepSpeed and AReaL. The data-parallel size follows from `world_size` for Megatron's
+/// arguments, and for torchtitan's shard degree of -1. Throws `error` for unknown sizes, sizes that are not divisible,
+/// and settings that contradict each other.
 [[nodiscard]] inline trainer_layout read_layout(std::string_view text,
                                                 std::optional<std::uint64_t> world_size = std::nullopt) {
     return detail::layout_reader(text, world_size).read();

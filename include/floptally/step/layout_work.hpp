@@ -40,9 +40,11 @@ namespace floptally::inline v0_3 {
 
 /// The split of sequences over context-parallel ranks.
 enum class context_split : std::uint8_t {
-    zigzag,       ///< each sequence slot in 2 cp chunks, two chunks per rank: Megatron-LM, Transformer Engine
-    zigzag_pack,  ///< the whole pack in 2 cp chunks, two chunks per rank; chunks may end inside sequences
-    contiguous    ///< each rank has one contiguous piece of tokens
+    /// Cuts each sequence slot into two chunks per context-parallel rank: Megatron-LM, Transformer Engine.
+    zigzag,
+    /// Cuts the whole pack into two chunks per context-parallel rank; chunks may end inside sequences.
+    zigzag_pack,
+    contiguous  ///< each rank has one contiguous piece of tokens
 };
 /// Names of the values of `context_split`, in the same order.
 inline constexpr const char* context_split_names[] = {"zigzag", "zigzag_pack", "contiguous"};
@@ -164,15 +166,15 @@ struct layout_work {
     return result;
 }
 
-/// How evenly the ranks of a step work, and the microbatches of their pipelines.
+/// The times of the ranks in a step, which show how evenly they work, and the number of microbatches of its pipelines.
 struct step_ranks {
     std::optional<rank_times> times{};
     std::uint64_t microbatches = 0;  ///< number of microbatches of all pipelines together; 0 without pipelines
 };
 
-/// Returns the times of a step's ranks on `working_gpus`. Without `choices` they are the ranks of the layout. With
-/// `choices` they are the ranks of pipelines. There is one pipeline for each context-parallel rank of each replica. It
-/// runs on the tensor-parallel ranks of the layout.
+/// Returns the times of the ranks of a step. Without `choices`, the step has no pipelines, and the times are those of
+/// `layout`; they are empty without a layout. With `choices`, simulates one pipeline for each context-parallel rank of
+/// each replica. Each stage of a pipeline runs on the tensor-parallel ranks of `layout`.
 [[nodiscard]] inline step_ranks run_ranks(std::optional<pipeline_choices> choices,
                                           const std::optional<layout_work>& layout, std::span<const model_part> model,
                                           const training_plan& plan, const tally& batch, double peak_tflops,

@@ -68,7 +68,7 @@ enum class zero_stage : std::uint8_t {
     weights     ///< stage 3: also shards the weights (FSDP's FULL_SHARD)
 };
 
-/// How many bytes of model state a trainable parameter needs.
+/// The bytes of weight, gradient and optimizer state that one trainable parameter needs.
 struct parameter_bytes {
     std::uint64_t weight = 0;
     std::uint64_t gradient = 0;

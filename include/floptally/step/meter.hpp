@@ -151,10 +151,10 @@ namespace detail {
 ///
 ///     begin_step(); microbatch().add_cu_seqlens(…); end_step();
 ///
-/// One thread calls the meter. Other threads count in tallies of their own (`tally{m.model().masks()}`), which that
-/// thread adds to `microbatch()`. An error leaves the totals unchanged. A step that could not end stays open: end it
-/// again with a valid time. If your loop must survive a bad batch, call `on_errors(on_error::leave_out)` and add
-/// batches with `add`.
+/// Only one thread may call the meter. Other threads count in their own tallies (`tally{m.model().masks()}`), and the
+/// meter's thread adds these to `microbatch()`. If a call throws, the meter's totals are unchanged. If `end_step`
+/// throws, the step stays open: end it again with a valid time. If your loop must survive a bad batch, call
+/// `on_errors(on_error::leave_out)` and add batches with `add`.
 class meter {
   public:
     using seconds_clock = any_function<double()>;
@@ -312,8 +312,8 @@ class meter {
     /// The totals since the meter was constructed, or since the start of the run that it resumed.
     [[nodiscard]] const step_series& run() const { return run_; }
 
-    /// The times of the ranks since the last `reset_interval`, and in this process. Without a reduction that compares
-    /// times (`rank_sum::max`) they have no steps.
+    /// Returns the times of the ranks since the last `reset_interval`; `run_ranks()` returns those of the whole
+    /// process. Both have 0 steps if the meter's reduction does not compare times (`rank_sum::max`).
     [[nodiscard]] const rank_spread& interval_ranks() const { return interval_ranks_; }
     [[nodiscard]] const rank_spread& run_ranks() const { return run_ranks_; }
 
@@ -345,10 +345,10 @@ class meter {
         left_out_.interval = 0;
     }
 
-    /// Continues from the run totals of an earlier process. Counts the FLOPs again from the tally of `earlier`. Other
-    /// FLOPs show that `earlier` was counted with another model, convention or plan. The function then throws `error`.
-    /// With `resume_from::any_counter` it instead keeps the FLOPs as they were counted and returns false
-    /// (`run_is_recounted`).
+    /// Continues from the run totals of an earlier process. Throws `error` if `earlier` was counted with another model,
+    /// convention or plan: its FLOPs then differ from those that this meter counts for its tally. With
+    /// `resume_from::any_counter` such totals are accepted: their FLOPs stay as they are, and the function returns
+    /// false (`run_is_recounted`).
     bool resume(const step_series& earlier, resume_from which = resume_from::same_counter) {
         if (in_step() || run_.totals.steps != 0) {
             throw error("resume", "must be called before the first step");
@@ -402,9 +402,9 @@ class meter {
         return same || done.steps == 0;
     }
 
-    /// Continues another meter between two steps: its run, clock, percentiles and left-out steps. The two may differ in
-    /// plan, convention and GPUs. A new interval begins. Returns false if the two count the run's FLOPs differently.
-    /// Then the FLOPs that were counted before are kept.
+    /// Takes over the run of another meter between two steps: its totals, clock, percentiles and left-out steps. This
+    /// meter may have another plan, convention or number of GPUs. It begins a new interval. The FLOPs of earlier steps
+    /// stay as the other meter counted them. Returns false if this meter would count other FLOPs for them.
     bool continue_from(const meter& other) {
         if (in_step() || other.in_step()) {
             throw error("step", "is open, but a meter must be resumed between two steps: end the step first");
@@ -479,8 +479,8 @@ class meter {
         return gpu_seconds;
     }
 
-    /// Returns true if this meter's counter gives the same FLOPs as the totals. If their tally lacks a measured
-    /// accumulator, they were counted with another plan.
+    /// Returns true if this meter counts the FLOPs that the totals have in the view `seen`. Returns false also if the
+    /// tally of the totals lacks a measured accumulator, because they were then counted with another plan.
     [[nodiscard]] bool counts_as(const step_totals& done, view seen) const {
         try {
             return model_.total_flops(done.batch, seen) == done.total(seen);
@@ -496,9 +496,10 @@ class meter {
         double fastest = 0;
     };
 
-    /// Returns the slowest rank of a step, and the times of the slowest and the fastest. Each rank sends its time in
-    /// units of 100 ns, with its rank number in the lower bits, and the complement of the time. So one MAX yields both
-    /// the slowest and the fastest.
+    /// Returns the slowest rank of a step, and the times of the slowest and the fastest. Returns nothing if the ranks
+    /// cannot be compared. Each rank sends its time in units of 100 ns with its rank number in the lower bits, and the
+    /// complement of its time. The maximum of the first is the slowest rank, that of the second the fastest. So one MAX
+    /// reduction is enough.
     [[nodiscard]] std::optional<std::pair<std::uint64_t, rank_times_of_step>> compared(double seconds) const {
         constexpr std::uint64_t rank_bits = 24;
         constexpr double ticks = 1e7;

@@ -55,7 +55,7 @@ namespace detail {
     return precisions.rate(done.batch, done.gpu_seconds);
 }
 
-/// Returns the same totals, but with the FLOPs that another counter of the same model counts.
+/// Returns the totals `done` with the FLOPs that the counter `other` of the same model counts for their tally.
 [[nodiscard]] inline step_totals counted_by(const flop_counter& other, step_totals done) {
     done.useful = other.total_flops(done.batch, view::useful);
     done.padded = other.total_flops(done.batch, view::padded);
@@ -69,8 +69,8 @@ class metric_list {
 
     void add(std::string_view name, double value) { add(name, value, steps_.model().counted_as().name); }
 
-    /// Adds the rates of totals. Rates for other precisions and for a second convention are computed from the totals'
-    /// tally. They are left out for a run that was counted with several plans.
+    /// Adds the rates of `done` as metrics. Leaves out the mixed-precision MFU and the second convention for a run that
+    /// was counted with several plans, because they are computed from the run's tally.
     void add(const step_totals& done) {
         const bool has_tally = &done != &steps_.run().totals || !steps_.run_is_recounted();
         const step_rates rate = rates(done);
@@ -98,8 +98,8 @@ class metric_list {
         }
     }
 
-    /// Adds how much of the run is done, and with a budget how much is left. `rate` has the totals from which the speed
-    /// of the rest is estimated.
+    /// Adds metrics that say how much of the run is done and, if a budget is set, how much is left. The time that is
+    /// left is estimated from the speed in the totals `rate`.
     void add_run(const step_totals& rate) {
         const step_totals& run = steps_.run().totals;
         const auto in = run.batch.masks().main_modality();
@@ -129,7 +129,7 @@ class metric_list {
         }
     }
 
-    /// Adds the spread of the ranks' times, and the rank that is most often the slowest.
+    /// Adds metrics for the spread of the ranks' times and for the rank that is most often the slowest.
     void add_ranks(const rank_spread& ranks) {
         if (ranks.steps == 0) {
             return;

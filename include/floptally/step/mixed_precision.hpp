@@ -53,11 +53,11 @@ struct mixed_precision_rate {
 /// setting names runs at `peak_tflops`.
 class mixed_precision {
   public:
-    /// Takes settings without layers.
+    /// Takes settings that apply to components in all layers (`precision_setting::layers` is empty).
     mixed_precision(const flop_counter& whole, std::vector<precision_setting> settings, double peak_tflops)
         : mixed_precision(whole, {}, {}, std::move(settings), peak_tflops) {}
 
-    /// Takes settings that may have layers. `whole` must count `parts` under `plan`.
+    /// Takes settings that may apply to some layers only. `whole` must count `parts` under `plan`.
     mixed_precision(const flop_counter& whole, std::span<const model_part> parts, const training_plan& plan,
                     std::vector<precision_setting> settings, double peak_tflops)
         : whole_(whole), settings_(std::move(settings)), peak_tflops_(peak_tflops) {
@@ -138,7 +138,8 @@ class mixed_precision {
         flop_counter work;
     };
 
-    /// Returns the work at a peak in a list with the lowest peak first. Adds the peak if it is new.
+    /// Returns the FLOPs of the element of `list` with this peak. `list` is sorted by peak. If it has no such element,
+    /// inserts one without FLOPs.
     [[nodiscard]] static breakdown& work_at(double peak, std::vector<work_at_peak>& list) {
         std::size_t place = 0;
         while (place < list.size() && list[place].peak_tflops < peak) {
@@ -175,7 +176,8 @@ class mixed_precision {
         return applied;
     }
 
-    /// Returns the different results of `applied_to` over all layers, and the empty list.
+    /// Returns each distinct result of `applied_to` over all layers once. The first result has only false, for the
+    /// parts outside the layers.
     [[nodiscard]] std::vector<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
         std::vector<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {

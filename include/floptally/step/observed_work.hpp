@@ -245,9 +245,9 @@ namespace detail {
 /// text. All steps must have the same batch `batch`. If the lines print the number of sequences, `batch` may be a part
 /// of the step's sequences: the FLOPs of a line are then scaled.
 ///
-/// Sets `observed_log::tokens` if the log's number of tokens contradicts the batch in most lines. It does so if it is
-/// neither the batch's number of tokens nor its number of slots. The log prints the number, or tokens per second and
-/// the step time. Differences up to 1 % are ignored, because clocks differ.
+/// Sets `observed_log::tokens` if most lines of the log contradict the batch. A line contradicts the batch if its
+/// number of tokens is neither the batch's number of tokens nor its number of slots. The line prints its number of
+/// tokens, or tokens per second and the step time. Differences up to 1 % are ignored, because clocks differ.
 ///
 /// Throws an `error` that names "log" if the log has no known lines, or lines of two trainers. Throws an `error` that
 /// names "gpus" or "peak_tflops" if that value is missing and a line's rate cannot be converted without it.
@@ -303,7 +303,7 @@ struct observed_factor {
 };
 
 /// Returns the constant factors by which numbers of dashboards and logs are often wrong. They come from the number of
-/// GPUs, from passes, from powers of 1000 and 1024, and from the sequences of the batch. No two have the same value.
+/// GPUs, from passes, from powers of 1000 and 1024, and from the sequences of the batch. All factors differ.
 [[nodiscard]] inline std::vector<observed_factor> observed_factors(const tally& batch, const observed_step& step) {
     std::vector<observed_factor> factors;
     const auto add = [&factors](double value, std::string cause) {
@@ -387,7 +387,8 @@ class candidate_search {
     [[nodiscard]] std::vector<observed_candidate> by_assumed_plans(const observed_factor& factor = {}) {
         const std::vector<assumed_plan> plans = model_.assumed();
         begin();
-        std::vector<std::vector<flops>> known;  // counts under earlier plans and views, which are not candidates again
+        // The FLOPs under the plans and views that were already tried; equal FLOPs are not listed twice.
+        std::vector<std::vector<flops>> known;
         for (std::size_t plan = 0; plan < plans.size(); ++plan) {
             for (std::size_t i = 0; i < planned_.size(); ++i) {
                 std::vector<flops> totals = model_.totals_by(plan, batch_, views[i]);
@@ -432,8 +433,9 @@ class candidate_search {
         most_ = (observed_.size() + 1) / 2;
     }
 
-    /// Adds the conventions whose count explains the numbers. `plan` is the assumed plan, or null. `known` has counts
-    /// that are not candidates again. With an assumed plan, its last element has the counts under the plan of the step.
+    /// Adds the conventions whose FLOPs explain the observed numbers. `plan` is the plan that a tool may assume, or
+    /// null for the plan of the step. `known` has the FLOPs that were already tried and are skipped. If `plan` is not
+    /// null, the last element of `known` has the FLOPs under the plan of the step.
     void add(view seen, const std::vector<flops>& totals, std::span<const std::vector<flops>> known,
              const assumed_plan* plan, const observed_factor& factor) {
         for (std::size_t i = 0; i < totals.size(); ++i) {

@@ -56,7 +56,7 @@ class pipeline_times {
     }
 
     /// Returns the times of each chunk, in forward order, for one microbatch. The batch is split into `microbatches`
-    /// equal ones.
+    /// equal microbatches.
     [[nodiscard]] std::vector<chunk_work> of(const tally& batch, std::uint64_t microbatches) const {
         require_positive(microbatches, "microbatches");
         std::vector<passes> times;

@@ -76,7 +76,8 @@ struct weight_counts {
     return counts;
 }
 
-/// The contents of a report. `to_table` shows it as a table, `to_json` (report_json.hpp) as JSON.
+/// A report of a step: its model, plan, batch, FLOPs and MFU. `to_table` shows it as a table, `to_json`
+/// (report_json.hpp) as JSON.
 struct report {
     std::string model_type{};
     convention counted_as = conventions::exact;

@@ -101,7 +101,7 @@ struct pass_rates {
     /// meaning.
     bool has_peak = true;
     std::vector<pass_rate> passes{};
-    /// All passes that train the model (`learns`), over the sum of their times. Empty if no pass trains it.
+    /// Rates of all passes that train the model (`learns`) over the sum of their times. Empty if no pass trains it.
     std::optional<pass_rate> learner{};
     pass_rate whole{};   ///< rates of all passes over the wall clock of all GPUs, including idle ones
     double no_pass = 0;  ///< share of the GPU time of the whole step in which no pass ran

@@ -65,7 +65,7 @@ struct component_peak {
 [[nodiscard]] constexpr double to_double(flops work) { return static_cast<double>(work.value()); }
 
 /// Returns the least plausible MFU. A lower MFU probably means that seconds, GPUs or the peak are in another unit. It
-/// is 0.1 % for a training step. For a forward alone, which may be limited by memory bandwidth, it is 0.001 %.
+/// is 0.1 % for a training step. For a forward pass alone, which may be limited by memory bandwidth, it is 0.001 %.
 [[nodiscard]] constexpr double least_plausible_mfu(counted_passes counted) {
     return counted == counted_passes::forward ? 1e-5 : 1e-3;
 }

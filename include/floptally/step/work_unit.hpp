@@ -32,7 +32,7 @@ inline constexpr const char* work_unit_names[] = {"flops", "macs"};
     return work.value() / 2;
 }
 
-/// Converts a rate or a peak from FLOP/s to units per second.
+/// Converts a rate or a peak from FLOP/s to `unit` per second, that is, to FLOP/s or MAC/s.
 [[nodiscard]] constexpr double rate_in_unit(double rate, work_unit unit) {
     return unit == work_unit::flops ? rate : rate / 2;
 }

@@ -9,12 +9,12 @@
 /// @file
 /// The table of the known accelerators: rates, memory, sources and notes. One accelerator is one row.
 ///
-/// Columns of rates: fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4.
+/// The columns of rates are fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4.
 ///
-/// Leave out figures without a public source. If the source is not a vendor document, mark that in the row. The FLOPs
-/// per clock are the number of multiprocessors times the FLOPs of each, in bf16 (or fp16, without bf16). Write driver
-/// names in full. Different rows must have different driver names, unless the driver itself reports several
-/// accelerators under one name. `accelerator_named` rejects such a name.
+/// Rules for a new row: leave out figures without a public source. If the source is not a vendor document, mark that in
+/// the row. The FLOPs per clock are the number of multiprocessors times the FLOPs of each, in bf16 (or fp16, without
+/// bf16). Write driver names in full. Different rows must have different driver names, unless the driver itself reports
+/// several accelerators under one name. `accelerator_named` rejects such a name.
 ///
 /// A part whose vendor publishes no rate has a row of zeros. Its note is the reason, without a full stop: errors quote
 /// it. Only such a row may end a driver name with `*`, which stands for any text. An exact name in another row takes

@@ -25,8 +25,8 @@ struct hstu_layout {
 
     constexpr hstu_layout() = default;
 
-    /// Reduces the numbers of targets and contextual tokens if the sequence is shorter. (A tally throws earlier for
-    /// such sequences.)
+    /// Takes the layout of a sequence. Without `contextual`, contextual tokens count as history. Targets and contextual
+    /// tokens that do not fit into the sequence are dropped, although a tally refuses such a sequence earlier.
     FLOPTALLY_HOST_DEVICE constexpr hstu_layout(const sequence& s, bool contextual) {
         const std::uint64_t end = std::uint64_t{s.past} + s.length;
         targets = smaller(s.targets, end);
@@ -55,7 +55,8 @@ inline constexpr std::int64_t unlimited_reach = -1;
 inline constexpr std::uint8_t hstu_bidirectional = 1;
 inline constexpr std::uint8_t hstu_without_context = 2;
 inline constexpr std::uint8_t hstu_windowed_targets = 4;
-inline constexpr std::uint8_t hstu_shared_place = 8;  // set only together with hstu_windowed_targets
+// All targets share one position; set only together with hstu_windowed_targets.
+inline constexpr std::uint8_t hstu_shared_place = 8;
 
 /// Returns the options of a mask as bits. An option that has no effect gets the bit 0.
 [[nodiscard]] constexpr std::uint8_t hstu_flags(const hstu_mask& m) {

@@ -23,7 +23,8 @@ namespace floptally::inline v0_3::detail {
 class visit_shares {
   public:
     visit_shares() = default;
-    /// Takes the parts of each group. Parts of other groups are marked `elsewhere`.
+    /// Takes one list of the model's parts for each group. In the list of a group, the parts of other groups are marked
+    /// `elsewhere`.
     explicit visit_shares(const std::vector<std::vector<model_part>>& groups) {
         for (std::size_t group = 0; group < groups.size(); ++group) {
             for (const model_part& part : groups[group]) {
@@ -78,7 +79,7 @@ class visit_shares {
     }
 
   private:
-    /// Returns, for each group, its number of layers that count these visits.
+    /// Returns a list that has, for each group, the number of its layers that count these visits.
     [[nodiscard]] std::vector<std::uint64_t>& count(const statistic& visits, std::size_t groups) {
         for (auto& [known, layers] : layers_) {
             if (known == visits) {
