@@ -22,10 +22,11 @@
 /// Lists of lengths and of boundaries, their errors, and the sums over the lengths that a tally adds. The sums are
 /// computed in one of two ways, with equal results and equal errors:
 ///
-/// - The plain form is the definition: it adds each statistic of each sequence with checks. Constant evaluation uses
-///   the plain form, and it throws every error.
-/// - The block form adds up to 512 lengths at once (`length_block`). One OR over the lengths proves that all are valid
-///   and that no sum of the block overflows. If not, or if a statistic throws, the plain form adds the lengths instead.
+/// - The plain form is the definition of the sums. It adds the statistics of each sequence one by one and checks each
+///   addition. Constant evaluation uses the plain form, and all errors come from it.
+/// - The block form adds up to 512 lengths at once (`length_block`). One test of the bitwise OR of all lengths shows
+///   that all are valid and that no sum of the block overflows. If the test fails, or if a statistic throws, the plain
+///   form adds the lengths instead.
 
 namespace floptally::inline v0_3 {
 
@@ -163,8 +164,9 @@ struct boundary_lengths {
         return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
     }
 
-    /// Returns true if no boundary is below the previous one. Such a step would lower the boundaries by more than the
-    /// other lengths can raise them. So it is enough to compare the first and the last boundary.
+    /// Returns true if no boundary is below the previous one. It compares only the first and the last boundary. This is
+    /// enough if the lengths modulo 2^32 or 2^64 have a sum below 2^31: a decreasing step would then make the last
+    /// boundary smaller than the first.
     [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
         return boundaries[first] <= boundaries[first + n];
     }
@@ -174,7 +176,7 @@ struct boundary_lengths {
     }
 };
 
-/// Sums over the lengths that are added in one call: the sums that every tally has, without the pairs of masks.
+/// Sums over the lengths that are added in one call. It has the sums that every tally has, but not the pairs of masks.
 struct fixed_sums {
     std::uint64_t count = 0;  ///< number of lengths above 0
     std::uint64_t tokens = 0;
@@ -245,7 +247,7 @@ class sum_space {
         : masks_(&masks), memory_{useful, padded} {}
 
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
-    /// Returns new sums in the memory of a view. They start at 0, or at the sums over the length or block that is
+    /// Returns new sums in the memory of one view. They start at 0, or at the sums over the length or block that is
     /// passed as `unit`.
     template <class... Unit>
     [[nodiscard]] constexpr borrowed_sums sums(view seen, const Unit&... unit) const {

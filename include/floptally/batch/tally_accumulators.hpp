@@ -88,8 +88,8 @@ template <class Sample>
 /// the fixed accumulators of the text and, if the model has them, of the towers. Then it has Σ pairs of each mask that
 /// is not a polynomial of the fixed accumulators. An addition changes all accumulators or none.
 ///
-/// The object has the same amount of memory again for amounts that are checked before they are added. So counting a
-/// batch allocates nothing.
+/// `tally_accumulators` also has memory for the amounts that are about to be added, which are checked first. So
+/// counting a batch allocates nothing.
 class tally_accumulators {
   public:
     static constexpr std::size_t fixed = 7;  ///< number of fixed accumulators of one modality
@@ -224,7 +224,7 @@ class tally_accumulators {
         });
     }
 
-    /// True if the amounts are stored in separate memory, so that the addition does not overwrite them.
+    /// True if the amounts to add are stored in memory of their own, so that the addition does not overwrite them.
     template <class Sums>
     static constexpr bool is_apart = !std::is_same_v<Sums, amounts>;
 
@@ -260,7 +260,7 @@ class tally_accumulators {
         const std::size_t n = stride();
         std::uint64_t* const target = accumulators_.begin();
         addition add{target, target + n};
-        // Adds without a check, and undoes the addition if a sum has overflowed.
+        // This branch adds without a check, and undoes the addition if a sum has overflowed.
         if constexpr (is_apart<Useful> && is_apart<Padded>) {
             each_of_both(useful, padded, add);
             if (add.wraps) {
