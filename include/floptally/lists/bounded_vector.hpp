@@ -23,8 +23,8 @@ class bounded_vector {
   public:
     constexpr bounded_vector() {
         if (std::is_constant_evaluated()) {
-            *this = bounded_vector(cleared{});  // one step of constant evaluation; a loop would take a step for each
-                                                // element
+            *this = bounded_vector(cleared{});  // This assignment is one step of constant evaluation. A loop would take
+                                                // one step for each element.
         }
     }
 
@@ -35,7 +35,8 @@ class bounded_vector {
         }
     }
 
-    /// Appends an element, uninitialized at run time. Throws `error` at `field` if the vector is full.
+    /// Appends an element and returns a reference to it. The element is uninitialized at run time. Throws an `error`
+    /// that names `field` if the vector is full.
     constexpr T& append(const char* field) {
         if (size_ == Capacity) {
             detail::refuse(field, {"has more than the ", Capacity, " elements that fit; use fewer"});

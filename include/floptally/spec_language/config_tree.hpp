@@ -22,7 +22,7 @@ struct config_node {
     enum class kind : std::uint8_t { null, flag, integer, real, text, list, object };
 
     kind type = kind::null;
-    bool beyond = false;      ///< true for an integer that does not fit int64; `text` has its digits
+    bool beyond = false;      ///< true for an integer that does not fit `std::int64_t`; `text` then has its digits
     std::int64_t number = 0;  ///< the value of an integer; for a flag 1 or 0
     double real = 0;
     std::string key{};  ///< key of this value in the object that contains it
@@ -59,7 +59,7 @@ class config_tree {
         return nullptr;
     }
 
-    /// Returns the text of a value for errors.
+    /// Returns a value of the config as text, for errors.
     [[nodiscard]] std::string shown(const config_node& value) const {
         switch (value.type) {
             case config_node::kind::list:
