@@ -33,8 +33,8 @@ enum class balance_mode : std::uint8_t {
 /// The assignment that the search starts from.
 enum class balance_seed : std::uint8_t {
     best,           ///< runs the search from `longest_first` and from `differencing`, and takes the better result
-    longest_first,  ///< LPT: the costliest sample first, each to the rank with the least load
-    differencing    ///< Karmarkar-Karp; with equal counts its balanced variant
+    longest_first,  ///< LPT: the costliest sample first; each sample goes to the rank with the least load
+    differencing    ///< the differencing method of Karmarkar and Karp; with equal counts its balanced variant
 };
 
 /// Set `balance_options::budget` to this value for a budget that grows with the number of samples.

@@ -225,7 +225,8 @@ class exchange_plan {
     std::uint64_t ranks_;
     std::uint64_t window_;
     std::vector<std::uint64_t> owners_;
-    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample, without the microbatch
+    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample; the microbatch is not
+                                                            ///< part of it
     std::vector<std::uint64_t> bytes_;                      ///< bytes of each sample
     std::vector<std::vector<std::uint64_t>> microbatches_;  ///< indices of the samples of each microbatch, ascending
 };

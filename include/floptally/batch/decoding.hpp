@@ -34,8 +34,8 @@ struct request {
     [[nodiscard]] friend constexpr bool operator==(const request&, const request&) = default;
 };
 
-/// A run of `passes` consecutive forward passes with `tokens` new tokens each. Before the first pass, `past` tokens are
-/// cached.
+/// A run of `passes` consecutive forward passes, each with `tokens` new tokens. Before the first pass, `past` tokens
+/// are in the cache.
 struct pass_run {
     std::uint32_t past = 0;
     std::uint32_t tokens = 0;

@@ -20,7 +20,7 @@
 
 /// @file
 /// Lists of lengths and of boundaries, their errors, and the sums over the lengths that a tally adds. The sums are
-/// computed in one of two ways, with equal results and equal errors:
+/// computed in a plain form or in a block form, with equal results and equal errors:
 ///
 /// - The plain form is the definition of the sums. It adds the statistics of each sequence one by one and checks each
 ///   addition. Constant evaluation uses the plain form, and all errors come from it.
@@ -182,8 +182,8 @@ struct fixed_sums {
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
 
-    /// Adds one length. For the library's masks the sum of squares overflows first: a length L adds at most L² tokens
-    /// and at most L² pairs.
+    /// Adds one length. Only the sum of squares is checked for overflow. A length L adds at most L² tokens and, for the
+    /// library's masks, at most L² pairs, so these sums cannot overflow before it.
     constexpr void add(std::uint32_t length) {
         squares = checked(squares, "squares") + std::uint64_t{length} * length;
         tokens += length;
@@ -206,7 +206,7 @@ struct borrowed_sums : fixed_sums {
             pairs[m] = 0;
         }
     }
-    /// Computes the sums over one length.
+    /// Creates the sums over one length.
     constexpr borrowed_sums(const mask_set& for_masks, std::uint64_t* memory, std::uint32_t length)
         : pairs(memory), masks(for_masks.size()) {
         add(length);
@@ -214,7 +214,7 @@ struct borrowed_sums : fixed_sums {
             pairs[m] = for_masks[m].of_length(length);
         }
     }
-    /// Computes the sums over one block.
+    /// Creates the sums over one block of lengths.
     borrowed_sums(const mask_set& for_masks, std::uint64_t* memory, const length_block& block)
         : fixed_sums{block.count, block.tokens, block.squares}, pairs(memory), masks(for_masks.size()) {
         for (std::size_t m = 0; m < masks; ++m) {
@@ -222,8 +222,8 @@ struct borrowed_sums : fixed_sums {
         }
     }
 
-    /// Adds an amount to the sum of mask `m`. Throws `overflow` above 64 bits. Only a user's statistic can overflow
-    /// here; for the library's masks the sum of squares overflows first.
+    /// Adds an amount to the sum of mask `m`. Throws `overflow` above 64 bits. This happens only for a user's
+    /// statistic: with the library's masks the sum of squares overflows before the pairs.
     constexpr void add(std::size_t m, const statistic& which, std::uint64_t amount) {
         pairs[m] += amount;
         if (pairs[m] < amount) {

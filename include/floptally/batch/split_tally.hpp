@@ -63,7 +63,7 @@ class split_tally : public adds_batches<split_tally> {
         return *this = sum;
     }
 
-    /// Sets the tallies of real and of mock sequences to 0.
+    /// Sets all sums to 0, those of real and those of mock sequences.
     constexpr void clear() {
         real_.clear();
         mock_.clear();

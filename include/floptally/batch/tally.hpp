@@ -233,7 +233,7 @@ class tally : public adds_batches<tally> {
     [[nodiscard]] constexpr const std::uint64_t* data() const { return accumulators_.data(); }
 
     /// Returns a tally with these accumulators, such as the result of an all-reduce. None of its measured statistics is
-    /// marked as added: see `with_accumulators` and `mark_measured`.
+    /// marked as added: call `mark_measured`, or use `with_accumulators`.
     [[nodiscard]] static constexpr tally from_accumulators(const mask_set& masks,
                                                            const array_view<std::uint64_t>& accumulators) {
         tally sum{masks};
@@ -297,8 +297,8 @@ class tally : public adds_batches<tally> {
     detail::tally_accumulators accumulators_;
     context_shard shard_{};
     added_up added_up_{};
-    std::uint64_t measured_ = 0;  ///< one bit for each measured statistic that was added, because an amount of 0 does
-                                  ///< not change the accumulators
+    std::uint64_t measured_ = 0;  ///< One bit for each measured statistic, set if an amount was added. The accumulators
+                                  ///< do not show this, because an amount of 0 does not change them.
 };
 
 }  // namespace floptally

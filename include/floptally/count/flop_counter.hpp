@@ -48,7 +48,8 @@ class accumulator_coefficients {
         std::uint64_t padded;
     };
 
-    /// The coefficients `first` … `last` − 1. They belong to one component and to work that runs in the same passes.
+    /// A group of coefficients: those with the indices `first` … `last` − 1. They belong to one component and to work
+    /// that runs in the same passes.
     struct group {
         std::uint32_t component;
         bool continues;  ///< true if the previous group belongs to the same component
@@ -302,11 +303,11 @@ class flop_counter {
         }
     }
 
-    /// The masks whose pairs a tally must count for this cost.
+    /// Returns the masks whose pairs a tally must count for this cost.
     [[nodiscard]] constexpr const mask_set& masks() const { return counted_.masks; }
-    /// The convention of this counter.
+    /// Returns the convention of this counter.
     [[nodiscard]] constexpr const convention& counted_as() const { return convention_; }
-    /// The coefficients from which `evaluate` computes a breakdown.
+    /// Returns the coefficients from which `evaluate` computes a breakdown.
     [[nodiscard]] constexpr const detail::accumulator_coefficients& by_component() const { return counted_; }
     /// Returns true if only the forward counts: the plan has no backward, or no weight trains.
     [[nodiscard]] constexpr bool is_forward_only() const {

@@ -28,7 +28,7 @@ inline constexpr std::string_view logits_accumulator = "logits"sv;
     return entry.kind == term::lm_head && entry.what == accumulator::tokens && entry.in == modality::text;
 }
 
-/// Returns the cost with an lm_head that counts only for `tokens`. Other entries do not change.
+/// Returns the cost with an lm_head that counts only for `tokens`. Entries other than the lm_head do not change.
 [[nodiscard]] constexpr cost with_logits(const cost& model, logit_tokens tokens) {
     if (tokens == logit_tokens::all) {
         return model;

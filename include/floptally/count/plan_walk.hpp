@@ -39,8 +39,8 @@ namespace floptally::inline v0_3::detail {
 /// How an indexer chooses keys for a sparse attention: two statistics that count pairs.
 struct key_choice {
     bool exists = false;
-    statistic scored{};    ///< pairs of queries and chosen keys, or of queries and chosen groups of keys
-    statistic all_keys{};  ///< pairs of the same attention without the choice: over all keys
+    statistic scored{};    ///< pairs of a query and a chosen key, or of a query and a chosen group of keys
+    statistic all_keys{};  ///< pairs of the same attention without the choice: each query with all keys
     component_name indexer{};
 };
 
@@ -219,8 +219,8 @@ class handed_on {
 
 /// The sum of equal entries of all layers. The entries run in the same passes.
 struct planned_entry {
-    std::uint32_t component = 0;  ///< index into `plan_walk::components`
-    cost_entry entry{};           ///< `entry.mask` is an index into `plan_walk::masks`
+    std::uint32_t component = 0;  ///< index of the entry's component in `plan_walk::components`
+    cost_entry entry{};           ///< the entry; its `mask` is an index into `plan_walk::masks`
     passes run{};
 };
 
@@ -258,7 +258,7 @@ class plan_walk {
   private:
     /// The work of one layer that the backward recomputes together: all of it, or some components.
     struct region {
-        bool reached = false;  ///< true if a gradient arrives at the layer's output
+        bool reached = false;  ///< true if a gradient arrives at the layer's output, so that its backward runs
         cost::component_list components{};
     };
 

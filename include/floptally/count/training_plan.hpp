@@ -21,7 +21,7 @@ inline constexpr const char* counted_passes_names[] = {"train", "forward", "back
 /// The work that the backward pass recomputes (activation checkpointing).
 enum class recompute : std::uint8_t {
     none,
-    full,      ///< the backward repeats the forward of every layer, but not of parts after the last layer
+    full,      ///< the backward repeats the forward of every layer; parts after the last layer are not repeated
     attention  ///< the backward repeats the forward of the attention core
 };
 /// Names of the values of `recompute`, in their order.
@@ -44,7 +44,8 @@ enum class indexer_training : std::uint8_t {
     frozen,       ///< the indexer has no loss and runs only forward, as in Hugging Face's classes
     sparse_loss,  ///< second stage of training: the indexer's loss is over the chosen keys
     dense_loss,   ///< the indexer's loss is over all keys, attention over the chosen keys
-    warm_up       ///< first stage of training: the indexer's loss and attention are over all keys; only indexers train
+    warm_up       ///< first stage of training: the indexer's loss and the attention are over all keys, and only
+                  ///< indexers train
 };
 /// Names of the values of `indexer_training`, in their order.
 inline constexpr const char* indexer_training_names[] = {"frozen", "sparse_loss", "dense_loss", "warm_up"};

@@ -173,7 +173,7 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
 
 namespace floptally::inline v0_3 {
 
-/// Returns the number of text tokens of a batch that are placeholders of its images and sound. Returns 0 for a model
+/// Returns how many text tokens of a batch stand for its images and sound (placeholder tokens). Returns 0 for a model
 /// without text.
 [[nodiscard]] inline std::uint64_t placeholder_tokens(const model_config& model, const tally& batch) {
     checked sum(0, "placeholders");

@@ -45,7 +45,7 @@ inline constexpr input_spelling plain_spelling{[](std::string_view name) { retur
 
 /// A batch as the command line and the Python module take it. Lengths and flags are views of the caller's arrays.
 struct model_input {
-    /// Lengths of sequences. `field` is their name in errors.
+    /// Lengths of sequences. `field` is the name of this input in errors.
     struct list {
         std::string field = "lengths";
         integer_view lengths;
@@ -133,9 +133,10 @@ struct model_input {
     /// Padded text lengths of a diffusion model, for each image or clip in turn, or once for all of them; empty: no
     /// padding.
     std::optional<integer_view> encoder_lengths_padded{};
-    std::vector<sequence> sequences{};           ///< HSTU sequences, with context and targets
+    std::vector<sequence> sequences{};           ///< sequences of HSTU, with contextual tokens and targets
     std::vector<sequence> new_tokens{};          ///< sequences of new tokens after a cached prefix
-    std::vector<request> requests{};             ///< inference requests: prompts to prefill and tokens to decode
+    std::vector<request> requests{};             ///< inference requests, each with a prompt to prefill and tokens to
+                                                 ///< decode
     std::uint32_t prefill_chunk = whole_prompt;  ///< largest number of prompt tokens of a request in one forward pass
     std::vector<grid> grids{};
     /// Images or clips: frames, height and width in pixels; the model's spec gives the patch size.
@@ -185,7 +186,7 @@ struct model_input {
                               audio_frames.has_value()};
         return std::count(std::begin(named), std::end(named), true);
     }
-    /// Returns true if the batch has samples in any form other than tallies and measured amounts.
+    /// Returns true if the batch has samples in any form other than tallies and measured amounts (see `formats`).
     [[nodiscard]] bool names_any() const { return formats() != 0; }
     /// Returns true if `requests` are the only samples of the batch.
     [[nodiscard]] bool has_requests_alone() const {

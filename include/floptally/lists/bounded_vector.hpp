@@ -9,13 +9,13 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A vector of fixed capacity with inline storage, for constants and kernels.
+/// A vector of fixed capacity that stores its elements inside itself, for constants and kernels.
 
 namespace floptally::inline v0_3 {
 
-/// A vector of fixed capacity with inline storage. It is trivially copyable: a type with such a member can be a
-/// constant and be passed to a kernel by value. Use `list` if a model can have any number of elements. Elements past
-/// `size()` are uninitialized at run time, because clearing them would take longer than using the vector.
+/// A vector of fixed capacity that stores its elements inside itself. It is trivially copyable: a type with such a
+/// member can be a constant and be passed to a kernel by value. Use `list` if a model can have any number of elements.
+/// Elements past `size()` are uninitialized at run time, because clearing them would take longer than using the vector.
 template <class T, std::size_t Capacity>
 class bounded_vector {
     static_assert(__is_trivially_copyable(T));

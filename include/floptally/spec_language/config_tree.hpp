@@ -23,11 +23,11 @@ struct config_node {
 
     kind type = kind::null;
     bool beyond = false;      ///< true for an integer that does not fit `std::int64_t`; `text` then has its digits
-    std::int64_t number = 0;  ///< the value of an integer; for a flag 1 or 0
+    std::int64_t number = 0;  ///< value of an integer; 1 or 0 for a flag
     double real = 0;
     std::string key{};  ///< key of this value in the object that contains it
     std::string text{};
-    std::size_t first = 0;  ///< index of the first child in the tree's list of nodes
+    std::size_t first = 0;  ///< index of the node's first child in the tree's list of nodes
     std::size_t count = 0;
 };
 

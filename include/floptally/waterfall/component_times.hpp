@@ -49,7 +49,7 @@ struct component_line {
                                             ///< contribution to the MFU
     std::int64_t executed_nanoseconds = 0;  ///< time that the executed FLOPs need, each at the peak of its precision
     double share = 0;                       ///< the line's time as a fraction of the step's time
-    double mfu = 0;  ///< (time of the line's useful FLOPs at the peak of its precision) ÷ (measured time of the line)
+    double mfu = 0;  ///< (time of the line's useful FLOPs at the peak of their precision) ÷ (measured time of the line)
     double kernel_rate = 0;  ///< (time of the line's executed FLOPs at the peak of their precision) ÷ (measured time of
                              ///< the line)
 

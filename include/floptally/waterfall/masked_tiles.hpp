@@ -162,7 +162,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
     std::vector<model_part> parts_;
     attention_tile tile_;
     mask_set masks_;
-    detail::batch_sums seen_;  ///< the added batches, and the number of masked pairs under each mask
+    detail::batch_sums seen_;  ///< tally of the added batches, and the number of masked pairs under each mask
 };
 
 }  // namespace floptally

@@ -108,8 +108,8 @@ inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modu
 /// The step of one rank, in seconds of one GPU.
 struct rank_line {
     double seconds = 0;
-    double computing = 0;  ///< kernels of counted work, and kernels that match no pattern
-    double other = 0;      ///< optimizer, data loading, element-wise kernels
+    double computing = 0;  ///< time of kernels with counted work, and of kernels that match no pattern
+    double other = 0;      ///< time of the optimizer, data loading and element-wise kernels
     double transfer = 0;   ///< communication while no computation runs, without waiting for other ranks
     double waiting = 0;    ///< waiting for other ranks inside communication, while no computation runs
     double idle = 0;       ///< time in which no kernel runs

@@ -62,7 +62,7 @@ struct trace_window {
     [[nodiscard]] std::int64_t lag(const trace& recorded, const detail::trace_spans& spans) const {
         std::optional<std::int64_t> before;
         std::optional<std::pair<std::int64_t, std::int64_t>>
-            first;  // when the kernel was launched, and when it started
+            first;  // launch time and start time of the first kernel that was launched after the mark
         for (const trace_event& event : recorded.events) {
             const bool is_on_device = event.kind == trace_kind::kernel || event.kind == trace_kind::copy;
             const detail::trace_spans::launch* const from = is_on_device ? spans.launch_of(event) : nullptr;
@@ -109,7 +109,7 @@ std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin
                     stretches.end());
     std::stable_sort(stretches.begin(), stretches.end(),
                      [](const timed_stretch& a, const timed_stretch& b) { return a.begin < b.begin; });
-    std::vector<timed_stretch> running;  // ordered by start
+    std::vector<timed_stretch> running;  // the intervals that include `now`, ordered by start
     std::int64_t idle = 0;
     std::size_t next = 0;
     for (std::int64_t now = begin; now < end;) {

@@ -22,7 +22,7 @@ enum class waterfall_step : std::uint8_t {
                      ///< needed
     recompute,
     repeated,      ///< work that each of several ranks runs completely because of the parallel layout
-    masked_tiles,  ///< masked pairs of query and key in tiles that kernels compute completely
+    masked_tiles,  ///< work on masked pairs of query and key, in tiles that kernels compute completely
     imbalance,     ///< waiting for the rank with the most work
     bubble,        ///< waiting in a pipeline's schedule
     idle_gpus,

@@ -22,7 +22,7 @@ inline constexpr std::uint64_t no_capacity = std::numeric_limits<std::uint64_t>:
 template <class Load>
 struct balance_items {
     std::uint32_t ranks = 1;
-    std::size_t loads = 1;               ///< number of costs of one item
+    std::size_t loads = 1;               ///< number of costs of each item
     std::vector<Load> costs{};           ///< the costs of item 0, then those of item 1, …
     std::vector<std::uint64_t> sizes{};  ///< how much of a rank's capacity each item takes: 1 for each sample, or the
                                          ///< sample's size
@@ -42,7 +42,7 @@ struct balance_items {
                std::all_of(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size == 1; });
     }
 
-    /// Returns the loads of every rank: those of rank 0, then those of rank 1, …
+    /// Returns the loads of every rank in one list: those of rank 0, then those of rank 1, …
     [[nodiscard]] std::vector<Load> loads_of(std::span<const std::uint32_t> rank_of) const {
         std::vector<Load> sums(ranks * loads);
         for (std::size_t item = 0; loads == 1 && item < count(); ++item) {

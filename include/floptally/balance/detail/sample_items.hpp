@@ -86,9 +86,9 @@ struct ordered_items {
 /// Samples in the form that the search needs: samples that must stay together are one item, and costs are scaled to 64
 /// or 128 bits.
 ///
-/// With a single load the costs stay exact: they are divided only by a power of two that divides all of them. Several
-/// loads are each scaled to the sum 2^44. Then the load with the largest max also has the largest max ÷ mean. Rounding
-/// changes an item by less than 2^-44 of the sum.
+/// The costs of a single load stay exact: they are divided only by a power of two that divides all of them. Several
+/// loads are each scaled so that their costs add up to 2^44. Then the load with the largest max also has the largest
+/// max ÷ mean. Rounding changes an item's cost by less than 2^-44 of the sum.
 class sample_items {
   public:
     std::vector<std::uint32_t> item_of{};  ///< item of each sample; items are in the order of their first samples

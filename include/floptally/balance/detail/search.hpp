@@ -184,13 +184,14 @@ class complete_search {
 /// the largest difference between their largest and smallest subset. The merge joins the largest subset of one with the
 /// smallest of the other. It ends when a single partial assignment is left.
 ///
-/// With equal counts the first partial assignments are runs of items, one item for each rank, so that every merge keeps
-/// counts equal (balanced differencing). Otherwise each item is a partial assignment.
+/// With equal counts the differencing starts with runs of items, one item for each rank. Then every merge keeps the
+/// counts equal (balanced differencing). Otherwise it starts with one partial assignment for each item.
 ///
-/// Ties are decided as in the balancers of training frameworks (verl, recsys-examples). The result is then the same as
-/// theirs, and the search that starts from it never returns a worse one. Of subsets with equal sums the one with more
-/// items is larger, then the one whose first item has the larger number. Of partial assignments with equal differences
-/// the one with the larger first subset comes first. An item with several loads counts with their sum.
+/// Ties are decided as in the balancers of training frameworks (verl, recsys-examples), so that the result equals the
+/// result of those balancers. The search that starts from it never returns a worse one. Of subsets with equal sums the
+/// one with more items is larger, then the one whose first item has the larger number. Of partial assignments with
+/// equal differences the one with the larger first subset comes first. An item with several loads counts with their
+/// sum.
 template <class Load>
 class differencing {
   public:
@@ -309,8 +310,8 @@ class differencing {
         return first;
     }
 
-    /// Returns the merge of two partial assignments. The largest subset of `b` joins the smallest of `a`, and so on.
-    /// Empty subsets are the smallest.
+    /// Returns the merge of two partial assignments. The largest subset of `b` joins the smallest subset of `a`, the
+    /// next largest joins the next smallest, and so on. Empty subsets count as the smallest.
     [[nodiscard]] partial merged(partial a, partial b) {
         const bool swapped = a.subsets.size() < b.subsets.size();
         if (swapped) {

@@ -81,7 +81,8 @@ template <class Load>
         }
         return rank_of;
     }
-    // For many ranks a heap finds the rank with the least load, of equal ranks the first. A full rank leaves the heap.
+    // For many ranks a heap finds the rank with the least load, and among equal ranks the first. A rank that is full
+    // leaves the heap.
     std::vector<std::pair<Load, std::uint32_t>> open(items.ranks);
     for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
         open[rank].second = rank;
