@@ -23,14 +23,15 @@ namespace floptally::inline v0_3 {
 /// An assignment of samples to ranks, with the loads of each rank.
 struct assignment {
     std::vector<std::uint32_t> rank_of{};  ///< rank of each sample
-    std::vector<std::uint32_t> samples{};  ///< samples of rank 0, then those of rank 1, …; ascending within a rank
+    std::vector<std::uint32_t> samples{};  ///< samples of rank 0, then those of rank 1, …; in ascending order within
+                                           ///< each rank
     /// Index in `samples` where each rank's samples begin; the last entry is their end.
     std::vector<std::size_t> boundaries{};
     std::vector<uint128> loads{};    ///< the loads of rank 0, then those of rank 1, …; in units of 2^exponent
     std::size_t loads_per_rank = 1;  ///< number of loads of each rank, such as 2 for vision and language
     int exponent = 0;                ///< `loads` are in units of 2^exponent; 0 unless costs were fractions
-    /// True if `partition` has shown that the largest load cannot be made smaller: it equals a lower bound, or all
-    /// assignments were tried. Always false with several loads.
+    /// True if `partition` has shown that the largest load cannot be made smaller: the load equals a lower bound, or
+    /// all assignments were tried. Always false if samples have several loads.
     bool is_optimum = false;
 
     [[nodiscard]] std::size_t ranks() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }

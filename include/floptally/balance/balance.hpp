@@ -33,11 +33,11 @@ enum class balance_mode : std::uint8_t {
 /// The assignment that the search starts from.
 enum class balance_seed : std::uint8_t {
     best,           ///< runs the search from `longest_first` and from `differencing`, and takes the better result
-    longest_first,  ///< LPT: the costliest sample first, each to the rank with the least load
-    differencing    ///< Karmarkar-Karp; with equal counts its balanced variant
+    longest_first,  ///< LPT: the costliest sample first; each sample goes to the rank with the least load
+    differencing    ///< the differencing method of Karmarkar and Karp; with equal counts its balanced variant
 };
 
-/// The value of `balance_options::budget` that grows with the number of samples.
+/// Set `balance_options::budget` to this value for a budget that grows with the number of samples.
 inline constexpr std::uint64_t automatic_budget = std::numeric_limits<std::uint64_t>::max();
 
 /// The options of `partition`.
@@ -45,7 +45,7 @@ struct balance_options {
     balance_mode mode = balance_mode::equal_count;
     balance_seed seed = balance_seed::best;
     /// The number of costs of each sample, adjacent in `costs`: 2 for vision and language. The search computes max ÷
-    /// mean over the ranks for each cost, and makes the largest of these small.
+    /// mean over the ranks for each cost, and makes the largest of these ratios small.
     std::size_t loads = 1;
     std::span<const std::uint64_t> sizes{};  ///< size of each sample, such as its tokens; only for mode `capacity`
     std::uint64_t capacity = 0;  ///< largest sum of sizes on a rank, in the unit of `sizes`; only for mode `capacity`
@@ -53,9 +53,9 @@ struct balance_options {
     /// samples are tied.
     std::span<const std::uint32_t> groups{};
     /// The largest number of exchanges of samples between ranks that the search tries from each starting assignment.
-    /// Few samples are searched completely, and then the budget bounds the decisions of that search. With 0 the better
-    /// starting assignment is the result. The budget is a count and not a time limit, so that every rank gets the same
-    /// assignment.
+    /// With few samples the search tries all assignments, and the budget bounds the decisions of that search. With 0
+    /// the better starting assignment is the result. The budget is a count and not a time limit, so that every rank
+    /// gets the same assignment.
     std::uint64_t budget = automatic_budget;
     /// How close to the optimum the search goes. With more than 16 samples (or groups) it ends when the largest load is
     /// within 1 ÷ `fineness` of a lower bound. 0: it ends at the bound, or when no exchange helps. With fewer samples
@@ -92,15 +92,16 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
     }
 }
 
-/// Returns the budget of the search, and computes `automatic_budget` from the number of samples. The budget is higher
-/// if the search compares bundles of samples of two ranks in pairs: two ranks of m samples each have m² pairs.
+/// Returns the budget of the search: `options.budget`, or a number that grows with the number of samples if it is
+/// `automatic_budget`. That number is larger with several loads, sizes or groups. The search then tries every sample of
+/// one rank against every sample of another, which takes more tries.
 [[nodiscard]] inline std::uint64_t budget_of(const balance_options& options, std::size_t samples) {
     const bool pairs = options.loads > 1 || options.mode == balance_mode::capacity || !options.groups.empty();
     return options.budget != automatic_budget ? options.budget : 65536 + (pairs ? 1024 : 32) * std::uint64_t{samples};
 }
 
-/// Returns the rank of each sample, or nothing if a sample fits on no rank. The second value is true if the largest
-/// load is known to be the smallest possible.
+/// Searches for a good assignment. Returns the rank of each sample, or nothing if no assignment was found that fits the
+/// ranks. The second value is true if the largest load is known to be the smallest possible.
 template <class Load>
 [[nodiscard]] std::pair<rank_list, bool> search(const sample_items& samples, std::uint32_t ranks,
                                                 const balance_options& options) {

@@ -100,7 +100,8 @@ struct balance_report {
     return report;
 }
 
-/// Returns the comparison of an assignment with `contiguous`, which cuts the samples in their order.
+/// Returns the comparison of two assignments: the one of `contiguous`, which cuts the samples in their order, and
+/// `after`.
 template <cost_range Costs>
 [[nodiscard]] balance_report balance_report_of(const Costs& costs, const assignment& after) {
     return balance_report_of(contiguous(costs, after.ranks(), after.loads_per_rank), after);

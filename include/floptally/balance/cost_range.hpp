@@ -10,7 +10,7 @@
 #include <floptally/integer/flops.hpp>
 
 /// @file
-/// `cost_range`: the lists of costs that `partition` and its relatives accept.
+/// `cost_range`: the lists of costs that `partition` and other functions of load balancing accept.
 
 namespace floptally::inline v0_3 {
 

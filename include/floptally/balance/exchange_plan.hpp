@@ -38,10 +38,11 @@ inline constexpr std::uint64_t max_mpi_bytes = exchange_alignment * std::numeric
 /// then by index. Offsets, sizes, counts and displacements are bytes.
 struct exchange_buffer {
     std::vector<std::uint64_t> samples;        ///< indices of samples, in the order of the buffer
-    std::vector<std::uint64_t> offsets;        ///< where each of `samples` begins in the buffer
+    std::vector<std::uint64_t> offsets;        ///< offset in the buffer at which each of `samples` begins
     std::vector<std::uint64_t> sizes;          ///< size of each of `samples`, without padding
     std::vector<std::uint64_t> counts;         ///< number of bytes to or from each rank
-    std::vector<std::uint64_t> displacements;  ///< where the message to or from each rank begins in the buffer
+    std::vector<std::uint64_t> displacements;  ///< offset in the buffer at which the message to or from each rank
+                                               ///< begins
 
     [[nodiscard]] std::uint64_t bytes() const { return counts.empty() ? 0 : displacements.back() + counts.back(); }
 
@@ -66,8 +67,8 @@ struct rank_exchange {
 /// The options of an exchange.
 struct exchange_options {
     std::uint64_t bytes_per_element = 1;
-    /// The number of microbatches whose samples are assigned together. Above 1 a destination is microbatch · ranks +
-    /// rank.
+    /// The number of microbatches whose samples are assigned together. If it is above 1, a sample's destination is
+    /// microbatch · ranks + rank.
     std::uint64_t window = 1;
     /// The most bytes of one buffer. Each rank checks the buffers of all ranks, so that either all ranks throw or no
     /// rank does. If only one rank threw, the others would wait for it forever.
@@ -161,8 +162,8 @@ class exchange_plan {
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         constexpr std::uint64_t most =
             std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
-        // If the caller sets no limit, the limit is `most`. A larger size, rounded up to a multiple of 8, would not fit
-        // 64 bits.
+        // Without a limit of the caller, the limit is `most`. A larger size, rounded up to a multiple of 8, would not
+        // fit 64 bits.
         const bool own_limit = max_buffer_bytes < most;
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;
@@ -195,8 +196,8 @@ class exchange_plan {
         }
     }
 
-    /// Returns the buffer with the samples that `own` assigns to `rank`. They are ordered by the rank that `other`
-    /// assigns to them.
+    /// Returns the buffer of `rank` for sending or receiving. It has the samples that `own` assigns to `rank`, ordered
+    /// by the rank that `other` assigns to them.
     [[nodiscard]] exchange_buffer buffer(const std::vector<std::uint64_t>& samples, std::uint64_t rank,
                                          const std::vector<std::uint64_t>& own,
                                          const std::vector<std::uint64_t>& other) const {
@@ -224,7 +225,8 @@ class exchange_plan {
     std::uint64_t ranks_;
     std::uint64_t window_;
     std::vector<std::uint64_t> owners_;
-    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample, without the microbatch
+    std::vector<std::uint64_t> destinations_;               ///< destination rank of each sample; the microbatch is not
+                                                            ///< part of it
     std::vector<std::uint64_t> bytes_;                      ///< bytes of each sample
     std::vector<std::vector<std::uint64_t>> microbatches_;  ///< indices of the samples of each microbatch, ascending
 };
@@ -338,7 +340,7 @@ void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
     } catch (...) {
         own_error = std::current_exception();
     }
-    std::uint64_t failed = own_error ? rank + 1 : 0;  // if several ranks failed, the error names the last one
+    std::uint64_t failed = own_error ? rank + 1 : 0;  // If several ranks failed, the error names the last of them.
     everyone.max(std::span<std::uint64_t>(&failed, 1));
     if (own_error) {
         std::rethrow_exception(own_error);

@@ -16,13 +16,13 @@
 #include <floptally/statistics/sequence.hpp>
 
 /// @file
-/// Keeps a tally, and sums over the slots of its sequences that a tally does not have.
+/// A tally, together with other sums over the same batch, such as the masked pairs of attention tiles.
 
 namespace floptally::inline v0_3::detail {
 
-/// A tally, and sums over the slots of its sequences that a tally does not have. The caller passes a function:
-/// `count(slot, i)` returns the amount that a slot adds to the i-th sum. If the function also accepts a `pass_run`, a
-/// run of decoding passes is added at once. An error leaves the tally and all sums unchanged.
+/// A tally, together with other sums over the same batch that a tally does not have. The caller passes a function:
+/// `count(slot, i)` returns the amount that the slot of one sequence adds to the i-th sum. If the function also accepts
+/// a `pass_run`, a run of decoding passes is added at once. An error leaves the tally and all sums unchanged.
 class batch_sums {
   public:
     /// Starts with empty sums. If a sum overflows, the error's field is `field`.
@@ -30,7 +30,7 @@ class batch_sums {
 
     void resize(std::size_t count) { sums_.resize(count); }
 
-    /// Adds a batch to the tally, and the slots of its sequences to the other sums.
+    /// Adds a batch to the tally, and the slots of the batch's sequences to the other sums.
     template <batch_source Source, class Count>
     void add(const Source& source, const Count& count) {
         batch_sums more = *this;
@@ -45,7 +45,7 @@ class batch_sums {
         }
         *this = std::move(more);
     }
-    /// Adds a batch that was counted before: its tally to the tally, and its slots to the other sums.
+    /// Adds a batch that was counted before. `counted` is added to the tally, and `slots` to the other sums.
     template <class Count>
     void add_counted(const tally& counted, std::span<const sequence> slots, const Count& count) {
         batch_sums more = *this;

@@ -6,12 +6,12 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Marks of a tally. One says which context-parallel shard the tally counts, the other over which axes it was already
-/// summed.
+/// Two marks of a tally. The first says which context-parallel shard the tally counts. The second says over which
+/// parallel axes the tally was already summed.
 
 namespace floptally::inline v0_3 {
 
-/// One of `cp` context-parallel ranks: its index and their number.
+/// One of `cp` context-parallel ranks: its index `rank` and the number of ranks `cp`.
 struct cp_rank {
     std::uint64_t cp = 1;
     std::uint64_t rank = 0;
@@ -22,8 +22,9 @@ struct cp_rank {
 /// The context-parallel shard that a tally counts, if its creator marked it. `context_parallel_pack::tally_of` marks
 /// its tallies.
 ///
-/// A reduction compares the mark with its scope. Without the mark, a scope that declares equal shards as replicated
-/// would make the sum wrong by a factor of cp, and nothing would show it.
+/// A sum over ranks uses the mark to check what the caller says about the ranks' data. If the caller wrongly says that
+/// context-parallel ranks hold copies, equal shards would be counted once instead of `cp` times. Without the mark this
+/// error cannot be detected.
 class context_shard {
   public:
     /// Marks no shard: the tally counts whole sequences.
@@ -42,8 +43,8 @@ class context_shard {
     [[nodiscard]] constexpr std::uint64_t cp() const { return cp_; }
     [[nodiscard]] constexpr std::uint64_t rank() const { return rank_; }
 
-    /// Combines the marks of two tallies that are added. The sum of several ranks' shards may be the whole sequence, so
-    /// the result is not marked as the shard of one rank.
+    /// Combines the marks of two tallies that are added. If the marks name different shards, the result is not marked
+    /// as the shard of one rank.
     constexpr context_shard& operator+=(const context_shard& other) {
         if (cp_ == 0) {
             *this = other;
@@ -70,18 +71,19 @@ class added_up {
     /// Marks nothing: the tally was not summed over ranks.
     constexpr added_up() = default;
 
-    /// Marks a sum over these axes of a layout, one bit for each `parallel_axis`. `visits` is true if the sum counts
-    /// each microbatch once, although a pipeline rank may have run it several times.
+    /// Marks a sum over these axes of a parallel layout, one bit for each `parallel_axis`. `visits` is true if the sum
+    /// counts each microbatch once, although a pipeline rank may have run it several times.
     constexpr added_up(std::uint32_t axes, bool visits) : axes_(axes), visits_(visits) {}
 
-    /// Returns true if the tally was summed over any axis or over the visits of microbatches.
+    /// Returns true if the tally was summed over any axis, or if it counts each microbatch once (`over_visits`).
     [[nodiscard]] constexpr bool is_marked() const { return axes_ != 0 || visits_; }
-    /// Returns true if the tally was summed over this axis. `axis` is the number of a `parallel_axis`.
+    /// Returns true if the tally was summed over this axis. `axis` is the integer value of a `parallel_axis`.
     [[nodiscard]] constexpr bool over(std::uint32_t axis) const { return (axes_ >> axis & 1U) != 0; }
     /// Returns true if the sum counts each microbatch once, although a pipeline rank may have run it several times.
     [[nodiscard]] constexpr bool over_visits() const { return visits_; }
 
-    /// Combines the marks of two tallies that are added. The sum may not be summed again over an axis of either tally.
+    /// Combines the marks of two tallies that are added. The result may not be summed again over an axis of either
+    /// tally.
     constexpr added_up& operator+=(const added_up& other) {
         axes_ |= other.axes_;
         visits_ = visits_ || other.visits_;

@@ -34,8 +34,8 @@ struct request {
     [[nodiscard]] friend constexpr bool operator==(const request&, const request&) = default;
 };
 
-/// A run of `passes` consecutive forward passes with `tokens` new tokens each. Before the first pass, `past` tokens are
-/// cached.
+/// A run of `passes` consecutive forward passes, each with `tokens` new tokens. Before the first pass, `past` tokens
+/// are in the cache.
 struct pass_run {
     std::uint32_t past = 0;
     std::uint32_t tokens = 0;
@@ -45,7 +45,7 @@ struct pass_run {
     [[nodiscard]] constexpr sequence pass(std::uint32_t n) const {
         return {.length = tokens, .past = past + n * tokens};
     }
-    /// Returns all tokens of the run as one pass.
+    /// Returns one pass with all tokens of the run, as if it had not been split into several passes.
     [[nodiscard]] constexpr sequence whole() const { return {.length = tokens * passes, .past = past}; }
     /// Returns the run without its first `first` passes.
     [[nodiscard]] constexpr pass_run after(std::uint32_t first) const {
@@ -114,7 +114,7 @@ constexpr void add_run(const pass_run& run, const mask_set& masks, past_sums& su
     const std::uint64_t n = run.tokens;
     const std::uint64_t passes = run.passes;
     sums.squares = checked(sums.squares, "squares") + checked(n * n, "squares") * passes;
-    // This adds Σ n·past over the passes. The number of cached tokens grows by n with each pass.
+    // Adds (new tokens × cached tokens), summed over the passes. Each pass adds its `n` new tokens to the cache.
     sums.cached = checked(sums.cached, "cached") + n * (run.past * passes + n * (passes * (passes - 1) / 2));
     sums.tokens += n * passes;
     sums.count += passes;

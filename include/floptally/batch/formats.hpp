@@ -64,7 +64,7 @@ class padded_rows {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // This sum throws the error if a length is invalid.
+        add_to(accumulators);  // This call throws the error if a length is invalid.
         for (const T length : lengths_) {
             visit(sequence{.length = static_cast<std::uint32_t>(length)}, row());
         }
@@ -101,7 +101,7 @@ class padded_rows {
 template <integer P>
 struct listed_part {
     std::span<const P> numbers{};
-    std::uint32_t sequence::*member = nullptr;  ///< the member of `sequence` that gets the number
+    std::uint32_t sequence::*member = nullptr;  ///< the member of `sequence` that is set to the number
     const char* field = nullptr;
     bool may_be_left_out = false;
 };
@@ -288,7 +288,7 @@ class packed_slots {
     template <class Visit>
     constexpr void each(Visit visit) const {
         detail::checking_accumulators accumulators;
-        add_to(accumulators);  // This sum throws the error if a boundary is invalid.
+        add_to(accumulators);  // This call throws the error if a boundary is invalid.
         const std::size_t real = real_sequences();
         for (std::size_t i = 0; i + 1 < slots_.size(); ++i) {
             visit(sequence{.length = i < real ? static_cast<std::uint32_t>(real_[i + 1] - real_[i]) : 0},
@@ -300,8 +300,8 @@ class packed_slots {
     constexpr void add_to(Accumulators& accumulators) const {
         const detail::sum_space space = accumulators.space();
         space.masks().require(modality::text, "lengths");
-        // First checks the boundaries of all sequences, including mock sequences, then those of the slots. Both may be
-        // the same list.
+        // First checks the boundaries of all sequences, including mock sequences. Then checks the boundaries of the
+        // slots, which may be the same list.
         const auto lengths = detail::between(real_.data(), real_.size(), real_field());
         const std::size_t all = real_.size() - 1;
         const std::size_t real = real_sequences();

@@ -14,8 +14,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Views and copies of a caller's integers: `integer_view` has a width known only at run time, `nonnegative` converts
-/// to unsigned 64 bits.
+/// `integer_view`: a view of a caller's integers whose type is known only at run time. `nonnegative`: a copy of a
+/// caller's integers as unsigned 64-bit integers.
 
 namespace floptally::inline v0_3 {
 
@@ -29,7 +29,7 @@ class integer_view {
     constexpr integer_view(const Range& range)  // NOLINT(google-explicit-constructor): a view of a range
         : numbers_(std::span{range}) {}
 
-    /// Calls `with(span)` with the span of integers.
+    /// Calls `with` with the integers as a `std::span` of their type, such as `std::span<const std::int32_t>`.
     template <class With>
     constexpr decltype(auto) visit(With with) const {
         return std::visit(with, numbers_);

@@ -20,12 +20,13 @@
 
 /// @file
 /// Lists of lengths and of boundaries, their errors, and the sums over the lengths that a tally adds. The sums are
-/// computed in one of two ways, with equal results and equal errors:
+/// computed in a plain form or in a block form, with equal results and equal errors:
 ///
-/// - The plain form is the definition: it adds each statistic of each sequence with checks. Constant evaluation uses
-///   the plain form, and it throws every error.
-/// - The block form adds up to 512 lengths at once (`length_block`). One OR over the lengths proves that all are valid
-///   and that no sum of the block overflows. If not, or if a statistic throws, the plain form adds the lengths instead.
+/// - The plain form is the definition of the sums. It adds the statistics of each sequence one by one and checks each
+///   addition. Constant evaluation uses the plain form, and all errors come from it.
+/// - The block form adds up to 512 lengths at once (`length_block`). One test of the bitwise OR of all lengths shows
+///   that all are valid and that no sum of the block overflows. If the test fails, or if a statistic throws, the plain
+///   form adds the lengths instead.
 
 namespace floptally::inline v0_3 {
 
@@ -163,8 +164,9 @@ struct boundary_lengths {
         return static_cast<bits_type>(boundaries[i + 1]) - static_cast<bits_type>(boundaries[i]);
     }
 
-    /// Returns true if no boundary is below the previous one. Such a step would lower the boundaries by more than the
-    /// other lengths can raise them. So it is enough to compare the first and the last boundary.
+    /// Returns true if no boundary is below the previous one. It compares only the first and the last boundary. This is
+    /// enough if the lengths modulo 2^32 or 2^64 have a sum below 2^31: a decreasing step would then make the last
+    /// boundary smaller than the first.
     [[nodiscard]] bool unwrapped(std::size_t first, std::size_t n) const {
         return boundaries[first] <= boundaries[first + n];
     }
@@ -174,14 +176,14 @@ struct boundary_lengths {
     }
 };
 
-/// Sums over the lengths that are added in one call: the sums that every tally has, without the pairs of masks.
+/// Sums over the lengths that are added in one call. It has the sums that every tally has, but not the pairs of masks.
 struct fixed_sums {
     std::uint64_t count = 0;  ///< number of lengths above 0
     std::uint64_t tokens = 0;
     std::uint64_t squares = 0;
 
-    /// Adds one length. For the library's masks the sum of squares overflows first: a length L adds at most L² tokens
-    /// and at most L² pairs.
+    /// Adds one length. Only the sum of squares is checked for overflow. A length L adds at most L² tokens and, for the
+    /// library's masks, at most L² pairs, so these sums cannot overflow before it.
     constexpr void add(std::uint32_t length) {
         squares = checked(squares, "squares") + std::uint64_t{length} * length;
         tokens += length;
@@ -204,7 +206,7 @@ struct borrowed_sums : fixed_sums {
             pairs[m] = 0;
         }
     }
-    /// Computes the sums over one length.
+    /// Creates the sums over one length.
     constexpr borrowed_sums(const mask_set& for_masks, std::uint64_t* memory, std::uint32_t length)
         : pairs(memory), masks(for_masks.size()) {
         add(length);
@@ -212,7 +214,7 @@ struct borrowed_sums : fixed_sums {
             pairs[m] = for_masks[m].of_length(length);
         }
     }
-    /// Computes the sums over one block.
+    /// Creates the sums over one block of lengths.
     borrowed_sums(const mask_set& for_masks, std::uint64_t* memory, const length_block& block)
         : fixed_sums{block.count, block.tokens, block.squares}, pairs(memory), masks(for_masks.size()) {
         for (std::size_t m = 0; m < masks; ++m) {
@@ -220,8 +222,8 @@ struct borrowed_sums : fixed_sums {
         }
     }
 
-    /// Adds an amount to the sum of mask `m`. Throws `overflow` above 64 bits. Only a user's statistic can overflow
-    /// here; for the library's masks the sum of squares overflows first.
+    /// Adds an amount to the sum of mask `m`. Throws `overflow` above 64 bits. This happens only for a user's
+    /// statistic: with the library's masks the sum of squares overflows before the pairs.
     constexpr void add(std::size_t m, const statistic& which, std::uint64_t amount) {
         pairs[m] += amount;
         if (pairs[m] < amount) {
@@ -245,7 +247,7 @@ class sum_space {
         : masks_(&masks), memory_{useful, padded} {}
 
     [[nodiscard]] constexpr const mask_set& masks() const { return *masks_; }
-    /// Returns new sums in the memory of a view. They start at 0, or at the sums over the length or block that is
+    /// Returns new sums in the memory of one view. They start at 0, or at the sums over the length or block that is
     /// passed as `unit`.
     template <class... Unit>
     [[nodiscard]] constexpr borrowed_sums sums(view seen, const Unit&... unit) const {

@@ -99,8 +99,8 @@ concept tower_sample = batch_sample<T> && !std::same_as<T, sequence>;
 
 namespace detail {
 
-/// Replaces a tally's accumulators in a call of a source's `add_to`. The source then only checks its numbers: it throws
-/// its errors, and nothing is added.
+/// A replacement of a tally's accumulators that adds nothing. If it is passed to a source's `add_to`, the source only
+/// checks its numbers and throws its errors.
 class checking_accumulators {
   public:
     constexpr checking_accumulators() = default;
@@ -215,7 +215,7 @@ struct slotted {
     [[nodiscard]] friend constexpr bool operator==(const slotted&, const slotted&) = default;
 };
 
-/// A sequence and its slot. {} as `real` means a mock sequence.
+/// A sequence and its slot. If `real` is {}, it is a mock sequence: the slot is only padding.
 using slotted_sequence = slotted<sequence>;
 
 /// A batch of `times()` equal samples that fill their slots. Counting takes the same time for any number of samples.

@@ -33,7 +33,7 @@ class split_tally : public adds_batches<split_tally> {
 
     /// Takes the tallies of real and of mock sequences. Throws `error` for different masks.
     constexpr split_tally(const tally& real, const tally& mock) : real_(real), mock_(mock) {
-        static_cast<void>(total());  // The sum throws if the masks differ.
+        static_cast<void>(total());  // This sum throws if the masks differ.
     }
 
     /// Adds a source, or one sample and its slot, like `tally::add`. `adds_batches` has the short calls.
@@ -63,7 +63,7 @@ class split_tally : public adds_batches<split_tally> {
         return *this = sum;
     }
 
-    /// Sets the tallies of real and of mock sequences to 0.
+    /// Sets all sums to 0, those of real and those of mock sequences.
     constexpr void clear() {
         real_.clear();
         mock_.clear();

@@ -43,9 +43,9 @@ constexpr void require_amounts(view seen) {
 /// Exact sums over the samples of a batch, in 64-bit integer accumulators.
 ///
 /// A tally does not depend on a model's hidden size. Tallies can be summed over microbatches, ranks and time in any
-/// order, with the same bits. Build it with the masks of the model: `tally{model.masks()}`. Masks that are polynomials
-/// of the fixed accumulators need no accumulator of their own. Only construction allocates memory; adding does not. An
-/// error leaves the tally unchanged. A moved-from tally can only be assigned to.
+/// order, with the same bits. Build it with the masks of the model: `tally{model.masks()}`. If a mask's pairs follow
+/// from sums such as Σ length and Σ length², the mask needs no accumulator of its own. Only construction allocates
+/// memory; adding does not. An error leaves the tally unchanged. A moved-from tally can only be assigned to.
 class tally : public adds_batches<tally> {
   private:
     // Private members come first: clang evaluates a template in a constant expression only after its definition.
@@ -65,12 +65,12 @@ class tally : public adds_batches<tally> {
     }
 
   public:
-    /// Number of fixed accumulators of one modality: all kinds of `accumulator` except `pairs`.
+    /// Number of fixed accumulators of one modality, which every tally has: all kinds of `accumulator` except `pairs`.
     static constexpr std::size_t fixed_accumulators = accumulator_count - 1;
 
     constexpr tally() : tally(mask_set{}) {}
 
-    /// Starts at 0. The tally counts the pairs of these masks.
+    /// Creates a tally whose sums are 0. It counts the attended pairs of these masks.
     constexpr explicit tally(const mask_set& masks) : accumulators_(masks) {}
 
     /// Adds a batch in any format (`batch_source`). `adds_batches` has the short calls `add_lengths`,
@@ -141,8 +141,8 @@ class tally : public adds_batches<tally> {
                                   std::to_string(amount.useful) + " useful: the padded amount includes the useful one");
         }
         std::size_t index = masks().find(accumulator);
-        for (const modality in :
-             {modality::vision, modality::audio}) {  // the name of a measured statistic belongs to one modality
+        for (const modality in : {modality::vision, modality::audio}) {  // A measured statistic's name is unique across
+                                                                         // modalities, so at most one of them has it.
             index = index == masks().size() ? masks().find(accumulator.in(in)) : index;
         }
         if (index == masks().size()) {
@@ -167,7 +167,8 @@ class tally : public adds_batches<tally> {
         const std::size_t index = masks().find(measured);
         measured_ |= index != masks().size() && measured.is_measured() ? bit_of(index) : 0;
     }
-    /// Marks the measured statistics that were added to another tally with the same masks.
+    /// Adds the marks of another tally with the same masks: a statistic that was added to `mine` counts as added
+    /// here.
     constexpr void mark_measured(const tally& mine) { measured_ |= mine.measured_; }
 
     /// Adds another tally of the same masks in the same order.
@@ -183,7 +184,8 @@ class tally : public adds_batches<tally> {
         return *this;
     }
 
-    /// Returns a fixed accumulator of a modality. Throws `error` for `accumulator::pairs`: use `pairs(view, mask)`.
+    /// Returns a fixed accumulator (one that every tally has) of a modality. Throws `error` for `accumulator::pairs`:
+    /// use `pairs(view, mask)`.
     [[nodiscard]] constexpr std::uint64_t get(view seen, accumulator which, modality in = modality::text) const {
         detail::require_amounts(seen);
         if (which == accumulator::pairs) {
@@ -194,8 +196,8 @@ class tally : public adds_batches<tally> {
                    : accumulators_[accumulators_.offset(seen) + detail::tally_accumulators::index_of(in, which)];
     }
 
-    /// Returns the sum of a statistic; for a mask, Σ attended pairs. Throws `error` if the statistic does not follow
-    /// from the moments and this tally was built without an accumulator for it.
+    /// Returns the sum of a statistic over the batch; for a mask, the number of attended pairs. Throws `error` if the
+    /// statistic does not follow from the moments and this tally was built without an accumulator for it.
     [[nodiscard]] constexpr std::uint64_t pairs(view seen, const statistic& which) const {
         detail::require_amounts(seen);
         const auto moment = [&](accumulator kind) { return uint128{get(seen, kind, which.in())}; };
@@ -231,7 +233,7 @@ class tally : public adds_batches<tally> {
     [[nodiscard]] constexpr const std::uint64_t* data() const { return accumulators_.data(); }
 
     /// Returns a tally with these accumulators, such as the result of an all-reduce. None of its measured statistics is
-    /// marked as added: see `with_accumulators` and `mark_measured`.
+    /// marked as added: call `mark_measured`, or use `with_accumulators`.
     [[nodiscard]] static constexpr tally from_accumulators(const mask_set& masks,
                                                            const array_view<std::uint64_t>& accumulators) {
         tally sum{masks};
@@ -253,15 +255,15 @@ class tally : public adds_batches<tally> {
         return sum;
     }
 
-    /// Marks the tally's text sequences as the context-parallel shard of one rank. A reduction compares the mark with
-    /// the scope. A rank that adds only its own slices of sequences should mark its tally. The mark is not part of the
-    /// accumulators, and == does not compare it.
+    /// Marks the tally's text sequences as the context-parallel shard of one rank. A sum over ranks then checks that
+    /// its caller declared shards, and not copies. A rank that adds only its own slices of sequences should mark its
+    /// tally. The mark is not part of the accumulators, and == does not compare it.
     constexpr void mark_shard(const cp_rank& held) { shard_ = context_shard(held); }
     /// Returns the mark that `mark_shard` has set.
     [[nodiscard]] constexpr const context_shard& shard_of_context() const { return shard_; }
 
-    /// Marks the axes over which the tally was summed. Every sum over ranks marks its result. A reduction over the same
-    /// axis again throws `error`. Sums of tallies keep the mark. The mark is not part of the accumulators, and == does
+    /// Marks the axes over which the tally was summed. Every sum over ranks marks its result. A second sum over the
+    /// same axis throws `error`. Sums of tallies keep the mark. The mark is not part of the accumulators, and == does
     /// not compare it. If you sum in two levels, by two layouts whose axes have the same name, mark the tally with `{}`
     /// in between.
     constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
@@ -295,8 +297,8 @@ class tally : public adds_batches<tally> {
     detail::tally_accumulators accumulators_;
     context_shard shard_{};
     added_up added_up_{};
-    std::uint64_t measured_ = 0;  ///< one bit for each measured statistic that was added, because an amount of 0 does
-                                  ///< not change the accumulators
+    std::uint64_t measured_ = 0;  ///< One bit for each measured statistic, set if an amount was added. The accumulators
+                                  ///< do not show this, because an amount of 0 does not change them.
 };
 
 }  // namespace floptally

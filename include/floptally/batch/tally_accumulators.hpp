@@ -63,7 +63,7 @@ namespace floptally::inline v0_3::detail {
             return n * s.past;
         case accumulator::crossed:
             return n * s.keys;
-        default:  // no sample adds to `routed` (a router measures it) or to `pairs` (a mask counts it)
+        default:  // No sample adds to `routed`, which a router measures, or to `pairs`, which a mask counts.
             return 0;
     }
 }
@@ -88,8 +88,8 @@ template <class Sample>
 /// the fixed accumulators of the text and, if the model has them, of the towers. Then it has Σ pairs of each mask that
 /// is not a polynomial of the fixed accumulators. An addition changes all accumulators or none.
 ///
-/// The object has the same amount of memory again for amounts that are checked before they are added. So counting a
-/// batch allocates nothing.
+/// `tally_accumulators` also has memory for the amounts that are about to be added, which are checked first. So
+/// counting a batch allocates nothing.
 class tally_accumulators {
   public:
     static constexpr std::size_t fixed = 7;  ///< number of fixed accumulators of one modality
@@ -103,17 +103,17 @@ class tally_accumulators {
         return masks.has_towers() ? fixed * modality_count : fixed;
     }
 
-    /// Returns the number of accumulators of one view.
+    /// Returns the number of accumulators of one view of a tally with these masks.
     [[nodiscard]] static constexpr std::size_t stride_of(const mask_set& masks) {
         return before_masks(masks) + masks.size();
     }
 
-    /// The amounts to add to one view, one for each accumulator.
+    /// The amounts that are added to one view of a tally: one number for each of its accumulators.
     using amounts = array_view<std::uint64_t>;
 
   private:
-    // Private members come first: clang evaluates a template in a constant expression only after its definition.
-    /// Calls `apply(accumulator, amount)` for each accumulator that changes.
+    // Private members come first: clang evaluates a template in a constant expression only after its definition. The
+    // next functions call `apply(accumulator, amount)` for each accumulator that changes.
     template <class Apply>
     constexpr void each_accumulator(const amounts& sums, Apply apply) const {
         for (std::size_t place = 0; place < sums.size(); ++place) {
@@ -185,7 +185,7 @@ class tally_accumulators {
         std::size_t place = 0;
         const auto visit = [&](modality in, const auto& which) {
             const uint128 product = in == modality_of(unit) ? times * amount_of(which, unit) : 0;
-            // The product of 128 bits cannot overflow unnoticed: the sum of tokens would overflow before.
+            // The product has 128 bits. It cannot overflow, because the sum of tokens would overflow 64 bits before.
             if ((product >> 64) != 0) {
                 throw_overflow(place);
             }
@@ -224,7 +224,7 @@ class tally_accumulators {
         });
     }
 
-    /// True if the amounts are stored in separate memory, so that the addition does not overwrite them.
+    /// True if the amounts to add are stored in memory of their own, so that the addition does not overwrite them.
     template <class Sums>
     static constexpr bool is_apart = !std::is_same_v<Sums, amounts>;
 
@@ -260,7 +260,7 @@ class tally_accumulators {
         const std::size_t n = stride();
         std::uint64_t* const target = accumulators_.begin();
         addition add{target, target + n};
-        // Adds without a check, and undoes the addition if a sum has overflowed.
+        // This branch adds without a check, and undoes the addition if a sum has overflowed.
         if constexpr (is_apart<Useful> && is_apart<Padded>) {
             each_of_both(useful, padded, add);
             if (add.wraps) {
@@ -361,8 +361,8 @@ class tally_accumulators {
 
   private:
     mask_set masks_{};
-    list<std::uint64_t>
-        accumulators_{};  // accumulators of the useful and the padded view, then the amounts about to be added to each
+    list<std::uint64_t> accumulators_{};  // accumulators of the useful and the padded view, then memory for the amounts
+                                          // that are about to be added to each
 };
 
 }  // namespace floptally::detail

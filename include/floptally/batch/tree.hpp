@@ -53,9 +53,10 @@ template <class Parent>
 /// smaller than i, or −1 for a root. There may be several roots. A chain of nodes counts the same tokens and pairs as
 /// one sequence.
 ///
-/// A token attends to the tokens on its path from the root, as the mask allows. A node counts as a sequence whose
-/// `past` is the number of tokens of all its ancestors. So tokens = Σ n and, for a causal mask, pairs = Σ (n·depth +
-/// n(n+1)/2). `accumulator::count` is the number of nodes. Adding a tree allocates one integer for each node.
+/// A token attends to the tokens on its path from the root, as the mask allows. A node with n tokens counts as a
+/// sequence of n new tokens after `past` cached tokens, the tokens of all its ancestors. Under a causal mask the node
+/// has n·past + n(n+1)/2 pairs. `accumulator::count` is the number of nodes. Adding a tree allocates one integer for
+/// each node.
 template <std::signed_integral P, integer T>
 class tree_nodes {
   public:
@@ -68,7 +69,7 @@ class tree_nodes {
     template <class Visit>
     void each(Visit visit) const {
         const detail::plain_lengths<T> checked{lengths_.data(), "lengths"};
-        std::vector<std::uint64_t> ends(lengths_.size());  // tokens from the root to the end of each node
+        std::vector<std::uint64_t> ends(lengths_.size());  // number of tokens from the root to the end of each node
         for (std::size_t node = 0; node < lengths_.size(); ++node) {
             std::uint64_t depth = 0;
             if (std::cmp_greater_equal(parents_[node], 0) && std::cmp_less(parents_[node], node)) {

@@ -26,7 +26,7 @@ enum class phase : std::uint8_t {
     forward,
     backward_data,     ///< gradients of activations
     backward_weights,  ///< gradients of weights
-    recompute          ///< the forward work that the backward pass runs again
+    recompute          ///< the forward passes that the backward pass runs again
 };
 /// Names of the values of `phase`, in their order.
 inline constexpr const char* phase_names[] = {"forward", "backward_data", "backward_weights", "recompute"};
@@ -47,8 +47,8 @@ struct component_flops {
     component_name name;
     uint128 useful[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
     uint128 padded[3];  ///< FLOPs by phase: forward, backward_data, backward_weights
-    /// FLOPs of the same phases that are executed in addition to `padded`. A fused attention backward computes QKᵀ a
-    /// second time, and gradients that are not needed. Other ranks may repeat work (`training_plan::repeated`).
+    /// FLOPs by phase, like `padded`, that are executed in addition to `padded`. A fused attention backward computes
+    /// QKᵀ a second time, and gradients that are not needed. Other ranks may repeat work (`training_plan::repeated`).
     uint128 executed_more[3];
     uint128 recomputed_forward;  ///< forward work that the backward repeats (`training_plan::recomputed`)
 
@@ -82,7 +82,7 @@ class breakdown {
 
     constexpr breakdown() = default;
 
-    /// Adds a component with zero FLOPs and returns a reference, through which the caller sets the FLOPs.
+    /// Adds a component without FLOPs. Returns a reference to it, so that the caller can set its FLOPs.
     constexpr component_flops& append(const component_name& name) {
         return components_.push_back(component_flops{name, {}, {}, {}, 0}, "components");
     }
@@ -99,7 +99,8 @@ class breakdown {
     /// parts, or if a part does not declare which values its entries read. Set `linear::reads` and `writes` to make
     /// such a part exact.
     [[nodiscard]] constexpr bool is_upper_bound() const { return is_upper_bound_; }
-    /// Marks the breakdown as an upper bound if `is` is true. Only `clear` removes the mark.
+    /// Marks the breakdown as an upper bound if `is` is true. A call with `is` = false changes nothing; only `clear`
+    /// removes the mark.
     constexpr void mark_upper_bound(bool is = true) { is_upper_bound_ = is_upper_bound_ || is; }
 
     [[nodiscard]] constexpr const list& components() const { return components_; }
@@ -168,8 +169,8 @@ class breakdown {
   private:
     friend class flop_counter;
 
-    /// Adds a component with uninitialized FLOPs, because zeroing them would slow down evaluation. The caller must set
-    /// them all.
+    /// Adds a component whose FLOPs are uninitialized, because setting them to 0 would slow down evaluation. The caller
+    /// must set all of them.
     constexpr component_flops& append_unset(const component_name& name) {
         component_flops& component = components_.append("components");
         component.name = name;

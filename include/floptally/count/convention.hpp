@@ -27,8 +27,8 @@ enum class causal_pairs : std::uint8_t {
 
 /// The pairs that count for an attention over windows, chunks or top-k keys.
 enum class window_pairs : std::uint8_t {
-    exact,   ///< the attended pairs
-    ignored  ///< the pairs of a plain causal (or bidirectional) mask of the same length
+    exact,   ///< the pairs that the window, the chunk or the choice of keys admits
+    ignored  ///< the pairs of a plain causal or bidirectional mask over the same length, as if there were no window
 };
 
 /// The number of products that count for the backward of the attention core.
@@ -59,8 +59,8 @@ enum class counted_weights : std::uint8_t {
 
 /// The products that count for the weight gradient of a grouped convolution.
 enum class grouped_gradient : std::uint8_t {
-    as_run,       ///< each channel with the channels of its group
-    all_channels  ///< each channel with all channels, as if there were one group
+    as_run,       ///< the products of each channel with the channels of its group, as a kernel runs them
+    all_channels  ///< the products of each channel with all channels, as if there were one group
 };
 
 /// Which operators count.
@@ -71,25 +71,26 @@ enum class counted_operators : std::uint8_t {
 
 /// The weights that count as trained.
 enum class counted_training : std::uint8_t {
-    as_planned,   ///< the weights that the plan trains
+    as_planned,   ///< only the weights that the plan trains
     every_weight  ///< every weight with all its gradients, including frozen weights and adapters
 };
 
 struct convention;
 
 /// The statistics that a convention counts instead of a mask's pairs. The sum of each statistic may be divided by a
-/// small number. Example: `half_square` counts Σn²/2 + Σn·past for a causal mask.
+/// small number. Example: for a causal mask over n tokens, the setting `half_square` counts n²/2, which is the
+/// statistic n² with the divisor 2.
 class counted_statistics {
   public:
-    /// A statistic, and the number that its sum is divided by.
+    /// A statistic, and the divisor of its sum.
     struct divided {
         statistic what;
         std::uint8_t divisor = 1;
     };
 
-    /// Counts nothing.
+    /// Creates an empty list of statistics: no pairs count.
     constexpr counted_statistics() = default;
-    /// Counts one statistic.
+    /// Creates a list of one statistic.
     constexpr counted_statistics(const statistic& counted,
                                  std::uint8_t divisor = 1) {  // NOLINT(google-explicit-constructor)
         also(counted, divisor);
@@ -112,10 +113,11 @@ class counted_statistics {
     std::size_t size_ = 0;
 };
 
-/// Facts about a model's attention. A convention gets them in addition to the mask, and may use them.
+/// Facts about a model's attention. A convention's function gets them in addition to the mask.
 struct attention_context {
     bool has_layer_without_window = false;  ///< true if some text layer attends without a window
-    bool of_indexer = false;                ///< true if the pairs are those of an indexer's scores or of its loss
+    bool of_indexer = false;                ///< true if the pairs are those for which an indexer computes scores or its
+                                            ///< loss
 };
 
 /// The type of a convention's function. The function returns the statistics that count instead of a mask's pairs. All
@@ -123,7 +125,8 @@ struct attention_context {
 using count_pairs_function = counted_statistics (*)(const statistic& attends, const convention& counted_as,
                                                     const attention_context& model);
 
-/// The default `count_pairs_function`. Decides by `convention::causal`, `convention::windows` and the mask's shape.
+/// The default `count_pairs_function`. It decides by `convention::causal`, `convention::windows` and the kind of the
+/// mask.
 [[nodiscard]] constexpr counted_statistics count_pairs(const statistic& attends, const convention& counted_as,
                                                        const attention_context& model);
 
@@ -135,15 +138,16 @@ struct convention {
     causal_pairs causal = causal_pairs::exact;
     window_pairs windows = window_pairs::exact;
     attention_backward backward = attention_backward::twice;
-    term_set counted = products;        ///< the kinds of entries that count
-    std::uint8_t delta_rule_flops = 6;  ///< forward FLOPs per element of a delta rule's state; exact: 6
-    /// Forward FLOPs per element of the state for a delta rule with a separate decay for each channel (KDA). 0:
-    /// `delta_rule_flops`.
+    term_set counted = products;        ///< the kinds of cost entries that count, such as products with weights
+    std::uint8_t delta_rule_flops = 6;  ///< forward FLOPs for each element of a delta rule's state; the exact number is
+                                        ///< 6
+    /// Forward FLOPs for each element of the state of a delta rule with a separate decay for each channel (KDA). With
+    /// 0, `delta_rule_flops` is used.
     std::uint8_t channel_decay_flops = 0;
-    /// Number of tokens C in a chunk of KDA's chunked kernel. The products inside a chunk then count too: 3·C·d + C²
-    /// forward FLOPs for a head of width d. 0: they do not count.
+    /// The number of tokens C in a chunk of KDA's chunked kernel. The products inside a chunk count too: 3·C·d + C²
+    /// forward FLOPs for a head of width d. With 0 these products do not count.
     std::uint8_t delta_chunk = 0;
-    std::uint8_t scan_flops = 4;  ///< forward FLOPs per element of a selective scan's state; exact: 4
+    std::uint8_t scan_flops = 4;  ///< forward FLOPs for each element of a selective scan's state; the exact number is 4
     head_rows head = head_rows::every_token;
     counted_weights parameters = counted_weights::visited;
     indexer_backward indexer = indexer_backward::as_run;
@@ -160,7 +164,8 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
     };
     if (attends.is_of_other_side() && attends.shape() == pair_shape::full &&
         counted_as.windows == window_pairs::ignored) {
-        return counted_statistics(mask_statistics::encoder{});  // The square of the encoder's length counts.
+        return counted_statistics(mask_statistics::encoder{});  // The square of the encoder's length counts instead of
+                                                                // the window's pairs.
     }
     switch (attends.is_of_other_side() ? pair_shape::units : attends.shape()) {
         case pair_shape::units:
@@ -184,8 +189,8 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
             if (attends.shape() == pair_shape::full || counted_as.causal == causal_pairs::full_square) {
                 return square();
             }
-            // Exact: (Σn² + Σn)/2 + Σn·past. The division by 2 leaves no remainder, because a product has two FLOPs for
-            // each pair.
+            // A sequence of n new tokens after `past` cached tokens has (n² + n)/2 + n·past causal pairs. The division
+            // by 2 leaves no remainder, because a product has two FLOPs for each pair.
             counted_statistics triangle(moment_statistics::squares{}, 2);
             if (counted_as.causal == causal_pairs::exact) {
                 triangle.also(moment_statistics::tokens{}, 2);

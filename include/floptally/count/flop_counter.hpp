@@ -48,7 +48,8 @@ class accumulator_coefficients {
         std::uint64_t padded;
     };
 
-    /// The coefficients `first` … `last` − 1. They belong to one component and to work that runs in the same passes.
+    /// A group of coefficients: those with the indices `first` … `last` − 1. They belong to one component and to work
+    /// that runs in the same passes.
     struct group {
         std::uint32_t component;
         bool continues;  ///< true if the previous group belongs to the same component
@@ -101,7 +102,7 @@ class accumulator_coefficients {
         moment(accumulator::routed, form.routed, divisor);
     }
 
-    /// Returns the kinds of a component's entries that the convention counts.
+    /// Returns the kinds of entries that a component has and that the convention counts.
     [[nodiscard]] static constexpr term_set counted_kinds(const cost& model, std::size_t component,
                                                           const convention& counted_as) {
         term_set kinds;
@@ -165,8 +166,8 @@ class accumulator_coefficients {
     }
 
   public:
-    /// Adds the entries of a cost, all of whose weights train. Goes through the kinds of entries one by one, so that
-    /// entries with equal passes share a group.
+    /// Adds the entries of a cost whose weights all train. Goes through the kinds of entries one by one, so that
+    /// entries that run in the same passes share a group.
     constexpr void add_entries(const cost& model, const convention& counted_as, const training_plan& plan) {
         check_repeated(model, plan);
         const attention_context context = context_of(model);
@@ -191,7 +192,7 @@ class accumulator_coefficients {
         }
     }
 
-    /// Adds the entries of a model's parts. The plan decides which passes of them run (see `plan_walk`).
+    /// Adds the entries of a model's parts. The plan decides in which passes each entry runs (see `plan_walk`).
     constexpr void add_planned(array_view<model_part> parts, const cost& model, const convention& counted_as,
                                const training_plan& plan) {
         check_repeated(model, plan);
@@ -207,7 +208,7 @@ class accumulator_coefficients {
         }
     }
 
-    /// Appends the accumulators that the model keeps (`cost::keep`) although no entry counts them.
+    /// Appends the accumulators that the model asks a tally to keep (`cost::keep`) although no entry counts them.
     constexpr void keep(const cost& model) {
         needs.counted = needs.counted < masks.size() ? needs.counted : masks.size();
         for (std::size_t i = 0; i < model.masks().size(); ++i) {
@@ -221,7 +222,8 @@ class accumulator_coefficients {
         }
     }
 
-    mask_set masks;  ///< first the masks that the model counts, then those that a tally only keeps (`cost::keep`)
+    mask_set masks;  ///< first the masks whose pairs the model counts, then those that a tally only keeps
+                     ///< (`cost::keep`)
     measured_needs needs;
     bool is_upper_bound = false;
     cost::component_list names;
@@ -240,8 +242,8 @@ namespace floptally::inline v0_3 {
 /// accumulator has 64 bits, so any sum of products stays below 2^128.
 class flop_counter {
   public:
-    // The constructors without a plan do not use the code that walks over a model's parts. A program without a plan
-    // therefore does not compile that code.
+    // The constructors without a plan do not use the code that walks over a model's parts. So a program without a plan
+    // need not compile that code.
 
     /// Counts a cost whose weights all train.
     constexpr explicit flop_counter(const cost& model, const convention& counted_as = conventions::exact)
@@ -301,13 +303,13 @@ class flop_counter {
         }
     }
 
-    /// The masks whose pairs a tally must count for this cost.
+    /// Returns the masks whose pairs a tally must count for this cost.
     [[nodiscard]] constexpr const mask_set& masks() const { return counted_.masks; }
-    /// The convention of this counter.
+    /// Returns the convention of this counter.
     [[nodiscard]] constexpr const convention& counted_as() const { return convention_; }
-    /// The coefficients from which `evaluate` computes a breakdown.
+    /// Returns the coefficients from which `evaluate` computes a breakdown.
     [[nodiscard]] constexpr const detail::accumulator_coefficients& by_component() const { return counted_; }
-    /// Returns true if no backward counts: the plan has only a forward, or no weight trains.
+    /// Returns true if only the forward counts: the plan has no backward, or no weight trains.
     [[nodiscard]] constexpr bool is_forward_only() const {
         for (const detail::accumulator_coefficients::group& g : counted_.groups) {
             if (g.run.backward_data != 0 || g.run.backward_weights != 0) {
@@ -338,8 +340,8 @@ class flop_counter {
         into.mark_upper_bound(counted_.is_upper_bound);
         component_flops* work = nullptr;
         for (const detail::accumulator_coefficients::group& g : counted_.groups) {
-            // The sums are local variables. With sums behind a reference, the code that g++ 12 generates takes three
-            // times as long.
+            // The sums are local variables. If they were behind a reference, the code that g++ 12 generates would take
+            // three times as long.
             uint128 useful = 0;
             uint128 padded = 0;
             for (std::size_t i = g.first; i < g.last; ++i) {
@@ -454,7 +456,7 @@ class flop_counter {
         add_totals();
     }
 
-    /// Returns n · work. Branches are faster than a 128-bit product, because n is mostly 0 or 1.
+    /// Returns `work` multiplied by `n`. Branches are faster than a 128-bit product, because `n` is mostly 0 or 1.
     [[nodiscard]] static constexpr uint128 times(std::uint32_t n, uint128 work) {
         return n == 1 ? work : n == 0 ? 0 : n * work;
     }

@@ -15,19 +15,20 @@
 #include <floptally/statistics/modality.hpp>
 
 /// @file
-/// Counts the lm_head only for the tokens whose logits are computed (`training_plan::logits`).
+/// Counts the lm_head only for the tokens whose logits are computed. `training_plan::logits` says which tokens these
+/// are.
 
 namespace floptally::inline v0_3 {
 
 /// The name of the measured accumulator of tokens whose logits are computed (`tally::add_measured`).
 inline constexpr std::string_view logits_accumulator = "logits"sv;
 
-/// Returns true if the entry computes logits for each text token. False for classifiers of whole sequences.
+/// Returns true if the entry computes logits for each text token. Returns false for a classifier of whole sequences.
 [[nodiscard]] constexpr bool is_head_of_tokens(const cost_entry& entry) {
     return entry.kind == term::lm_head && entry.what == accumulator::tokens && entry.in == modality::text;
 }
 
-/// Returns the cost with an lm_head that counts only for `tokens`. Other entries do not change.
+/// Returns the cost with an lm_head that counts only for `tokens`. Entries other than the lm_head do not change.
 [[nodiscard]] constexpr cost with_logits(const cost& model, logit_tokens tokens) {
     if (tokens == logit_tokens::all) {
         return model;

@@ -31,13 +31,14 @@ namespace floptally::inline v0_3 {
 /// The optimizer Muon (K. Jordan, 2024). Before a step it orthogonalises the update of each weight matrix by
 /// Newton-Schulz iterations. Their matrix products do not depend on the number of tokens.
 ///
-/// An iteration over X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X: 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is
-/// transposed if m > n. Muon updates weight matrices, but no convolution, norm, bias or embedding table, and not the
-/// lm_head. The matrix of each expert counts separately. A fused matrix (qkv) is one matrix. Under LoRA, Muon updates
-/// the adapters instead.
+/// An iteration over X [m, n] with m ≤ n computes A = X·Xᵀ, A·A and (bA + cA²)·X, with constants b and c. That is
+/// 2·m²·n + 2·m³ + 2·m²·n FLOPs. X is transposed if m > n. Muon updates weight matrices, but no convolution, norm, bias
+/// or embedding table, and not the lm_head. The matrix of each expert counts separately. A fused matrix (qkv) is one
+/// matrix. Under LoRA, Muon updates the adapters instead.
 struct muon {
     std::uint64_t iterations = 5;  ///< Newton-Schulz iterations of one step
-    /// Weights that another optimizer updates. They are named as in `weight_setting`: "moe.router", "vision.*".
+    /// Weights that another optimizer updates. Their names have the form of `weight_setting::weights`: "moe.router",
+    /// "vision.*".
     list<component_name> others{};
 
     /// Name of the accumulator of optimizer steps. Add 1 to it for each optimizer step (`tally::add_measured`).
@@ -132,8 +133,8 @@ constexpr void require_others(const muon& optimizer, std::span<const model_part>
                 continue;
             }
             if (entry.per_rank.in == 0) {
-                // An entry without data flow was written by hand, because entries of the library's parts always have
-                // one.
+                // An entry that does not declare what it reads and writes comes from a user, because entries of the
+                // library's parts always declare this.
                 if (entry.flow == dataflow{}) {
                     throw error(component,
                                 "Muon needs the rows and columns of this component's weights: state them, or name the "

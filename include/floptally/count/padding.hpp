@@ -30,8 +30,8 @@ struct padding_flops {
 
 /// Splits the padded view of a batch by cause.
 [[nodiscard]] constexpr padding_flops padding_of(const flop_counter& model, const split_tally& batch) {
-    // Returns the FLOPs that a batch would have if every slot held a real token and the vocabulary were not padded.
-    // They are the useful coefficients times the padded accumulators.
+    // Returns the FLOPs that a batch would have if every slot held a real token and the vocabulary had no padding.
+    // These are the coefficients of the useful view times the accumulators of the padded view.
     const auto all_real = [&](const tally& part) {
         const std::uint64_t* const accumulators = part.data();
         const std::size_t half = detail::tally_accumulators::stride_of(part.masks());

@@ -33,19 +33,18 @@
 
 namespace floptally::inline v0_3::detail {
 
-// Finds the loss that trains an indexer (`training_plan::indexer`). The mask of the sparse attention says over which
-// pairs the loss is computed, and which attention's probabilities the indexer imitates.
+// Finds the loss that trains an indexer (`training_plan::indexer`). The mask of the sparse attention tells over which
+// pairs the loss is computed. It also tells which attention the indexer imitates.
 
-/// The choice of keys by an indexer for a sparse attention, as statistics that count pairs.
+/// How an indexer chooses keys for a sparse attention: two statistics that count pairs.
 struct key_choice {
     bool exists = false;
-    statistic scored{};    ///< pairs of queries and chosen keys, or of queries and chosen groups of keys
-    statistic all_keys{};  ///< pairs of the same attention without the choice: over all keys
+    statistic scored{};    ///< pairs of a query and a chosen key, or of a query and a chosen group of keys
+    statistic all_keys{};  ///< pairs of the same attention without the choice: each query with all keys
     component_name indexer{};
 };
 
-/// Returns the choice of keys from which a sparse mask results. `exists` is false for a mask that does not depend on
-/// the data.
+/// Returns the choice of keys from which a sparse mask results. `exists` is false if the mask involves no such choice.
 [[nodiscard]] constexpr key_choice choice_behind(const statistic& attends) {
     if (attends.is<mask_statistics::top_k>() || attends.is<mask_statistics::best_blocks>()) {
         return {.exists = true, .scored = attends, .all_keys = mask::causal()};
@@ -82,9 +81,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     }
 }
 
-/// Returns the keys that the layer's indexer chooses for its attention. `exists` is false if the plan trains no
-/// indexers. It is also false for a layer that reuses the keys of another layer: such a layer has no indexer and no
-/// loss.
+/// Returns how the layer's indexer chooses keys for its attention. `exists` is false if the plan trains no indexers. It
+/// is also false for a layer that reuses the keys of another layer: such a layer has no indexer and no loss.
 [[nodiscard]] constexpr key_choice choice_in(array_view<model_part> layer, const training_plan& plan) {
     if (plan.indexer == indexer_training::frozen || !has_kind(layer, term::index_scores)) {
         return {};
@@ -115,8 +113,8 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     return found;
 }
 
-/// Returns the statistic that counts an entry's pairs under a plan. It is the entry's own, but during the warm-up of
-/// indexers attention is over all keys.
+/// Returns the statistic that counts an entry's pairs under a plan. It is the entry's own statistic, except during the
+/// warm-up of indexers, when attention is over all keys.
 [[nodiscard]] constexpr statistic attended_pairs(const cost& model, const cost_entry& entry,
                                                  const training_plan& plan) {
     if (!has_statistic(entry.what)) {
@@ -157,7 +155,7 @@ class handed_on {
     /// a gradient.
     constexpr void take(part_role role, modality in, const gradient_flow::carried& left, bool anywhere_trains) {
         switch (role) {
-            case part_role::layer:  // Attention over two streams passes gradients between them.
+            case part_role::layer:  // Attention over two streams passes gradients from each stream to the other.
                 hidden_ = left.stream || (layers_make_context_ && left.context);
                 context_ = left.context || (layers_make_context_ && left.stream);
                 time_ = left.time;
@@ -219,10 +217,10 @@ class handed_on {
     bool towers_[modality_count] = {};  ///< true for each tower whose hidden states require a gradient
 };
 
-/// The sum of equal entries of all layers that run in the same passes.
+/// The sum of equal entries of all layers. The entries run in the same passes.
 struct planned_entry {
-    std::uint32_t component = 0;  ///< index into `plan_walk::components`
-    cost_entry entry{};           ///< `entry.mask` is an index into `plan_walk::masks`
+    std::uint32_t component = 0;  ///< index of the entry's component in `plan_walk::components`
+    cost_entry entry{};           ///< the entry; its `mask` is an index into `plan_walk::masks`
     passes run{};
 };
 
@@ -260,7 +258,7 @@ class plan_walk {
   private:
     /// The work of one layer that the backward recomputes together: all of it, or some components.
     struct region {
-        bool reached = false;  ///< true if a gradient arrives at the layer's output
+        bool reached = false;  ///< true if a gradient arrives at the layer's output, so that its backward runs
         cost::component_list components{};
     };
 
@@ -321,8 +319,8 @@ class plan_walk {
         return false;
     }
 
-    /// Returns true if one of the parts has only norms and biases and one of them trains. A part that runs in parallel
-    /// to another (`beside`) also reads the output of these norms.
+    /// Returns true if a part that has only norms and biases has a trainable one. A part that runs in parallel to
+    /// another part (`beside`) also reads the output of these norms.
     [[nodiscard]] constexpr bool norms_train(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
             bool only_norms = true;
@@ -348,7 +346,7 @@ class plan_walk {
                 (plan_.recomputed == recompute::full ? again.reached : needed.output));
     }
 
-    /// Returns the gradients that the convention counts, from those that the backward needs.
+    /// Returns which of the gradients that the backward needs are counted by the convention.
     [[nodiscard]] constexpr gradients counted(const gradients& needed) const {
         return convention_.training == counted_training::every_weight ? gradients{} : needed;
     }
@@ -436,8 +434,8 @@ class plan_walk {
         entries.push_back(planned, "rows");
     }
 
-    /// The passes in which a layer runs experts whose visits are measured. There is only one measured number for all
-    /// layers, so all layers must run their experts in the same passes.
+    /// The passes in which a layer runs experts whose visits are measured. The tally has only one number of visits for
+    /// all layers, so all layers must run their experts in the same passes.
     struct routed_treatment {
         weight_states::decision decided{};
         bool data = false;

@@ -15,7 +15,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// How many parameters a model has under a plan.
+/// The numbers of parameters that a model stores and trains under a plan.
 struct parameter_counts {
     std::uint64_t stored = 0;     ///< parameters of the model and of LoRA adapters
     std::uint64_t trainable = 0;  ///< stored parameters with a gradient and optimizer state
@@ -25,8 +25,8 @@ struct parameter_counts {
 };
 
 /// Counts the parameters of a model under a plan. A tied embedding counts once, as the lm_head. Weights that several
-/// layers share count once, in the layer that stores them. For the parts of one rank (`rank_parts`) it counts only the
-/// parameters that the rank stores. Throws `error` for sums above 64 bits.
+/// layers share count once, in the layer that stores them. For the parts of one rank (`rank_parts`), only the
+/// parameters that the rank stores count. Throws `error` if a sum exceeds 64 bits.
 [[nodiscard]] constexpr parameter_counts trained_parameters(const array_view<model_part>& parts,
                                                             const training_plan& plan) {
     const detail::weight_states states(plan);

@@ -21,7 +21,7 @@ inline constexpr const char* counted_passes_names[] = {"train", "forward", "back
 /// The work that the backward pass recomputes (activation checkpointing).
 enum class recompute : std::uint8_t {
     none,
-    full,      ///< the backward repeats the forward of every layer, but not of parts after the last layer
+    full,      ///< the backward repeats the forward of every layer; parts after the last layer are not repeated
     attention  ///< the backward repeats the forward of the attention core
 };
 /// Names of the values of `recompute`, in their order.
@@ -44,13 +44,14 @@ enum class indexer_training : std::uint8_t {
     frozen,       ///< the indexer has no loss and runs only forward, as in Hugging Face's classes
     sparse_loss,  ///< second stage of training: the indexer's loss is over the chosen keys
     dense_loss,   ///< the indexer's loss is over all keys, attention over the chosen keys
-    warm_up       ///< first stage of training: the indexer's loss and attention are over all keys; only indexers train
+    warm_up       ///< first stage of training: the indexer's loss and the attention are over all keys, and only
+                  ///< indexers train
 };
 /// Names of the values of `indexer_training`, in their order.
 inline constexpr const char* indexer_training_names[] = {"frozen", "sparse_loss", "dense_loss", "warm_up"};
 
-/// The tokens whose logits the lm_head computes. It affects entries of kind `term::lm_head` over text tokens, but no
-/// classifiers of whole sequences.
+/// The tokens whose logits the lm_head computes. The setting affects entries of kind `term::lm_head` over text tokens.
+/// Classifiers of whole sequences are not affected.
 enum class logit_tokens : std::uint8_t {
     all,
     last,     ///< only the last token of each sequence, as in prefill and decoding
@@ -71,10 +72,10 @@ struct weight_setting {
     component_name weights = "*";
     weight_state state = weight_state::trainable;
     std::uint64_t rank = 0;  ///< rank of the LoRA adapter; 0 for other states
-    /// First layer to which the setting applies, counted from 0; `any_layer`: no bound.
+    /// First layer to which the setting applies, counted from 0. With `any_layer` the setting has no lower bound.
     std::uint64_t first_layer = any_layer;
-    /// Last layer to which the setting applies. If `first_layer` or `last_layer` is set, the setting applies only to
-    /// weights in layers.
+    /// Last layer to which the setting applies. If `first_layer` or `last_layer` is set, the setting does not apply to
+    /// weights outside of layers.
     std::uint64_t last_layer = any_layer;
     /// Name of the model part to which the setting applies: "encoder", "layer", "lm_head", "mtp"; "*": all.
     component_name part = "*";
@@ -108,7 +109,8 @@ struct training_plan {
     /// The states of weights. If several settings name the same weight, the last one counts. A weight without a setting
     /// trains.
     list<weight_setting> weights{};
-    /// Only every n-th layer recomputes: the n-th, 2n-th, … layer, counted from 1.
+    /// Which layers recompute: only every n-th layer, that is the n-th, the 2n-th and so on, counted from 1. With 1,
+    /// every layer recomputes.
     std::uint64_t recompute_every = 1;
     /// Work that each of several ranks runs completely. With such work, the tally must have the batches of all ranks.
     list<repeated_work> repeated{};

@@ -30,13 +30,13 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// `add_input`: checks a `model_input` against a model and adds it to a tally.
+/// `add_input`: checks that a `model_input` fits a model, and adds it to a tally.
 
 namespace floptally::inline v0_3 {
 
 /// Returns the grid of latent patches into which a model's autoencoder and patching convert an image or clip. `pixels`
-/// has the image's number of frames, and its height and width in pixels. For a model whose spec does not say how pixels
-/// become patches, throws an `error` that suggests the input named `instead`.
+/// has the image's number of frames, and its height and width in pixels. Throws `error` for a model whose spec does not
+/// say how pixels become patches. The error suggests to use the input named `instead`.
 [[nodiscard]] inline grid cells_of(const grid& pixels, const model_config& model, std::string_view field = "pixels",
                                    std::string_view instead = "grid_thw") {
     const auto known = std::find_if(model.towers.begin(), model.towers.end(),
@@ -60,11 +60,11 @@ namespace floptally::inline v0_3 {
 
 namespace floptally::inline v0_3::detail {
 
-/// Returns a number as errors write it: "one" for 1, else its digits.
+/// Returns a number as it stands in an error's text: "one" for 1, else the digits.
 [[nodiscard]] inline std::string counted(std::size_t each) { return each == 1 ? "one" : std::to_string(each); }
 
-/// Checks the size of a list. It must have `each` numbers, which hold for all grids, or `each` numbers for every grid.
-/// Throws `error` for any other size.
+/// Checks the size of a list that has numbers for images or clips (`grids` of them). The list must have `each` numbers
+/// for every image, or only `each` numbers that hold for all images. Throws `error` for any other size.
 inline void require_one_for_each(std::size_t size, std::size_t grids, std::string_view name,
                                  const input_spelling& spelling, std::size_t each = 1) {
     if (size != each && size != each * grids) {
@@ -74,8 +74,8 @@ inline void require_one_for_each(std::size_t size, std::size_t grids, std::strin
     }
 }
 
-/// Sets the lengths of the texts of all grids. `side` chooses the real or the padded size of a grid. Each grid has
-/// `each` texts. `texts` lists their lengths grid by grid, or once for all grids.
+/// Sets the lengths of the texts of all images or clips (grids of patches). `side` chooses the real or the padded size
+/// of a grid. Each grid has `each` texts. `texts` lists their lengths grid by grid, or once for all grids.
 inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts, std::string_view name,
                       grid slotted<grid>::*side, const input_spelling& spelling, std::size_t each) {
     constexpr std::uint32_t grid::*streams[] = {&grid::keys, &grid::second, &grid::third, &grid::fourth};
@@ -90,7 +90,8 @@ inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts
     });
 }
 
-/// Stores in each grid the number of patches of all its condition images (the input images of image editing).
+/// Stores in the grid of each generated image the number of patches of all its condition images (the input images of
+/// image editing).
 inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& batch, const model_config& model,
                            const input_spelling& spelling) {
     const std::size_t count = batch.condition_grids.size();
@@ -118,8 +119,8 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
     }
 }
 
-/// Returns the grids of a batch, each with its padded size. If the model attends to a text, each grid has the length of
-/// its text.
+/// Returns the grids of patches of a batch's images and clips, each with its padded size. If the model attends to a
+/// text, each grid also gets the length of its text.
 [[nodiscard]] inline std::vector<slotted<grid>> grids_of(const model_input& batch, const model_config& model,
                                                          const input_spelling& spelling) {
     std::vector<grid> grids = batch.grids;
@@ -172,7 +173,7 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
 
 namespace floptally::inline v0_3 {
 
-/// Returns the number of text tokens of a batch that are placeholders of its images and sound. Returns 0 for a model
+/// Returns how many text tokens of a batch stand for its images and sound (placeholder tokens). Returns 0 for a model
 /// without text.
 [[nodiscard]] inline std::uint64_t placeholder_tokens(const model_config& model, const tally& batch) {
     checked sum(0, "placeholders");
@@ -263,7 +264,7 @@ class input_adder {
     }
 
   private:
-    /// Adds already counted sequences: the tally of the real ones and the tally of the mock ones.
+    /// Adds sequences that were counted before, as two tallies: one of real sequences, one of mock sequences.
     template <class Receiver>
     static void add_counted(const tally& real, const tally& mock, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {
@@ -274,8 +275,8 @@ class input_adder {
             refuse_counted("its sequences are no longer known");
         }
     }
-    /// Adds already counted sequences, real and mock in one tally. If the tally has padding, it cannot be split into
-    /// real and mock; a receiver that needs the split then throws.
+    /// Adds sequences that were counted before, real and mock sequences in one tally. A receiver that needs real and
+    /// mock sequences apart throws if the tally has padding, because the tally cannot be split.
     template <class Receiver>
     static void add_counted(const tally& counted, Receiver& sum) {
         if constexpr (std::is_same_v<Receiver, tally>) {
@@ -460,7 +461,8 @@ class input_adder {
     const input_spelling& spelling_;
 };
 
-/// Like `add_input`, but requires an empty receiver. After an error the receiver may contain a part of the batch.
+/// Adds a batch like `add_input`, but requires an empty receiver. After an error the receiver may contain a part of the
+/// batch.
 template <class Receiver>
 void fill_with_input(const model_input& batch, const model_config& model, Receiver& empty,
                      const input_spelling& spelling = plain_spelling) {

@@ -24,7 +24,8 @@ namespace floptally::inline v0_3 {
 
 namespace detail {
 
-/// Counts only mock sequences: slots without a real token. The caller subtracts them from the tally of the whole batch.
+/// A receiver of batches that counts only mock sequences: slots without a real token. The caller subtracts them from
+/// the tally of the whole batch.
 class mock_samples : public adds_batches<mock_samples> {
   public:
     explicit mock_samples(const mask_set& masks) : sum_(masks) {}
@@ -53,8 +54,9 @@ class mock_samples : public adds_batches<mock_samples> {
 }  // namespace detail
 
 /// Returns the FLOPs of padding by cause. `batch` is the tally to which `input` was added. Returns nothing if there is
-/// no padding. Also returns nothing if `input` contains a padded tally, because its real and mock sequences cannot be
-/// distinguished. A padded batch is counted a second time here, which takes as long as the first.
+/// no padding. Also returns nothing if `input` contains a padded tally or a padded measured amount, because these
+/// cannot be split into real and mock sequences. A padded batch is counted a second time here, which takes as long as
+/// the first.
 [[nodiscard]] inline std::optional<padding_flops> padding_of(const model_input& input, const model_config& model,
                                                              const flop_counter& as, const tally& batch,
                                                              const input_spelling& spelling = plain_spelling) {
@@ -62,7 +64,8 @@ class mock_samples : public adds_batches<mock_samples> {
         if (as.total_flops(batch) == as.total_flops(batch, view::padded)) {
             return {};
         }
-        return padding_of(as, {batch, tally{batch.masks()}});  // only the vocabulary has padding, but no sequence
+        return padding_of(as, {batch, tally{batch.masks()}});  // No sequence is padded. Only the vocabulary has
+                                                               // padding.
     }
     const auto is_padded_amount = [](const model_input::measured_amount& amount) {
         return amount.useful != amount.padded;

@@ -30,7 +30,7 @@
 
 namespace floptally::inline v0_3 {
 
-/// Two functions that give the names of inputs in errors. Both take the name of a member of `model_input`. `field`
+/// Two functions that give the names of inputs in errors. Each takes the name of a member of `model_input`. `field`
 /// returns the field of the error. `option` returns the name that the user types, such as "--lengths".
 struct input_spelling {
     std::string (*field)(std::string_view name);
@@ -38,13 +38,14 @@ struct input_spelling {
     std::string_view one_list_of_lengths;
 };
 
-/// Uses the name of the member of `model_input` as it is. The arguments of the Python functions have these names.
+/// A spelling that uses the names of the members of `model_input` as they are. The arguments of the Python functions
+/// have these names.
 inline constexpr input_spelling plain_spelling{[](std::string_view name) { return std::string(name); },
                                                [](std::string_view name) { return std::string(name); }, "lengths"};
 
 /// A batch as the command line and the Python module take it. Lengths and flags are views of the caller's arrays.
 struct model_input {
-    /// Lengths of sequences. `field` is their name in errors.
+    /// Lengths of sequences. `field` is the name of this input in errors.
     struct list {
         std::string field = "lengths";
         integer_view lengths;
@@ -124,23 +125,27 @@ struct model_input {
 
     std::vector<list> lengths{};
     std::optional<packed> boundaries{};
-    /// Encoder-decoder: the encoder length of each sequence. Diffusion model: the text lengths of each grid, one for
-    /// each text that the model reads.
+    /// For an encoder-decoder: the encoder length of each sequence. For a diffusion model: the text lengths of each
+    /// image or clip, one for each text that the model reads.
     std::optional<integer_view> encoder_lengths{};
-    /// Encoder-decoder: the length that the encoder's rows are padded to; empty: no padding.
+    /// For an encoder-decoder: the length that the encoder's rows are padded to; empty: no padding.
     std::optional<std::uint64_t> encoder_row_length{};
-    /// Padded text lengths, grid by grid or once for all grids; empty: no padding.
+    /// Padded text lengths of a diffusion model, for each image or clip in turn, or once for all of them; empty: no
+    /// padding.
     std::optional<integer_view> encoder_lengths_padded{};
-    std::vector<sequence> sequences{};           ///< HSTU sequences, with context and targets
+    std::vector<sequence> sequences{};           ///< sequences of HSTU, with contextual tokens and targets
     std::vector<sequence> new_tokens{};          ///< sequences of new tokens after a cached prefix
-    std::vector<request> requests{};             ///< inference requests: prompts to prefill and tokens to decode
+    std::vector<request> requests{};             ///< inference requests, each with a prompt to prefill and tokens to
+                                                 ///< decode
     std::uint32_t prefill_chunk = whole_prompt;  ///< largest number of prompt tokens of a request in one forward pass
     std::vector<grid> grids{};
     /// Images or clips: frames, height and width in pixels; the model's spec gives the patch size.
     std::vector<grid> pixels{};
-    std::vector<grid> grids_padded{};     ///< padded size of each grid, or one size for all grids; empty: no padding
-    std::vector<grid> condition_grids{};  ///< input images of image editing, grid by grid, equally many for each grid
-    std::uint64_t images = 0;             ///< number of images of the fixed size that the config states
+    std::vector<grid> grids_padded{};     ///< padded size of each image or clip in patches, or one size for all; empty:
+                                          ///< no padding
+    std::vector<grid> condition_grids{};  ///< patches of the input images of image editing; equally many images for
+                                          ///< each member of `grids`, in their order
+    std::uint64_t images = 0;             ///< number of images of the fixed size that the model's config states
     std::optional<integer_view> audio_frames{};
     std::optional<flag_rows> attention_mask{};
     /// Rows of an attention mask that are already counted: `real` counts the rows with a real token, `mock` those with
@@ -181,7 +186,7 @@ struct model_input {
                               audio_frames.has_value()};
         return std::count(std::begin(named), std::end(named), true);
     }
-    /// Returns true if the batch has samples in any form other than tallies and measured amounts.
+    /// Returns true if the batch has samples in any form other than tallies and measured amounts (see `formats`).
     [[nodiscard]] bool names_any() const { return formats() != 0; }
     /// Returns true if `requests` are the only samples of the batch.
     [[nodiscard]] bool has_requests_alone() const {
@@ -205,7 +210,7 @@ struct model_input {
 
 namespace detail {
 
-/// Returns true if samples of a modality attend to other tokens: a text to an encoder's output, a grid to a text.
+/// Returns true if samples of this modality attend to other tokens: text to an encoder's output, or an image to a text.
 [[nodiscard]] inline bool reads_other_side_in(const cost& model, modality which) {
     return std::any_of(model.entries().begin(), model.entries().end(), [&](const cost_entry& entry) {
         return entry.in == which && (entry.what == accumulator::keys || (entry.what == accumulator::pairs &&
@@ -220,7 +225,7 @@ namespace detail {
 
 namespace detail {
 
-/// Returns the kinds of tokens that the model reads when it processes grids, as a set with one bit for each
+/// Returns the kinds of tokens that the model reads when it processes images or clips, as a set with one bit for each
 /// `token_stream`.
 [[nodiscard]] inline std::uint64_t streams_of_grids(const cost& model) {
     std::uint64_t all = 0;
@@ -244,7 +249,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns how many texts the model reads for each grid, from 0 to 4. Most models read none; diffusion models may.
+/// Returns how many texts the model reads for each image or clip, from 0 to 4. Most models read none; diffusion models
+/// may.
 [[nodiscard]] inline std::size_t texts_of_grids(const cost& model) {
     const std::uint64_t all = detail::streams_of_grids(model);
     return detail::has_stream(all, token_stream::fourth)                                                         ? 4
@@ -254,8 +260,9 @@ namespace detail {
                                                                                                                  : 0;
 }
 
-/// Returns the text lengths of a batch's grids: `encoder_lengths` if they are given. Otherwise, for a model that also
-/// reads each text as a sequence (Grounding DINO), the lengths of the sequences. Returns null if neither applies.
+/// Returns the text lengths of a batch's images or clips: `encoder_lengths` if they are set. Otherwise, for a model
+/// that also reads each text as a sequence (Grounding DINO), returns the lengths of the sequences. Returns null if
+/// neither exists.
 [[nodiscard]] inline const integer_view* texts_of(const model_input& batch, const model_config& model) {
     const bool meets_text = std::any_of(model.towers.begin(), model.towers.end(),
                                         [](const tower_input& tower) { return tower.meets_text; });
@@ -263,7 +270,7 @@ namespace detail {
     return batch.encoder_lengths ? &*batch.encoder_lengths : are_lengths ? &batch.lengths.front().lengths : nullptr;
 }
 
-/// Returns true if the model also attends to condition grids, the input images of image editing.
+/// Returns true if the model also attends to condition images, the input images of image editing.
 [[nodiscard]] inline bool takes_conditions(const cost& model) {
     return detail::has_stream(detail::streams_of_grids(model), token_stream::condition);
 }

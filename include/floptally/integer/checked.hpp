@@ -25,7 +25,7 @@ concept integer_up_to_64_bits = std::integral<T> && sizeof(T) <= sizeof(std::uin
 
 namespace detail {
 
-/// Throws `overflow` for a result that does not fit. Not inlined, so that results that fit stay fast.
+/// Throws `overflow` for a sum or product that does not fit 64 bits. Not inlined, so that results that fit stay fast.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_overflow(std::uint64_t a, const char* operation,
                                                                   std::uint64_t b, std::string_view field) {
     throw overflow(field, text_of({a, operation, b, " does not fit 64 bits: use smaller numbers"}));
@@ -36,8 +36,8 @@ namespace detail {
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
     return a < b ? a : b;
 }
-/// Returns the larger of two integers. Replaces std::max. Use it instead of `?:`, because g++ 12 compares narrow
-/// integers there in 32 bits.
+/// Returns the larger of two integers. Replaces std::max. Use this function instead of `a < b ? b : a`, which g++ 12
+/// computes in 32 bits for narrower integers.
 template <class N>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr const N& larger(const N& a, const N& b) {
     return a < b ? b : a;
@@ -47,19 +47,20 @@ template <class N>
 
 /// An unsigned 64-bit integer whose sums and products never wrap.
 ///
-/// A formula reads as in its comment: `2 * checked(num_heads, "attention.qkv") * head_dim`. If a sum or product does
-/// not fit 64 bits, the operation throws `overflow` with the field of its left checked operand. In a constant
-/// expression this is a compile error. C++ multiplies from left to right, so one of a product's first two factors must
-/// be checked. For other operations a checked integer converts to `std::uint64_t`.
+/// A `checked` integer is used in formulas: `2 * checked(num_heads, "attention.qkv") * head_dim`. If a sum or product
+/// does not fit 64 bits, it throws `overflow`. The error names the field of the left checked operand. In a constant
+/// expression an overflow is a compile error. C++ multiplies from left to right, so one of a product's first two
+/// factors must be checked. For other operations a checked integer converts to `std::uint64_t`.
 ///
-/// Keeps a view of the field's text, not a copy. This class is for host code only, because device code cannot throw.
-/// Kernels call functions that accept every input, and record errors in memory.
+/// A `checked` integer refers to the text of its field, so that text must outlive it. The class is for host code only,
+/// because device code cannot throw. Kernels call functions that accept every input, and record errors in memory.
 class checked {
   public:
-    /// Takes the integer, and the field for the error of an overflow.
+    /// Creates a checked integer. If a sum or product with it does not fit, the error names `field`.
     constexpr checked(std::uint64_t value, std::string_view field) noexcept : value_(value), field_(field) {}
 
-    /// Converts to the plain integer, but not to a narrower type. Otherwise `large ? sum : 0` would be an int.
+    /// Converts a checked integer to `std::uint64_t`, but not to a narrower type. If it converted to int too, the
+    /// expression `large ? sum : 0` would be an int.
     template <std::same_as<std::uint64_t> Integer>
     constexpr operator Integer() const noexcept {  // NOLINT(google-explicit-constructor): an integer
         return value_;

@@ -31,9 +31,9 @@ class flops {
     constexpr explicit flops(uint128 value) noexcept : value_(value) {}
 
     [[nodiscard]] constexpr uint128 value() const noexcept { return value_; }
-    /// Returns the upper 64 bits.
+    /// Returns the upper 64 bits of the number.
     [[nodiscard]] constexpr std::uint64_t high() const noexcept { return static_cast<std::uint64_t>(value_ >> 64); }
-    /// Returns the lower 64 bits.
+    /// Returns the lower 64 bits of the number.
     [[nodiscard]] constexpr std::uint64_t low() const noexcept { return static_cast<std::uint64_t>(value_); }
 
     constexpr flops& operator+=(flops other) {

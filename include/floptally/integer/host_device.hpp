@@ -12,17 +12,17 @@
 /// @file
 /// Macros for code that also runs on a GPU.
 ///
-/// - FLOPTALLY_HOST_DEVICE marks functions that a CUDA or HIP kernel may call. A plain C++ compiler sees nothing, so
-///   that the same arithmetic is tested without a GPU.
-/// - FLOPTALLY_UNROLLED stands before loops over small arrays, so that device code keeps them in registers.
+/// - FLOPTALLY_HOST_DEVICE marks functions that a CUDA or HIP kernel may call. For a plain C++ compiler the macro is
+///   empty, so that the same arithmetic is tested without a GPU.
+/// - FLOPTALLY_UNROLLED stands before loops over small arrays, so that device code keeps the arrays in registers.
 /// - FLOPTALLY_ROLLED stands before loops that device code must not unroll.
-/// - FLOPTALLY_HAS_KERNELS is defined if the compiler compiles kernels (nvcc, hipcc).
-/// - FLOPTALLY_ON_DEVICE is defined in the compiler's pass for the device.
+/// - FLOPTALLY_HAS_KERNELS is defined if the compiler can compile kernels (nvcc, hipcc).
+/// - FLOPTALLY_ON_DEVICE is defined while the compiler generates code for the device.
 
 #if defined(__CUDACC__)
 #define FLOPTALLY_HAS_KERNELS
 #define FLOPTALLY_HOST_DEVICE __host__ __device__
-#elif defined(__HIP__)  // attributes, because __host__ and __device__ are defined only in HIP's headers
+#elif defined(__HIP__)  // The attributes are spelled out, because only HIP's headers define __host__ and __device__.
 #define FLOPTALLY_HAS_KERNELS
 #define FLOPTALLY_HOST_DEVICE __attribute__((host)) __attribute__((device))
 #else

@@ -5,7 +5,7 @@
 #include <utility>
 
 /// @file
-/// `any_function`: holds a function object of any type with a given signature. `function_view`: refers to one.
+/// `any_function` holds a copy of a function object. `function_view` refers to a function object without copying it.
 
 namespace floptally::inline v0_3 {
 
@@ -18,7 +18,7 @@ template <class Result, class... Arguments>
 class any_function<Result(Arguments...)> {
   public:
     any_function() = default;
-    /// Stores a copy of the function, or nothing for a null pointer or an empty `std::function`.
+    /// Stores a copy of the function. Stores nothing if it is a null pointer or an empty `std::function`.
     template <class Function>
     requires(!std::is_same_v<Function, any_function> && std::is_invocable_r_v<Result, Function&, Arguments...>)
         any_function(Function function) {  // NOLINT(google-explicit-constructor): a lambda stands for it
@@ -66,8 +66,8 @@ class any_function<Result(Arguments...)> {
 template <class Signature>
 class function_view;
 
-/// A reference to a function object, for use as a parameter. It allocates no memory, so that a rank that is out of
-/// memory can still tell the other ranks.
+/// A reference to a function object, for use as a parameter. It allocates no memory, so a rank that is out of memory
+/// can still use it to report the failure to other ranks.
 template <class Result, class... Arguments>
 class function_view<Result(Arguments...)> {
   public:

@@ -9,13 +9,13 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// A vector of fixed capacity with inline storage, for constants and kernels.
+/// A vector of fixed capacity that stores its elements inside itself, for constants and kernels.
 
 namespace floptally::inline v0_3 {
 
-/// A vector of fixed capacity with inline storage. It is trivially copyable: a type with such a member can be a
-/// constant and be passed to a kernel by value. Use `list` if a model can have any number of elements. Elements past
-/// `size()` are uninitialized at run time, because clearing them would take longer than using the vector.
+/// A vector of fixed capacity that stores its elements inside itself. It is trivially copyable: a type with such a
+/// member can be a constant and be passed to a kernel by value. Use `list` if a model can have any number of elements.
+/// Elements past `size()` are uninitialized at run time, because clearing them would take longer than using the vector.
 template <class T, std::size_t Capacity>
 class bounded_vector {
     static_assert(__is_trivially_copyable(T));
@@ -23,8 +23,8 @@ class bounded_vector {
   public:
     constexpr bounded_vector() {
         if (std::is_constant_evaluated()) {
-            *this = bounded_vector(cleared{});  // one step of constant evaluation; a loop would take a step for each
-                                                // element
+            *this = bounded_vector(cleared{});  // This assignment is one step of constant evaluation. A loop would take
+                                                // one step for each element.
         }
     }
 
@@ -35,7 +35,8 @@ class bounded_vector {
         }
     }
 
-    /// Appends an element, uninitialized at run time. Throws `error` at `field` if the vector is full.
+    /// Appends an element and returns a reference to it. The element is uninitialized at run time. Throws an `error`
+    /// that names `field` if the vector is full.
     constexpr T& append(const char* field) {
         if (size_ == Capacity) {
             detail::refuse(field, {"has more than the ", Capacity, " elements that fit; use fewer"});

@@ -8,13 +8,13 @@
 
 namespace floptally::inline v0_3 {
 
-/// The indices first … last − 1.
+/// The range of indices from `first` to `last` − 1.
 struct index_range {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
 
     [[nodiscard]] constexpr std::uint64_t size() const { return last - first; }
-    /// The part of the range before `end`.
+    /// Returns the part of the range below `end`.
     [[nodiscard]] constexpr index_range clipped(std::uint64_t end) const {
         return {first < end ? first : end, last < end ? last : end};
     }

@@ -20,7 +20,8 @@ namespace floptally::inline v0_3 {
 /// <floptally/core.hpp> takes 43 % longer to compile, and a program that counts a step 32 to 40 %. `std::vector` also
 /// clears elements before they are written.
 ///
-/// Indices have 32 bits, like those by which the entries of a cost refer to each other.
+/// A `list` has at most 2^32 − 1 elements, because the entries of a cost refer to elements of lists by indices of 32
+/// bits.
 template <class T>
 class list {
     static_assert(__is_trivially_copyable(T) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -28,8 +29,8 @@ class list {
   public:
     constexpr list() = default;
 
-    // Both constructors build a list elsewhere and move it here. For a constexpr variable, g++ 12 does not allow a
-    // constructor to call functions that change the object.
+    // The next two constructors build the list in a function and then move it. For a constexpr variable, g++ 12 does
+    // not allow a constructor to call functions that change the object.
     constexpr list(std::initializer_list<T> values) : list(copy_of(values.begin(), values.size())) {}
     constexpr list(const list& other) : list(copy_of(other.begin(), other.size())) {}
     constexpr list(list&& other) noexcept : elements_(other.elements_), size_(other.size_), capacity_(other.capacity_) {
@@ -67,7 +68,8 @@ class list {
         }
     }
 
-    /// Appends an element. It is uninitialized at run time, because clearing it would take longer than using it.
+    /// Appends an element and returns a reference to it. The element is uninitialized at run time, because clearing it
+    /// would take longer than using it.
     constexpr T& append(const char* field) {
         make_room(field);
         return elements_[size_++];
@@ -145,8 +147,8 @@ class list {
 
     static constexpr void copy(const T* from, std::size_t count, T* to) {
 #ifdef __clang__
-        constexpr bool one_by_one = false;  // false for clang, which evaluates memcpy in constant expressions, in one
-                                            // step
+        constexpr bool one_by_one = false;  // clang evaluates memcpy in a constant expression in one step, so it needs
+                                            // no loop
 #else
         const bool one_by_one = std::is_constant_evaluated();
 #endif
@@ -170,8 +172,8 @@ class list {
         }
         T* larger = nullptr;
         if (std::is_constant_evaluated()) {
-            // If a constexpr variable keeps this memory, the compiler's error shows the next line. Its comment says
-            // what to do.
+            // If a constexpr variable keeps this memory, the compiler reports an error and shows the next line. The
+            // comment on that line says what to do.
             larger = new T[count]{};  // use constant_cost for a constexpr cost
         } else {
             larger = static_cast<T*>(::operator new(count * sizeof(T)));  // NOLINT(bugprone-sizeof-expression)
@@ -182,7 +184,7 @@ class list {
         capacity_ = static_cast<std::uint32_t>(count);
     }
 
-    /// Empties the list after its elements were moved to another list.
+    /// Makes the list empty without releasing its memory, after the memory was given to another list.
     constexpr void leave() {
         elements_ = nullptr;
         size_ = 0;

@@ -47,7 +47,7 @@ class vector {
         ++size_;
         return *element;
     }
-    /// Appends elements of another list.
+    /// Appends copies of the elements from `first` up to `last`, which belong to another list.
     void append(const T* first, const T* last) {
         for (; first != last; ++first) {
             push_back(*first);

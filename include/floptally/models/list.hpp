@@ -1553,7 +1553,7 @@ inline constexpr const char* model_specs[] = {
     return rest.substr(0, rest.find_first_of(" \n"));
 }
 
-/// Returns the text of a spec file; empty if there is no such file.
+/// Returns the text of the spec file for a name; empty if there is no such file.
 [[nodiscard]] inline std::string_view find_model_spec(std::string_view name) {
     std::size_t first = 0;
     std::size_t last = sizeof model_specs / sizeof *model_specs;

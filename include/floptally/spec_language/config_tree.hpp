@@ -22,12 +22,12 @@ struct config_node {
     enum class kind : std::uint8_t { null, flag, integer, real, text, list, object };
 
     kind type = kind::null;
-    bool beyond = false;      ///< true for an integer that does not fit int64; `text` has its digits
-    std::int64_t number = 0;  ///< the value of an integer; for a flag 1 or 0
+    bool beyond = false;      ///< true for an integer that does not fit `std::int64_t`; `text` then has its digits
+    std::int64_t number = 0;  ///< value of an integer; 1 or 0 for a flag
     double real = 0;
     std::string key{};  ///< key of this value in the object that contains it
     std::string text{};
-    std::size_t first = 0;  ///< index of the first child in the tree's list of nodes
+    std::size_t first = 0;  ///< index of the node's first child in the tree's list of nodes
     std::size_t count = 0;
 };
 
@@ -59,7 +59,7 @@ class config_tree {
         return nullptr;
     }
 
-    /// Returns the text of a value for errors.
+    /// Returns a value of the config as text, for errors.
     [[nodiscard]] std::string shown(const config_node& value) const {
         switch (value.type) {
             case config_node::kind::list:

@@ -38,7 +38,8 @@ class expression_parser {
         return a;
     }
 
-    /// Reads a constant, such as the default of a key. Returns `no_expression` if no constant comes next.
+    /// Reads a constant, such as the default of a key. Returns `no_expression` if the text does not go on with a
+    /// constant.
     [[nodiscard]] std::size_t literal() {
         if (from_.peek() == '[') {
             return list_literal();
@@ -86,7 +87,7 @@ class expression_parser {
         unsigned level;
         op operation;
     };
-    static constexpr unsigned negation = 2;  ///< the level of `not`, the only unary operator with a level
+    static constexpr unsigned negation = 2;  ///< the precedence level of `not`; no other unary operator has a level
     static constexpr unsigned comparison = 3;
     static constexpr unsigned tightest = 7;
     /// `??` binds less tightly than arithmetic: `.head_dim ?? h / heads` means `.head_dim ?? (h / heads)`.
@@ -136,7 +137,8 @@ class expression_parser {
         }
         return nullptr;
     }
-    /// Reads operands joined by `//`, such as `.a // .b // 3`.
+    /// Reads alternatives joined by `//`, such as `.a // .b // 3`: the value is that of the first key that the config
+    /// has.
     std::size_t alternatives() {
         std::size_t a = element(atom());
         while (from_.take("//")) {
@@ -227,7 +229,7 @@ class expression_parser {
                 digits = 10 * digits + (rest[end] - '0');
                 scale *= 10;
             }
-            real = (real * scale + digits) / scale;  // A single division rounds only once, so the result is that of
+            real = (real * scale + digits) / scale;  // Only the division rounds, so the number is the same as that of
                                                      // other parsers of decimal numbers.
         }
         from_.advance(end);

@@ -32,7 +32,8 @@ class fields {
     [[nodiscard]] const config_tree& tree() const { return *tree_; }
     [[nodiscard]] const config_node& object() const { return *object_; }
 
-    /// Finds the value of a key, or of a path of keys such as "attn_config.kv_n_heads". Returns null if it is absent.
+    /// Returns the value of a key, or of a path of keys such as "attn_config.kv_n_heads". Returns null if the config
+    /// lacks it.
     [[nodiscard]] const config_node* find(std::string_view key) const {
         if (key == ignored_) {
             return nullptr;
@@ -57,7 +58,7 @@ class fields {
     }
     [[nodiscard]] std::string shown(const config_node& node) const { return tree_->shown(node); }
 
-    /// Throws an `error` about a key if its declaration in the spec does not allow the value.
+    /// Throws an `error` that names the key if its declaration in the spec does not allow the value.
     void require(const spec_key& declared, std::string_view key, const config_node& node) const {
         if (!is_allowed(declared, node)) {
             refuse(field(key), {"must be ", wanted(declared), ", got ", tree_->shown(node)});

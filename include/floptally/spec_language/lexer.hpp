@@ -56,8 +56,8 @@ class lexer {
             fail({"expected \"", expected, "\" before ", next()});
         }
     }
-    /// Reads a word of letters, digits and `_`. With `dotted` the word may have dots inside. Returns an empty text if
-    /// no word comes next.
+    /// Reads a word of letters, digits and `_`. If `dotted` is true, the word may also have dots inside. Returns an
+    /// empty text if no word comes next.
     [[nodiscard]] std::string_view word(bool dotted = false) {
         std::size_t end = 0;
         while (is_of_name(peek(end)) || (dotted && end != 0 && peek(end) == '.' && is_of_name(peek(end + 1)))) {
@@ -89,7 +89,7 @@ class lexer {
         advance(end);
         return found;
     }
-    /// Reads the text up to the next comma or the end.
+    /// Reads the text up to the next comma, or to the end of the line.
     [[nodiscard]] std::string_view until_comma() {
         const std::size_t end = text_.find(',');
         const std::string_view found = text_.substr(0, end);
@@ -113,7 +113,7 @@ class lexer {
         skip();
     }
 
-    /// Returns the text that comes next, for errors.
+    /// Returns a description of the text that comes next, for errors.
     [[nodiscard]] std::string next() const {
         if (text_.empty()) {
             return "the end of the line";

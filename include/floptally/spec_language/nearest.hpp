@@ -35,7 +35,8 @@ namespace floptally::inline v0_3::detail::specs {
     const std::string_view near = nearest(word, known);
     return near.empty() ? std::string() : text_of({"; nearest: ", near});
 }
-/// Returns the hint for a misspelt word. The known words are the members `name` of the rows of a table.
+/// Returns "; nearest: NAME" for a misspelt word, or an empty text. The known words are the members `name` of the rows
+/// of a table.
 template <class Row, std::size_t N>
 [[nodiscard]] std::string nearest_hint(std::string_view word, const Row (&rows)[N]) {
     vector<std::string_view> known;

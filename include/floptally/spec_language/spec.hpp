@@ -24,15 +24,15 @@ enum class op : std::uint8_t {
     flag,
     null,
     list,
-    key,     ///< reads a key of the config: `.hidden_size`
-    name,    ///< reads a definition of the spec, or the layer index `i`: `heads`
-    member,  ///< reads a definition of an inner model: `vision.heads`
+    key,     ///< reads a key of the config, such as `.hidden_size`
+    name,    ///< reads a definition of the spec, such as `heads`, or the layer index `i`
+    member,  ///< reads a definition of an inner model, such as `vision.heads`
     call,
     index,
     negate,
-    inverse,  ///< `not`
-    both,     ///< `and`
-    either,   ///< `or`
+    inverse,  ///< the operator `not`
+    both,     ///< the operator `and`
+    either,   ///< the operator `or`
     equal,
     differs,
     less,
@@ -47,9 +47,9 @@ enum class op : std::uint8_t {
     multiply,
     divide,
     remainder,
-    choose,     ///< `c ? a : b`
-    or_absent,  ///< `a // b`: the first key that the config has
-    or_null     ///< `a ?? b`
+    choose,     ///< the conditional `c ? a : b`
+    or_absent,  ///< `a // b`: a, or b if the config lacks the key a
+    or_null     ///< `a ?? b`: a, or b if a is null
 };
 
 /// One node of an expression. Its operands are the nodes `spec::expressions[spec::operands[k]]` for k from `first` to
@@ -91,27 +91,29 @@ inline constexpr unsigned number = 1, real = 2, flag = 4, text = 8, list = 16, o
 /// A key of the config that the model class reads, declared as `with KEY DEFAULT`.
 struct spec_key {
     std::string_view key;
-    std::size_t otherwise = no_expression;  ///< index of the default's expression; `no_expression`: the default is null
+    std::size_t otherwise = no_expression;  ///< index of the expression of the default value; `no_expression`: the
+                                            ///< default is null
     bool required = false;                  ///< true if the config must have the key
-    bool each = false;                      ///< true if a list must have one element for each layer
-    bool numbers = false;                   ///< true if a list must have integers within `least` and `most`
-    bool unsaid = false;                    ///< true if published files often omit the key, so that an omission gets no
+    bool each = false;                      ///< true if a list under this key must have one element for each layer
+    bool numbers = false;                   ///< true if a list under this key must have integers from `least` to `most`
+    bool unsaid = false;                    ///< true if published configs often omit the key; its omission then gets no
                                             ///< note
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;
-    vector<std::string_view> choices{};  ///< allowed values of a text or of each text in a list; empty: all
+    vector<std::string_view> choices{};  ///< allowed values of a text, or of each text in a list; empty: any text
     unsigned line = 0;
 };
 
 struct argument {
     std::string_view name;
-    std::size_t value = no_expression;  ///< index of the argument's expression; `no_expression`: the argument has no
-                                        ///< value
+    std::size_t value = no_expression;  ///< index of the expression of the argument's value; `no_expression`: the
+                                        ///< argument has no value
     std::string_view text{};            ///< the words after `as`, `from` or `to`, or the first word after `split`
 };
 
-/// A line of a block: `PART name EXPR, name EXPR, word if EXPR`.
+/// A line of a block: `PART name EXPR, name EXPR, word if EXPR`. The arguments and the condition after `if` are
+/// optional.
 struct part_line {
     std::string_view part;
     vector<argument> arguments{};
@@ -127,7 +129,8 @@ struct block {
     unsigned line = 0;
 };
 
-/// A line `require EXPR: .KEY what is right` or `note EXPR: text`.
+/// A condition of a spec. The line `require EXPR: .KEY what is right` gives an error unless the condition holds. The
+/// line `note EXPR: text` gives a note if it holds.
 struct spec_condition {
     bool is_note = false;
     std::size_t holds = no_expression;
@@ -143,23 +146,24 @@ struct inner_model {
     std::string_view spec;       ///< spec to use if the inner config names no model type
     std::string_view absent{};   ///< spec to use if the outer config lacks the key; empty: `spec` with the defaults of
                                  ///< its keys
-    std::string_view older{};    ///< a model type in older files that means `spec`
-    std::string_view side{};     ///< specs with this suffix are preferred: with "backbone", "swin.backbone" is used
-                                 ///< instead of "swin"
+    std::string_view older{};    ///< a model type in older configs that means the same as `spec`
+    std::string_view side{};     ///< suffix of specs that are preferred: with "backbone", the spec "swin.backbone" is
+                                 ///< used instead of "swin"
     std::string_view ignores{};  ///< a key of the inner config that is treated as absent
     std::string_view suffix{};   ///< suffix of the inner model's class; empty: the first class of its spec
-    bool always = false;         ///< true: uses `spec`, even if the inner config names another model type
-    bool flat = false;           ///< true: if the key is absent, the keys of the inner model are mixed with the outer
-                                 ///< keys
-    bool optional = false;       ///< true: if the key is absent, the model has no such inner model
+    bool always = false;         ///< true: `spec` is used even if the inner config names another model type
+    bool flat = false;           ///< true: if the outer config lacks the key, the outer config itself has the keys of
+                                 ///< the inner model
+    bool optional = false;       ///< true: if the outer config lacks the key, the model has no such inner model
     unsigned line = 0;
 };
 
-/// A line `ignores KEY`: config files have this key, but it changes no matrix product of the class. A line `ignores KEY
+/// A line `ignores KEY`: configs may have this key, but it changes no matrix product of the class. A line `ignores KEY
 /// VALUE` says this only for one value of the key, such as the default.
 struct ignored_key {
     std::string_view key;
-    std::size_t value = no_expression;  ///< index of the value's expression; `no_expression`: any value
+    std::size_t value = no_expression;  ///< index of the expression of the value; `no_expression`: the key is ignored
+                                        ///< with any value
 };
 
 /// A key of the config that was looked up while counting.
@@ -171,14 +175,14 @@ struct asked_key {
 struct spec {
     std::string_view name;
     std::string_view base_name{};
-    std::string_view like_name{};  ///< from `as SPEC`: the name of a spec whose lines apply between this spec and its
-                                   ///< base
+    std::string_view like_name{};  ///< from `as SPEC`: a spec whose lines override those of the base; the lines of this
+                                   ///< spec override both
     std::string_view prefix{};
-    vector<std::string_view> other_prefixes{};  ///< other prefixes of the same classes, used in checkpoints of other
+    vector<std::string_view> other_prefixes{};  ///< other prefixes of the class names, used in checkpoints of other
                                                 ///< releases
     std::string_view encoder{};      ///< spec of the encoder side; "none": no encoder side; empty: the encoder side of
                                      ///< the base spec
-    std::string_view encoder_key{};  ///< key of the encoder's config; empty: the encoder reads this config
+    std::string_view encoder_key{};  ///< key of the encoder's config; empty: the encoder reads the same config
     vector<expression> expressions{};
     vector<std::size_t> operands{};
     vector<definition> definitions{};
@@ -193,9 +197,9 @@ struct spec {
     std::string_view text{};  ///< the whole text that contains the spec
     unsigned line = 0;
     bool is_used = false;               ///< true if the model that is being read uses the spec
-    mutable vector<asked_key> asked{};  ///< keys that were looked up while counting that model
+    mutable vector<asked_key> asked{};  ///< keys that were looked up while that model was counted
 
-    /// The `model_type` of the spec: "t5" for "t5.encoder".
+    /// Returns the `model_type` of the spec: "t5" for the spec "t5.encoder".
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }
     /// Returns true if the spec is `other` or is derived from it.
     [[nodiscard]] bool stands_on(const spec& other) const {
@@ -254,7 +258,7 @@ struct spec {
 
 /// The encoder side of an encoder-decoder: its spec, and the key of its config if it has a config of its own.
 struct other_side {
-    std::string_view spec{};  ///< empty: the model has no encoder side
+    std::string_view spec{};  ///< name of the encoder's spec; empty: the model has no encoder side
     std::string_view key{};
 };
 [[nodiscard]] inline other_side encoder_of(const spec& read) {
@@ -266,8 +270,8 @@ struct other_side {
     return {};
 }
 
-/// Collects one member of all items in a list of a spec and its bases, with bases first. Example: `names_in(&read,
-/// &spec::keys, &spec_key::key)` returns the names of all keys.
+/// Collects one member of every item in a list of a spec and its bases. Items of bases come first. Example:
+/// `names_in(&read, &spec::keys, &spec_key::key)` returns the names of all keys.
 template <class Item>
 [[nodiscard]] vector<std::string_view> names_in(const spec* read, vector<Item> spec::*items,
                                                 std::string_view Item::*name) {

@@ -25,14 +25,14 @@ namespace floptally::inline v0_3::detail::specs {
 // Finds names and blocks in a spec that nothing reads. Without this check a misspelt name that should replace a name of
 // the base would be ignored silently.
 
-/// Names that the reader of models looks up in a spec. For each inner model it also looks up the inner model's name
-/// followed by one of `inner_names`, such as `vision_units`.
+/// Names of definitions that the reader of models looks up in a spec. For each inner model it also looks up the inner
+/// model's name followed by one of `inner_names`, such as `vision_units`.
 inline constexpr std::string_view reader_names[] = {
     "h",          "layers",       "v",           "norms",     "final_norm", "first_norm", "sees",        "tied",
     "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands",      "units",
     "attends",    "class_tokens", "last_units",  "rows",      "columns",    "frames",     "clip",        "input",
     "tokens_for", "per_unit",     "per_frame",   "per_token", "beside",     "pixels",     "pixel_frames"};
-/// Names that the reader of models also looks up in a spec based on `hstu`.
+/// Names of definitions that the reader of models also looks up in a spec based on `hstu`.
 inline constexpr std::string_view hstu_names[] = {"heads",  "attention_dim", "linear_dim", "blocks", "gates",
                                                   "biases", "stride",        "input_size", "widths", "biased"};
 inline constexpr std::string_view inner_names[] = {"_layers", "_units", "_per_unit", "_per_frame", "_per_token"};
@@ -117,7 +117,7 @@ class name_check {
             }
         }
     }
-    /// Collects the names in braces, `{name}`, of a text.
+    /// Collects the names that a text has in braces: `{name}`.
     void collect_names(std::string_view text) {
         bool inside = false;
         while (!text.empty()) {
@@ -208,7 +208,8 @@ class library {
         return known(name) != nullptr || (load(file_of(name)) && known(name) != nullptr);
     }
 
-    /// Returns a spec with its bases. `asked_by` and `line` are the spec and the line that refer to it, for errors.
+    /// Returns the spec of this name, with its bases. `asked_by` and `line` say which spec and line refer to it; they
+    /// appear in errors.
     [[nodiscard]] const spec& find(std::string_view name, const spec* asked_by = nullptr, unsigned line = 0,
                                    unsigned depth = 0) {
         spec* found = known(name);
@@ -230,7 +231,7 @@ class library {
         return *found;
     }
 
-    /// Returns the specs that were parsed so far.
+    /// Returns all specs that have been parsed so far.
     [[nodiscard]] const vector<owner<spec>>& loaded() const { return specs_; }
 
     /// Returns the model types of floptally's specs and of the user's.
@@ -253,7 +254,8 @@ class library {
     [[nodiscard]] std::string nearest_hint(std::string_view name) const { return specs::nearest_hint(name, types()); }
 
   private:
-    /// Returns the name of the file that has a spec: "t5" for "t5.encoder", but "kosmos-2.5" for "kosmos-2.5".
+    /// Returns the name of the file that contains a spec: "t5" for "t5.encoder", but "kosmos-2.5" for "kosmos-2.5",
+    /// because such a file exists.
     [[nodiscard]] static std::string_view file_of(std::string_view name) {
         return find_model_spec(name).empty() ? name.substr(0, name.rfind('.')) : name;
     }
@@ -267,7 +269,7 @@ class library {
         return nullptr;
     }
 
-    /// Returns a copy of the spec to which `asked_by` refers with `as`. The base of the copy is `base`.
+    /// Returns a copy of the spec that `asked_by` names after `as`. The copy has the base `base`.
     [[nodiscard]] const spec& over(const spec& base, const spec& asked_by, unsigned depth) {
         const spec& like = find(asked_by.like_name, &asked_by, asked_by.line, depth + 1);
         const std::size_t at = moved_.size();
@@ -292,8 +294,8 @@ class library {
         return true;
     }
 
-    /// The longest text of specs in characters: ten times the longest text of the library. The time of a look-up grows
-    /// with the length of the text.
+    /// The largest number of characters of a text of specs: ten times the longest text of the library. There is a limit
+    /// because the time of a look-up grows with the length of the text.
     static constexpr std::size_t most_text = 65536;
 
     /// Parses the specs of a text. Returns false if the text has no spec. If a spec of the same name is already known
@@ -328,7 +330,7 @@ class library {
     std::size_t user_count_ = 0;  ///< number of the user's specs, which come first in `specs_`
     vector<owner<spec>> unused_;  ///< parsed specs that are not used, because specs with the same names were already
                                   ///< known
-    vector<owner<spec>> moved_;   ///< copies of specs with a different base
+    vector<owner<spec>> moved_;   ///< copies of specs that got a different base
     vector<std::string_view> loaded_;
 };
 

@@ -22,10 +22,11 @@ struct compared_component {
     counted_passes timed = counted_passes::train;
     std::optional<double> before{};  ///< seconds in the first step; empty if that step has no line of this component
     std::optional<double> after{};   ///< seconds in the second step; empty if that step has no line of this component
-    double rate_before = 0;  ///< fraction of the peak that the kernels reached in the first step; 0 without FLOPs
+    double rate_before = 0;  ///< fraction of the peak that the component's kernels reached in the first step; 0 without
+                             ///< FLOPs
     double rate_after = 0;
 
-    /// Returns by how many seconds the second step is slower; negative if the component became faster.
+    /// Returns by how many seconds the component is slower in the second step; negative if it became faster.
     [[nodiscard]] double slower() const { return after.value_or(0) - before.value_or(0); }
 };
 
@@ -56,7 +57,8 @@ struct compared_component {
     return components;
 }
 
-/// Returns the comparison as a table. The last row has the sums, which are the two whole steps.
+/// Returns the comparison as a table. The last row has the sums over all components, which are the times of the two
+/// whole steps.
 [[nodiscard]] inline table table_of(const std::vector<compared_component>& components) {
     table_section section{.columns = {{"slower first, ms of a GPU"}}};
     for (const char* name : {"before", "after", "slower by", "kernels % before", "after"}) {

@@ -42,16 +42,19 @@ struct component_line {
     std::string name{};
     std::vector<std::string> components{};
     counted_passes timed = counted_passes::train;
-    bool is_timed = true;  ///< false for the line of the time that was not measured, which includes waits and idle GPUs
-    std::int64_t gpu_nanoseconds = 0;       ///< measured time, over all GPUs
+    bool is_timed = true;  ///< false for the line of the rest of the step, which was not measured and includes waits
+                           ///< and idle GPUs
+    std::int64_t gpu_nanoseconds = 0;       ///< measured time of the line, summed over all GPUs
     std::int64_t useful_nanoseconds = 0;    ///< time that the useful FLOPs need at the stated peak; this is the line's
                                             ///< contribution to the MFU
     std::int64_t executed_nanoseconds = 0;  ///< time that the executed FLOPs need, each at the peak of its precision
-    double share = 0;                       ///< fraction of the step's time
-    double mfu = 0;  ///< (time of the line's useful FLOPs at the peak of its precision) ÷ (measured time of the line)
-    double kernel_rate = 0;  ///< like `mfu`, for the executed FLOPs
+    double share = 0;                       ///< the line's time as a fraction of the step's time
+    double mfu = 0;  ///< (time of the line's useful FLOPs at the peak of their precision) ÷ (measured time of the line)
+    double kernel_rate = 0;  ///< (time of the line's executed FLOPs at the peak of their precision) ÷ (measured time of
+                             ///< the line)
 
-    /// Returns the nanoseconds that the line takes from the MFU: `not_useful()` + `below_peak()`.
+    /// Returns the nanoseconds of the line that are not useful work at the peak. They lower the step's MFU. Equal to
+    /// `not_useful()` + `below_peak()`.
     [[nodiscard]] std::int64_t lost() const { return gpu_nanoseconds - useful_nanoseconds; }
     /// Returns the nanoseconds of executed work that is not useful (padding, recompute, …). If the line's precision has
     /// another peak than the stated one, the difference in time is included. It is negative for a higher peak.
@@ -87,14 +90,14 @@ class component_waterfall {
         add_rest();
     }
 
-    /// Returns the lines: first the times that were passed, in their order, then those of `time_breakdown::apart`, then
-    /// the remaining time that was not measured.
+    /// Returns the lines of the table. First come the times that were passed, in their order, then those of
+    /// `time_breakdown::apart`. The last line is the remaining time, which was not measured.
     [[nodiscard]] std::span<const component_line> lines() const { return lines_; }
     /// Returns the waterfall of the whole step.
     [[nodiscard]] const waterfall& whole() const { return whole_; }
     /// Returns the nanoseconds of the step over all GPUs: the sum of the lines.
     [[nodiscard]] std::int64_t gpu_nanoseconds() const { return total_; }
-    /// Converts nanoseconds over all GPUs to points of the MFU. 41.2 points are 41.2 % of the peak.
+    /// Converts nanoseconds over all GPUs to points of the MFU: 1 point is 1 % of the step's time over all GPUs.
     [[nodiscard]] double points(std::int64_t gpu_nanoseconds) const {
         return 100 * static_cast<double>(gpu_nanoseconds) / static_cast<double>(total_);
     }

@@ -28,15 +28,15 @@ namespace floptally::inline v0_3 {
 
 /// The tile of an attention kernel: the queries and keys that it processes at once.
 struct attention_tile {
-    std::uint64_t rows = 128;  ///< number of queries in a tile; the next member is the number of keys
+    std::uint64_t rows = 128;  ///< number of queries in a tile; `keys` is the number of keys
     std::uint64_t keys = 128;
 };
 
 /// Counts the FLOPs that attention kernels spend on masked pairs: a kernel computes all pairs of a tile if at least one
 /// is attended (`executed_pairs`).
 ///
-/// Add batches as to a tally. Text sequences count with their padding. Attention over images and sound is left out.
-/// Throws `error` for a mask whose keys depend on the data, because its tiles are unknown.
+/// Add batches to a `masked_tiles` as to a tally. Text sequences count with their padding. Attention over images and
+/// sound is left out. Throws `error` for a mask whose keys depend on the data, because its tiles are unknown.
 class masked_tiles : public adds_batches<masked_tiles> {
   public:
     masked_tiles(std::span<const model_part> parts, const attention_tile& tile)
@@ -61,12 +61,12 @@ class masked_tiles : public adds_batches<masked_tiles> {
         });
     }
 
-    /// Adds the batches of another object with the same model and tile.
+    /// Adds the batches of another `masked_tiles` with the same model and tile.
     masked_tiles& operator+=(const masked_tiles& other) {
         seen_ += other.seen_;
         return *this;
     }
-    /// Removes every batch.
+    /// Removes all added batches.
     void clear() { seen_.clear(); }
 
     /// Returns the tally of the added batches.
@@ -84,8 +84,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
         return sum;
     }
 
-    /// Returns the FLOPs of the masked pairs, grouped by peak, lowest peak first. The arguments give the precision of
-    /// each product.
+    /// Returns the FLOPs of the masked pairs, grouped by peak, lowest peak first. `settings` and the stated peak
+    /// `peak_tflops` give the peak of each product.
     [[nodiscard]] std::vector<work_at_peak> by_peak(const training_plan& plan, double peak_tflops,
                                                     const std::vector<precision_setting>& settings) const {
         std::map<double, breakdown> work_at;
@@ -110,8 +110,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
                (entry.kind == term::scores || entry.kind == term::values);
     }
 
-    /// Calls `each(masked pairs, attended pairs, parts)` for each mask. `parts` are the model's parts, in which only
-    /// attention with that mask has a cost.
+    /// Calls `each(masked, attended, parts)` for each mask: the numbers of masked and of attended pairs, and model
+    /// parts in which only attention with that mask has a cost.
     template <class Each>
     void for_each_mask(Each each) const {
         for (std::size_t i = 0; i < masks_.size(); ++i) {
@@ -123,7 +123,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
         }
     }
 
-    /// Returns the work of `masked` masked pairs, in proportion to `attended`, the work of `pairs` attended pairs.
+    /// Returns the work of `masked` masked pairs. `attended` is the work of `pairs` attended pairs. The work of a
+    /// masked pair is the same as that of an attended pair.
     [[nodiscard]] static breakdown of_masked(const breakdown& attended, std::uint64_t pairs, std::uint64_t masked) {
         breakdown wasted;
         for (const component_flops& component : attended.components()) {
@@ -137,8 +138,8 @@ class masked_tiles : public adds_batches<masked_tiles> {
         return wasted;
     }
 
-    /// Returns the FLOPs of `masked` pairs. The division is exact, because each pair has the same whole number of
-    /// FLOPs.
+    /// Returns the FLOPs of `masked` pairs, if `pairs` pairs have `attended` FLOPs. The division is exact, because all
+    /// pairs have the same whole number of FLOPs.
     static uint128 in_vain(flops attended, std::uint64_t pairs, std::uint64_t masked) {
         return (masked * flops{attended.value() / pairs}).value();
     }
@@ -161,7 +162,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
     std::vector<model_part> parts_;
     attention_tile tile_;
     mask_set masks_;
-    detail::batch_sums seen_;  ///< the added batches, and the number of masked pairs under each mask
+    detail::batch_sums seen_;  ///< tally of the added batches, and the number of masked pairs under each mask
 };
 
 }  // namespace floptally

@@ -24,8 +24,8 @@ namespace floptally::inline v0_3 {
 ///     "op:NAME"     an operator, "op:aten::scaled_dot_product_attention*"
 ///     "kernel:NAME" a kernel of a GPU, "kernel:nccl*"
 ///
-/// `part` is a component, or several joined by "+" if a span runs all of them. Any other name is time without counted
-/// work.
+/// `part` is the name of a component, or of several joined by "+" if a span runs all of them. A name that is not a
+/// component stands for time without counted work.
 struct module_pattern {
     std::string pattern;
     std::string part;
@@ -145,7 +145,8 @@ class module_map {
         const auto has = [span](std::string_view word) { return span.find(word) != std::string_view::npos; };
         const bool vision = has("vision") || has("Vision") || has("visual") || has("Visual");
         const bool audio = has("audio") || has("Audio");
-        if (part.find(' ') != std::string::npos || vision == audio) {  // the path contains no tower, or more than one
+        if (part.find(' ') != std::string::npos || vision == audio) {  // the part is not a component, or the path does
+                                                                       // not name exactly one tower
             return part;
         }
         const std::string tower = vision ? "vision." : "audio.";

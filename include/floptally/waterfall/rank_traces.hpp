@@ -108,10 +108,10 @@ inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modu
 /// The step of one rank, in seconds of one GPU.
 struct rank_line {
     double seconds = 0;
-    double computing = 0;  ///< kernels of counted work, and kernels that match no pattern
-    double other = 0;      ///< optimizer, data loading, element-wise kernels
-    double transfer = 0;   ///< communication that overlaps with no computation, without waiting for other ranks
-    double waiting = 0;    ///< waiting for other ranks, inside communication that overlaps with no computation
+    double computing = 0;  ///< time of kernels with counted work, and of kernels that match no pattern
+    double other = 0;      ///< time of the optimizer, data loading and element-wise kernels
+    double transfer = 0;   ///< communication while no computation runs, without waiting for other ranks
+    double waiting = 0;    ///< waiting for other ranks inside communication, while no computation runs
     double idle = 0;       ///< time in which no kernel runs
     double hidden = 0;     ///< communication that overlaps with computation; it adds no time to the step
 };
@@ -123,8 +123,8 @@ struct traced_step {
                                         ///< transfer
 };
 
-/// Completes a time breakdown with times from traces. A time that was measured in another way takes precedence over
-/// that of the traces. A time that was only assumed, because the job has one GPU, is replaced.
+/// Completes a time breakdown with times from traces. If a time was measured in another way, the traces do not replace
+/// it. A time that was only assumed, because the job has one GPU, is replaced.
 [[nodiscard]] inline time_breakdown with_traces(time_breakdown timed, const traced_step& traced) {
     std::erase_if(timed.apart, [](const time_apart& time) { return time.assumed != "measured"; });
     const std::vector<time_apart> measured = timed.apart;
@@ -222,8 +222,8 @@ class rank_traces {
         return sum;
     }
 
-    /// Returns the computing times of the ranks in picoseconds. Their `makespan` is the mean time of a rank with its
-    /// waiting. Empty if waiting is unknown.
+    /// Returns the computing times of the ranks in picoseconds. Their `makespan` is the mean over the ranks of
+    /// computing and waiting time. Returns nothing if waiting is unknown.
     [[nodiscard]] std::optional<rank_times> times(const breakdown& work) const {
         if (!is_told_) {
             return {};
@@ -238,13 +238,13 @@ class rank_traces {
         const auto ranks = static_cast<double>(loads.size());
         times_of_ranks.makespan =
             static_cast<uint128>(std::ceil(static_cast<double>(times_of_ranks.sum) / ranks + waiting * 1e12 / ranks));
-        // If the largest computing time exceeds the makespan, a part of it overlaps with communication. The other ranks
-        // do not wait for that part.
+        // If the largest computing time exceeds the makespan, a part of that time overlaps with communication. The
+        // other ranks do not wait for that part.
         times_of_ranks.largest = std::min(times_of_ranks.largest, *times_of_ranks.makespan);
         return times_of_ranks;
     }
 
-    /// Returns the part of the step's time breakdown that follows from all traces together.
+    /// Returns the part of the step's time breakdown that is measured from the traces.
     [[nodiscard]] traced_step step(const breakdown& work) const { return {apart(work), times(work)}; }
 
     /// Returns the seconds of each part of the work (like `trace_times::parts`), as means over the ranks.

@@ -22,11 +22,11 @@ enum class trace_kind : std::uint8_t {
     copy          ///< a memory copy or a fill on a GPU
 };
 
-/// The prefix in the name of an operation between two ranks; "SOURCE>DESTINATION" follows. "?" stands for the rank that
-/// recorded the trace.
+/// The beginning of the name of an operation between two ranks; "SOURCE>DESTINATION" follows. In "between 0>?", the "?"
+/// stands for the rank that recorded the trace.
 inline constexpr std::string_view between_two = "between ";
 
-/// The prefix of the annotation that PyTorch's profiler writes for each step; the step number follows.
+/// The beginning of the name of the annotation that PyTorch's profiler writes for each step. The step number follows.
 inline constexpr std::string_view profiler_step = "ProfilerStep#";
 
 /// An event with a beginning and an end in nanoseconds. All events of a trace share one clock.
@@ -43,8 +43,8 @@ struct trace_event {
     /// For a backward operator: the profiler's number of the thread that ran the forward operator. For a forward
     /// operator: 0.
     std::uint64_t forward_thread = 0;
-    std::uint32_t collective =
-        0;  ///< for a kernel of a collective: 1 + the index of collective and group in `trace::names`; else 0
+    std::uint32_t collective = 0;  ///< for a kernel of a collective: 1 + the index in `trace::names` of the text that
+                                   ///< names the collective and its group; otherwise 0
     std::int64_t waiting =
         0;  ///< for a communication kernel: nanoseconds from its start until the last rank arrived (`tell_waiting`)
 };

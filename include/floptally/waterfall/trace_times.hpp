@@ -30,8 +30,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The period of the steps in a trace: from the profiler's first step mark on the host to its last one. Without marks
-/// it is the whole trace.
+/// The period of time of the steps in a trace: from the profiler's first step mark on the host to the end of its last
+/// one. Without marks it is the whole trace.
 struct trace_window {
     explicit trace_window(const trace& recorded) {
         std::optional<std::pair<std::int64_t, std::int64_t>> marked;
@@ -56,13 +56,13 @@ struct trace_window {
         steps = std::max<std::uint64_t>(steps, 1);
     }
 
-    /// Returns how many nanoseconds a device lags behind the host at the first mark: the time until the kernels that
-    /// were launched before the mark have ended. If the trace has no such kernels, returns the delay of the first
-    /// kernel that was launched after the mark.
+    /// Returns how many nanoseconds a device lags behind the host at the first step mark. This is the time from the
+    /// mark until the kernels that were launched before it have ended. If there are no such kernels, it is the delay
+    /// between launch and start of the first kernel that was launched after the mark.
     [[nodiscard]] std::int64_t lag(const trace& recorded, const detail::trace_spans& spans) const {
         std::optional<std::int64_t> before;
         std::optional<std::pair<std::int64_t, std::int64_t>>
-            first;  // start of the launch and start of the launched kernel
+            first;  // launch time and start time of the first kernel that was launched after the mark
         for (const trace_event& event : recorded.events) {
             const bool is_on_device = event.kind == trace_kind::kernel || event.kind == trace_kind::copy;
             const detail::trace_spans::launch* const from = is_on_device ? spans.launch_of(event) : nullptr;
@@ -109,7 +109,7 @@ std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin
                     stretches.end());
     std::stable_sort(stretches.begin(), stretches.end(),
                      [](const timed_stretch& a, const timed_stretch& b) { return a.begin < b.begin; });
-    std::vector<timed_stretch> running;  // ordered by start
+    std::vector<timed_stretch> running;  // the intervals that include `now`, ordered by start
     std::int64_t idle = 0;
     std::size_t next = 0;
     for (std::int64_t now = begin; now < end;) {
@@ -120,7 +120,8 @@ std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin
             running.push_back(stretches[next++]);
         }
         std::int64_t until = next < stretches.size() ? stretches[next].begin : end;
-        std::int64_t computing = 0;  // number of running intervals that count fully, whatever overlaps them
+        std::int64_t computing = 0;  // number of running intervals that are computation, which counts whatever overlaps
+                                     // with it
         for (const timed_stretch& stretch : running) {
             until = std::min(until, stretch.end);
             computing += stretch.gives_way ? 0 : 1;
@@ -172,7 +173,7 @@ struct part_group {
     std::int64_t backward = 0;
 };
 
-/// Adds a part of a trace. Merges it with every group that shares a component with it.
+/// Adds a part of a trace to the groups. All groups that share a component with the part are merged with it.
 inline void add_part(std::vector<part_group>& groups, part_group part) {
     const auto shares = [&part](const part_group& other) {
         return std::any_of(other.components.begin(), other.components.end(), [&part](const std::string& name) {
@@ -230,7 +231,8 @@ namespace floptally::inline v0_3 {
 
 /// The nanoseconds of one part of the work in a trace, summed over all devices and steps.
 struct trace_time {
-    std::string part{};  ///< name from the matching pattern; for time that matches no pattern, the reason
+    std::string part{};  ///< name of the part from the matching pattern; for time that matches no pattern, the reason
+                         ///< for it
     std::int64_t forward = 0;
     std::int64_t backward = 0;
     bool is_known = true;  ///< false if no pattern matches
@@ -243,9 +245,9 @@ inline constexpr std::string_view waiting_part = "waiting for ranks";
 /// The time of a trace's steps, by the part of the work. GPU kernels are timed if the trace has any, else operators of
 /// the host.
 ///
-/// The time of a device counts once. Kernels that run at the same time on several streams share the time evenly. If
-/// communication or copies overlap with computation, the time counts as computation. On the host, the time of a thread
-/// belongs to its innermost operator, and threads share time like streams.
+/// A `trace_times` counts the time of a device once. Kernels that run at the same time on several streams share the
+/// time evenly. If communication or copies overlap with computation, the time counts as computation. On the host, the
+/// time of a thread belongs to its innermost operator, and threads share time like streams.
 class trace_times {
   public:
     explicit trace_times(const trace& recorded, const module_map& modules = module_map{}) {
@@ -276,8 +278,8 @@ class trace_times {
         list_times(recorded, spans, time_by_key);
     }
 
-    /// Returns the parts in the order of their first match, then the time that matches no pattern, then the time in
-    /// which nothing ran. The times add up to `nanoseconds()`.
+    /// Returns the times of the parts, in the order of their first match. Then follow the time that matches no pattern,
+    /// and the time in which nothing ran. The times add up to `nanoseconds()`.
     [[nodiscard]] std::span<const trace_time> times() const { return times_; }
     /// Returns the nanoseconds of all steps over all devices.
     [[nodiscard]] std::int64_t nanoseconds() const { return nanoseconds_; }
@@ -382,7 +384,7 @@ class trace_times {
     }
 
   private:
-    /// flag of a key for time that matches no pattern; the other bits are the index of the event's name
+    /// the bit that marks a key of time that matches no pattern; the other bits are the index of the event's name
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;
     static constexpr std::uint64_t waiting_key = std::uint64_t{1} << 62U;
 
@@ -425,7 +427,7 @@ class trace_times {
                 {event.begin + event.waiting, event.end, key_of(label, event.name), gives_way, is_copy});
             end_ = std::max(end_, event.end);
         }
-        if (begin_ >= end_) {  // no kernel runs between the marks of the steps
+        if (begin_ >= end_) {  // no kernel runs between the step marks
             begin_ = marked_begin;
         }
         if (begin_ != marked_begin) {

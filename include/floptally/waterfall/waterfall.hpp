@@ -43,8 +43,8 @@ class waterfall {
         const rank_times ranks = timed.ranks.value_or(rank_times{});
         const double with_waiting = detail::seconds_with_waiting(timed);
         const double left = timed.step.seconds - detail::seconds_apart(timed) + with_waiting;
-        // `computing_seconds` is the time of kernels and waiting. The remaining time is transfer. The transfer is 0 if
-        // ranks wait longer than the measured communication takes.
+        // `computing_seconds` is the time of kernels and of waiting for other ranks. The remaining time is the
+        // transfer. The transfer is 0 if ranks wait longer than the measured communication takes.
         const double computing_seconds = std::min((left - with_waiting) / ranks.busy_share(), left);
         transfer_ = std::max(0.0, left - computing_seconds);
         with_waiting_ = with_waiting;
@@ -110,7 +110,7 @@ class waterfall {
     [[nodiscard]] std::span<const waterfall_line> lines() const { return lines_; }
     /// Returns the MFU: useful FLOPs ÷ (seconds x GPUs x the stated peak).
     [[nodiscard]] double mfu() const { return lines_.front().share; }
-    /// Returns the fraction of the peak of their precision that kernels reach while they run. Their time does not
+    /// Returns how fast kernels are while they run, as a fraction of the peak of their precision. Their time does not
     /// include waits, times without counted work, and the time that memory bandwidth causes. It includes the time of
     /// causes that are not known (`unknown`).
     [[nodiscard]] double kernel_rate() const { return kernel_rate_; }

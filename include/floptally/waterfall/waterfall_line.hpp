@@ -14,13 +14,15 @@ namespace floptally::inline v0_3 {
 
 /// A kind of line of a waterfall.
 enum class waterfall_step : std::uint8_t {
-    useful,          ///< useful FLOPs at the stated peak: the MFU
-    precision,       ///< work whose precision has another peak than the stated one; negative if that peak is higher
-    padding,         ///< slots without a token, mock sequences
-    fused_backward,  ///< QKᵀ that is computed again, and gradients that are not needed
+    useful,          ///< useful FLOPs at the stated peak; as a fraction of the step this is the MFU
+    precision,       ///< time that useful work takes because its precision has another peak than the stated one;
+                     ///< negative if that peak is higher
+    padding,         ///< work on slots without a token and on mock sequences
+    fused_backward,  ///< work of a fused attention backward: QKᵀ that is computed again, and gradients that are not
+                     ///< needed
     recompute,
     repeated,      ///< work that each of several ranks runs completely because of the parallel layout
-    masked_tiles,  ///< masked pairs of query and key in tiles that kernels compute completely
+    masked_tiles,  ///< work on masked pairs of query and key, in tiles that kernels compute completely
     imbalance,     ///< waiting for the rank with the most work
     bubble,        ///< waiting in a pipeline's schedule
     idle_gpus,
@@ -29,7 +31,7 @@ enum class waterfall_step : std::uint8_t {
     optimizer,
     elementwise,   ///< element-wise kernels, without matrix products
     launches,      ///< time in which no kernel runs
-    apart,         ///< another time without counted work; each has its own line
+    apart,         ///< another kind of time without counted work; each kind has a line of its own
     memory_bound,  ///< time that even perfect kernels would wait for memory
     kernels        ///< all other time: kernels below their peak, and causes that are not known
 };

@@ -157,7 +157,7 @@ namespace detail {
     return {.sections = {std::move(section)}};
 }
 
-/// Returns the table of the ranks' steps, in milliseconds. Each rank has one row.
+/// Returns a table of the steps of all ranks, in milliseconds. Each rank has one row.
 [[nodiscard]] inline table table_of(const std::vector<rank_line>& lines) {
     table_section section{.columns = {{"by rank, ms", cell_side::left, 11}}};
     for (const char* name : {"step", "computing", "other", "transfer", "waiting", "idle", "hidden"}) {

@@ -52,7 +52,7 @@ namespace floptally::inline v0_3 {
 }
 
 /// Predicts the waterfall of `other` with the `memory_share` of the measured step. If `other` has the same measured
-/// communication as that step, the same waiting time is subtracted from it.
+/// communication as that step, the waiting time of that step is subtracted from the communication.
 [[nodiscard]] inline waterfall what_if(time_breakdown other, const waterfall& measured, double kernel_rate) {
     const double with_waiting = detail::seconds_with_waiting(other);
     if (with_waiting > 0 && with_waiting == measured.communication_with_waiting()) {
@@ -71,8 +71,8 @@ namespace floptally::inline v0_3 {
     return what_if(std::move(other), measured, measured.kernel_rate());
 }
 
-/// A measured step, its prediction with other settings, and the prediction with kernels at their peak (an upper bound
-/// of the MFU).
+/// Three waterfalls: a measured step, its prediction with other settings, and that prediction with kernels at their
+/// peak (an upper bound of the MFU).
 struct compared_steps {
     waterfall measured;
     waterfall predicted;

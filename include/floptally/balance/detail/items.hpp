@@ -14,17 +14,18 @@ namespace floptally::inline v0_3::detail {
 
 inline constexpr std::uint64_t no_capacity = std::numeric_limits<std::uint64_t>::max();
 
-/// The items that are assigned to ranks: single samples, or samples that must stay together as one item. The costliest
-/// item comes first, of equal items the earliest. The search compares integers only and breaks ties by this order, so
-/// that every rank and every compiler gets the same result.
+/// The items that are assigned to ranks. An item is a single sample, or several samples that must stay together. Items
+/// are sorted by descending cost; equal items keep the order of their samples. The search compares integers only and
+/// breaks ties by this order, so that every rank and every compiler gets the same result.
 ///
-/// A `Load` can hold twice the sum of all costs.
+/// `Load` is the integer type of a cost. It must hold twice the sum of all costs.
 template <class Load>
 struct balance_items {
     std::uint32_t ranks = 1;
-    std::size_t loads = 1;               ///< number of costs of one item
+    std::size_t loads = 1;               ///< number of costs of each item
     std::vector<Load> costs{};           ///< the costs of item 0, then those of item 1, …
-    std::vector<std::uint64_t> sizes{};  ///< how much of a rank's capacity each item takes
+    std::vector<std::uint64_t> sizes{};  ///< how much of a rank's capacity each item takes: 1 for each sample, or the
+                                         ///< sample's size
     std::uint64_t capacity = no_capacity;
     std::vector<std::uint32_t> numbers{};  ///< index of each item in the order of samples
 
@@ -34,14 +35,14 @@ struct balance_items {
     }
     [[nodiscard]] bool is_limited() const { return capacity != no_capacity; }
 
-    /// Returns whether every item has size 1 and all ranks must be full. Then an item can leave a rank only in exchange
-    /// for another.
+    /// Returns true if every rank must have the same number of items: every item has size 1, and all ranks must be
+    /// full. Then an item can leave a rank only in exchange for another.
     [[nodiscard]] bool has_equal_counts() const {
         return is_limited() && count() == uint128{ranks} * capacity &&
                std::all_of(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size == 1; });
     }
 
-    /// Returns the loads of every rank: those of rank 0, then those of rank 1, …
+    /// Returns the loads of every rank in one list: those of rank 0, then those of rank 1, …
     [[nodiscard]] std::vector<Load> loads_of(std::span<const std::uint32_t> rank_of) const {
         std::vector<Load> sums(ranks * loads);
         for (std::size_t item = 0; loads == 1 && item < count(); ++item) {
@@ -55,7 +56,7 @@ struct balance_items {
         return sums;
     }
 
-    /// Returns the peak: the largest load of any rank. The search makes it small.
+    /// Returns the peak: the largest load of any rank. The search looks for an assignment with a small peak.
     [[nodiscard]] Load peak_of(std::span<const std::uint32_t> rank_of) const {
         const std::vector<Load> sums = loads_of(rank_of);
         return *std::max_element(sums.begin(), sums.end());
@@ -75,9 +76,9 @@ struct balance_items {
         return true;
     }
 
-    /// Returns a lower bound of the peak (the largest load). It is the largest of these bounds: the mean, rounded up;
-    /// the costliest item; with equal counts (and one load) the average of the ranks that hold the costliest items,
-    /// filled up with the cheapest items.
+    /// Returns a lower bound of the peak: no assignment has a smaller largest load. It is the largest of up to three
+    /// bounds. The first is the mean load of the ranks, rounded up. The second is the cost of the costliest item. The
+    /// third is `bound_of_filled_ranks`, for one load and equally many items on every rank.
     [[nodiscard]] Load lower_bound() const {
         Load bound = 0;
         for (std::size_t load = 0; load < loads; ++load) {
@@ -93,17 +94,18 @@ struct balance_items {
     }
 
   private:
-    /// Returns the bound for equal counts. For every j, the j costliest items are on at most j ranks. The other items
-    /// of these ranks cost at least as much as the cheapest items. Let Σ be the sum over these ranks: one of them then
-    /// has a load of Σ ÷ j or more.
+    /// Returns a lower bound of the largest load if every rank has the same number of items. The j costliest items are
+    /// on at most j ranks. These ranks also hold other items, which cost at least as much as the cheapest items. So at
+    /// least one of the j ranks has the average load of the j costliest items and that many cheapest items. The result
+    /// is the largest of these averages over all j.
     ///
-    /// The bound also holds if the j items are on fewer than j ranks. For each missing rank, the sum loses the
-    /// costliest of the cheap items, as many as a rank holds. The average decreases only if these items cost more than
-    /// the average. But all items of the other ranks cost at least as much as these. So the mean over all ranks is then
-    /// a larger bound, and `lower_bound` includes it.
+    /// The bound also holds if the j costliest items are on fewer than j ranks. The sum over these ranks then has fewer
+    /// of the cheapest items, so its average can only be smaller if these cheap items cost more than the average. In
+    /// that case the mean over all ranks is a larger bound, because all other items cost at least as much.
+    /// `lower_bound` includes that mean.
     [[nodiscard]] Load bound_of_filled_ranks() const {
         const std::size_t items_per_rank = count() / ranks;
-        std::size_t cheapest = count();  // items from this index on fill up ranks
+        std::size_t cheapest = count();  // index of the first of the cheapest items that were added to `sum`
         Load sum = 0;
         Load bound = 0;
         for (std::size_t j = 1; j <= ranks; ++j) {

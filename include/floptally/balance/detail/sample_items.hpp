@@ -45,7 +45,7 @@ inline void sort_by_bytes(std::vector<std::uint64_t>& integers, int first, int b
     }
 }
 
-/// Returns the indices of `keys`, the index of the largest key first. Among equal keys the lowest index comes first.
+/// Returns the indices of `keys` in the order of descending keys. Among equal keys the lowest index comes first.
 template <class Key>
 [[nodiscard]] std::vector<std::uint32_t> descending(const std::vector<Key>& keys) {
     std::vector<std::uint32_t> order(keys.size());
@@ -53,7 +53,7 @@ template <class Key>
         const std::uint64_t largest = keys.empty() ? 0 : *std::max_element(keys.begin(), keys.end());
         const auto index_bits = static_cast<int>(std::bit_width(keys.size()));
         const int bits = index_bits + static_cast<int>(std::bit_width(largest));
-        if (bits <= 64) {  // a key and its index fit into one integer of 64 bits
+        if (bits <= 64) {  // A key and its index fit into one integer of 64 bits.
             std::vector<std::uint64_t> integers(keys.size());
             for (std::size_t i = 0; i < keys.size(); ++i) {
                 integers[i] = (largest - keys[i]) << index_bits | i;
@@ -86,9 +86,9 @@ struct ordered_items {
 /// Samples in the form that the search needs: samples that must stay together are one item, and costs are scaled to 64
 /// or 128 bits.
 ///
-/// With a single load the costs stay exact: they are divided only by a power of two that divides all of them. Several
-/// loads are each scaled to the sum 2^44. Then the load with the largest max also has the largest max ÷ mean. Rounding
-/// changes an item by less than 2^-44 of the sum.
+/// The costs of a single load stay exact: they are divided only by a power of two that divides all of them. Several
+/// loads are each scaled so that their costs add up to 2^44. Then the load with the largest max also has the largest
+/// max ÷ mean. Rounding changes an item's cost by less than 2^-44 of the sum.
 class sample_items {
   public:
     std::vector<std::uint32_t> item_of{};  ///< item of each sample; items are in the order of their first samples
@@ -195,7 +195,7 @@ class sample_items {
         for (const uint128 cost : costs_) {
             bits |= cost;
         }
-        // The costs are divided by the largest power of two that divides them all.
+        // The costs are divided by the largest power of two that divides all of them.
         const int shift = std::countr_zero(static_cast<std::uint64_t>(bits));
         for (uint128& cost : costs_) {
             cost >>= shift;

@@ -18,7 +18,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Searches, rank by rank, every assignment of few items that could be better than the known one. A rank takes the
+/// Tries, rank by rank, every assignment of few items that could be better than the known one. A rank takes the
 /// costliest item that is left, and any other items that keep its load below the best peak (largest load) found so far.
 /// It takes so many items that the later ranks can hold the rest below that peak. The result is the optimum unless the
 /// budget ends first. Each decision to take or leave an item uses up one unit of the budget.
@@ -28,7 +28,8 @@ class complete_search {
     /// The largest number of items for which callers use this search. More items have too many assignments.
     static constexpr std::size_t most_items = 16;
 
-    /// Searches for an assignment whose largest load is below that of `known`. `known` may be empty.
+    /// Creates a search for an assignment whose largest load is below that of `known`, an assignment that was found
+    /// before. `known` may be empty. `bound` is a lower bound of the largest load.
     complete_search(const balance_items<Load>& items, rank_list known, Load bound, std::uint64_t budget)
         : items_(items),
           best_(std::move(known)),
@@ -45,7 +46,7 @@ class complete_search {
         return best_;
     }
 
-    /// Returns whether no assignment has a smaller largest load than the result of `run`.
+    /// Returns true if the result of `run` is proven to be the best: no assignment has a smaller largest load.
     [[nodiscard]] bool is_optimum() const { return best_ && (peak_ == bound_ || budget_ != 0); }
 
   private:
@@ -53,8 +54,10 @@ class complete_search {
     /// position on.
     struct remaining_items {
         std::vector<std::size_t> items{};
-        std::vector<Load> rest{};                ///< for each position, the costs of the items from there on
-        std::vector<std::uint64_t> rest_size{};  ///< for each position, the sizes of the items from there on
+        std::vector<Load> rest{};                ///< for each position, the sum of the costs of the items from that
+                                                 ///< position on
+        std::vector<std::uint64_t> rest_size{};  ///< for each position, the sum of the sizes of the items from that
+                                                 ///< position on
         std::uint32_t rank = 0;
     };
 
@@ -131,7 +134,7 @@ class complete_search {
         }
     }
 
-    /// Returns whether the later ranks can hold the remaining items if this rank takes all items from `position` on.
+    /// Returns true if the later ranks can hold the remaining items after this rank takes all items from `position` on.
     [[nodiscard]] bool enough(const remaining_items& remaining, std::size_t position, const std::vector<Load>& sums,
                               std::uint64_t size) const {
         const std::uint32_t others = items_.ranks - 1 - remaining.rank;
@@ -150,8 +153,8 @@ class complete_search {
         return true;
     }
 
-    /// Returns whether the item equals the previous one and that one was left for other ranks. Of equal items the
-    /// search takes the earlier ones first, so that it tries no assignment twice.
+    /// Returns true if the item equals the previous item, and the previous item was left for other ranks. Of equal
+    /// items the search takes the earlier ones first, so that it tries no assignment twice.
     [[nodiscard]] bool repeats_left_item(const remaining_items& remaining, std::size_t position) const {
         const std::size_t item = remaining.items[position];
         const std::size_t before = remaining.items[position - 1];
@@ -172,7 +175,8 @@ class complete_search {
     std::uint64_t budget_;
     Load bound_;
     Load peak_;
-    std::vector<std::uint32_t> rank_of_;  ///< rank of each item; `ranks` if the item is not taken yet
+    std::vector<std::uint32_t> rank_of_;  ///< rank of each item; the number of ranks stands for an item that no rank
+                                          ///< has taken yet
 };
 
 /// Karmarkar and Karp's differencing for any number of ranks. A partial assignment is a list of subsets of items, one
@@ -180,13 +184,14 @@ class complete_search {
 /// the largest difference between their largest and smallest subset. The merge joins the largest subset of one with the
 /// smallest of the other. It ends when a single partial assignment is left.
 ///
-/// With equal counts the first partial assignments are runs of items, one item for each rank, so that every merge keeps
-/// counts equal (balanced differencing). Otherwise each item is a partial assignment.
+/// With equal counts the differencing starts with runs of items, one item for each rank. Then every merge keeps the
+/// counts equal (balanced differencing). Otherwise it starts with one partial assignment for each item.
 ///
-/// Ties are decided as in the balancers of training frameworks (verl, recsys-examples). The result is then the same as
-/// theirs, and the search that starts from it never returns a worse one. Of subsets with equal sums the one with more
-/// items is larger, then the one whose first item has the larger number. Of partial assignments with equal differences
-/// the one with the larger first subset comes first. An item with several loads counts with their sum.
+/// Ties are decided as in the balancers of training frameworks (verl, recsys-examples), so that the result equals the
+/// result of those balancers. The search that starts from it never returns a worse one. Of subsets with equal sums the
+/// one with more items is larger, then the one whose first item has the larger number. Of partial assignments with
+/// equal differences the one with the larger first subset comes first. An item with several loads counts with their
+/// sum.
 template <class Load>
 class differencing {
   public:
@@ -206,8 +211,9 @@ class differencing {
 
     [[nodiscard]] std::vector<std::uint32_t> ranks() {
         const bool in_runs = items_.has_equal_counts();
-        // Items come by descending cost, so the next single item always has the largest difference of the remaining
-        // ones and needs no heap. Runs of items have no such order. They all go to the heap at once.
+        // Single items come by descending cost. So the next single item always has the largest difference among those
+        // that remain, and single items need no heap. Runs of items have no such order, so they are all put on the heap
+        // at once.
         std::size_t taken = 0;
         if (in_runs) {
             heap_.reserve(items_.count() / items_.ranks + 1);
@@ -250,7 +256,7 @@ class differencing {
   private:
     static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-    /// The items of one rank, as a linked list in `next_`, in any order.
+    /// The items that one rank will get, as a linked list in `next_`, in any order.
     struct subset {
         Load sum;
         std::uint32_t count;
@@ -304,8 +310,8 @@ class differencing {
         return first;
     }
 
-    /// Returns the merge of two partial assignments. The largest subset of `b` joins the smallest of `a`, and so on.
-    /// Empty subsets are the smallest.
+    /// Returns the merge of two partial assignments. The largest subset of `b` joins the smallest subset of `a`, the
+    /// next largest joins the next smallest, and so on. Empty subsets count as the smallest.
     [[nodiscard]] partial merged(partial a, partial b) {
         const bool swapped = a.subsets.size() < b.subsets.size();
         if (swapped) {
@@ -344,9 +350,9 @@ class differencing {
 struct search_plan {
     bool longest_first = true;
     bool differencing = true;
-    std::uint64_t budget = 0;  ///< bundles of items to try from each starting assignment; 0: no starting assignment is
-                               ///< improved
-    /// Exchanges end when the largest load is within 1 ÷ fineness of the lower bound; 0: at the bound.
+    std::uint64_t budget = 0;  ///< limit of exchanges to try from each starting assignment; 0: starting assignments
+                               ///< are not improved
+    /// Exchanges end when the largest load is within 1 ÷ `fineness` of the lower bound. With 0 they end at the bound.
     std::uint64_t fineness = 0;
 };
 
@@ -379,7 +385,7 @@ class balance_search {
         return best_;
     }
 
-    /// Returns whether it is known that no assignment has a smaller largest load.
+    /// Returns true if the result is proven to be the best: no assignment has a smaller largest load.
     [[nodiscard]] bool is_optimum() const { return best_ && (searched_all_ || peak_ <= bound_); }
 
   private:
@@ -388,8 +394,8 @@ class balance_search {
         Load peak;
     };
 
-    /// Returns an assignment that fits a scarce capacity, if it finds one. Sizes are balanced as if they were costs.
-    /// The result fits if the largest sum of sizes does.
+    /// Returns an assignment that fits a scarce capacity, or nothing if it finds none. It balances the sizes of items
+    /// as if they were costs. The result fits if the largest sum of sizes does.
     [[nodiscard]] rank_list by_size() const {
         std::vector<std::size_t> order(items_.count());
         std::iota(order.begin(), order.end(), std::size_t{0});

@@ -14,11 +14,11 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// The rank of each item; nothing if a search found no rank with room for an item.
+/// The rank of each item. Empty if a search found no rank with room for an item.
 using rank_list = std::optional<std::vector<std::uint32_t>>;
 
 /// Returns the rank for an item. Among the ranks with room it is the one whose largest load is smallest after the item
-/// is added; of equal ranks the first. Returns `ranks` where no rank has room.
+/// is added; of equal ranks the first. Returns the number of ranks if no rank has room.
 template <class Load>
 [[nodiscard]] std::uint32_t lightest_rank(const balance_items<Load>& items, std::size_t item,
                                           const std::vector<Load>& sums, const std::vector<std::uint64_t>& room) {
@@ -67,8 +67,8 @@ template <class Load>
         return rank_of;
     }
     constexpr std::uint32_t few = 16;
-    if (items.ranks <= few) {  // for few ranks, a loop over all of them is faster than a heap, whose branches are often
-                               // mispredicted
+    if (items.ranks <= few) {  // For few ranks, a loop over all ranks is faster than a heap. A heap's branches are
+                               // often mispredicted.
         std::array<Load, few> sums{};
         for (std::size_t item = 0; item < items.count(); ++item) {
             std::uint32_t lightest = 0;
@@ -81,7 +81,8 @@ template <class Load>
         }
         return rank_of;
     }
-    // For many ranks a heap finds the rank with the least load, of equal ranks the first. A full rank leaves the heap.
+    // For many ranks a heap finds the rank with the least load, and among equal ranks the first. A rank that is full
+    // leaves the heap.
     std::vector<std::pair<Load, std::uint32_t>> open(items.ranks);
     for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
         open[rank].second = rank;

@@ -34,10 +34,10 @@ class balance_swaps {
     /// The most items of a rank for which pairs of items are tried. A rank with more items has thousands of pairs, and
     /// moving single items is precise enough.
     static constexpr std::size_t most_items_for_pairs = 64;
-    /// The cost of making and sorting a pair of items, counted in bundles of the budget.
+    /// Making and sorting a pair of items uses up as much of the budget as trying this many bundles.
     static constexpr std::uint64_t sorting = 8;
 
-    /// Exchanges end when the largest load is at most `target`.
+    /// Creates a search that improves the assignment `rank_of`. It ends when the largest load is at most `target`.
     balance_swaps(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, Load target,
                   std::uint64_t budget)
         : items_(items),
@@ -106,7 +106,7 @@ class balance_swaps {
     }
 
     /// Makes one exchange that lowers the load of the heaviest rank, with bundles of at most `most` items. Returns
-    /// false where no exchange helps.
+    /// false if no exchange helps.
     bool improve(std::size_t most) {
         const std::uint32_t heavy = order_.back();
         for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
@@ -129,8 +129,8 @@ class balance_swaps {
         return false;
     }
 
-    /// Fills `pairs_` of a rank with every pair of its items. Unless counts are equal, it adds single items and the
-    /// empty bundle.
+    /// Fills `pairs_` of a rank with every pair of its items. Adds single items and the empty bundle too, unless all
+    /// ranks must have equally many items.
     bool find_pairs(std::uint32_t rank) {
         const std::vector<bundle>& singles = singles_[rank];
         std::vector<bundle>& pairs = pairs_[rank];
@@ -157,8 +157,8 @@ class balance_swaps {
         return !pairs.empty();
     }
 
-    /// Sorts bundles by descending cost, stably. They come in ordered runs, so that an insertion sort moves few of
-    /// them.
+    /// Sorts bundles by descending cost, stably. The bundles consist of runs that are already sorted, so an insertion
+    /// sort moves few of them.
     static void sort_few(std::vector<bundle>& bundles) {
         for (std::size_t i = 1; i < bundles.size(); ++i) {
             const bundle moved = bundles[i];
@@ -170,10 +170,10 @@ class balance_swaps {
         }
     }
 
-    /// Returns the best exchange for one load: its difference of costs is the closest to half the `gap` between the two
-    /// ranks. Both lists are sorted by descending cost. After a too large difference the search goes on to the next
-    /// bundle of the heavy rank, after a too small one to the next bundle of the light rank. The skipped bundles could
-    /// only be further from the goal.
+    /// Returns the best exchange of bundles for items with one load. It moves a load that is as close as possible to
+    /// half the `gap` between the two ranks. Both lists are sorted by descending cost. If an exchange moves too much,
+    /// the search goes on to the next bundle of the heavy rank, else to the next bundle of the light rank. The skipped
+    /// bundles could only be further from half the gap.
     [[nodiscard]] static std::optional<exchange> closest(const std::vector<bundle>& from_heavy,
                                                          const std::vector<bundle>& from_light, Load gap) {
         const bundle* a = from_heavy.data();
@@ -182,7 +182,7 @@ class balance_swaps {
         const bundle* const end_of_b = b + from_light.size();
         const bundle* best_from_heavy = a;
         const bundle* best_from_light = b;
-        Load least = gap;  // twice the smallest distance to half the gap so far; without an exchange it is `gap`
+        Load least = gap;  // twice the distance of the best exchange's moved load from half the gap; at first `gap`
         while (a != end_of_a && b != end_of_b) {
             const Load give = 2 * a->cost;
             const Load want = 2 * b->cost + gap;
@@ -276,14 +276,14 @@ class balance_swaps {
     Load target_;
     std::uint64_t budget_;
     bool equal_counts_;
-    bool by_cost_;  ///< true if there is one load, no capacity and no equal counts; `closest` then finds the best
-                    ///< exchange
+    bool by_cost_;  ///< true if items have one load, and capacity is unlimited or all ranks have equally many
+                    ///< items; `closest` then finds the best exchange
     std::vector<std::vector<bundle>>
         singles_;  ///< for each rank its single items, in their order; then an empty bundle, unless counts are equal
     std::vector<std::vector<bundle>> pairs_;  ///< for each rank its pairs of items; empty until needed
     std::vector<Load> sums_;
-    /// Free capacity of each rank. The unsigned number may wrap around in the middle of an exchange, and if there is no
-    /// capacity.
+    /// Free capacity of each rank. The unsigned number may wrap around in the middle of an exchange. Without a limit of
+    /// capacity it has no meaning.
     std::vector<std::uint64_t> room_;
     std::vector<std::uint32_t> order_;  ///< ranks by ascending load
 };

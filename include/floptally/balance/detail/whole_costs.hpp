@@ -18,7 +18,7 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// Costs as integers. One integer step is 2^exponent of the caller's unit.
+/// Costs as integers. The integer 1 stands for 2^exponent of the caller's unit.
 struct whole_costs {
     std::vector<uint128> values{};
     int exponent = 0;
@@ -69,7 +69,8 @@ template <balance_cost Cost>
     return whole;
 }
 
-/// Returns the number of samples for `costs` numbers with `loads` numbers for each sample.
+/// Returns the number of samples: `costs` (how many costs were passed) ÷ `loads` (how many each sample has). Throws
+/// `error` if the division leaves a remainder.
 [[nodiscard]] inline std::size_t samples_of(std::size_t costs, std::size_t loads) {
     if (loads == 0 || costs % loads != 0) {
         refuse("costs", {"must have ", loads, " for each sample, got ", costs});

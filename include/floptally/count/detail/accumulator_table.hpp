@@ -19,7 +19,8 @@ namespace floptally::inline v0_3::detail {
 struct measured_needs {
     bool routed = false;
     bool accumulators = false;
-    /// Number of masks whose pairs the cost counts. The masks after these are in the list only because of `cost::keep`.
+    /// The first `counted` masks of the list are those whose pairs the cost counts. The masks after them are in the
+    /// list only because of `cost::keep`.
     std::size_t counted = ~std::size_t{0};
 };
 
@@ -57,7 +58,8 @@ class accumulator_table {
     const std::uint64_t* padded = nullptr;
 
   private:
-    /// Copies the accumulators into the order of the cost's masks. Not inlined, because most tallies need no copy.
+    /// Copies the tally's accumulators into the order of the cost's masks. Not inlined, because most tallies need no
+    /// copy.
     [[gnu::noinline]] constexpr void map(const mask_set& masks, const measured_needs& needs, const tally& batch) {
         const std::size_t first = tally_accumulators::before_masks(masks);
         const std::size_t stride = tally_accumulators::stride_of(masks);

@@ -26,12 +26,13 @@ struct passes {
     std::uint8_t forward = 0;
     std::uint8_t backward_data = 0;
     std::uint32_t backward_weights = 0;
-    /// Runs in addition to the three phases above. They count only as executed (`component_flops::executed_more`).
+    /// How many more times the product runs in each of the three phases above. These runs count only as executed
+    /// (`component_flops::executed_more`).
     std::uint32_t executed_more[3] = {};
     std::uint32_t recomputed_forward = 0;
 
-    /// Returns the passes of `ranks` ranks that all run the same product. The passes of one rank count in all views,
-    /// those of the other ranks only as executed.
+    /// Returns the passes if `ranks` ranks all run the same product. The passes of one rank count in all views, those
+    /// of the other ranks only as executed.
     [[nodiscard]] constexpr passes on(std::uint32_t ranks) const {
         passes all = *this;
         const std::uint32_t once[] = {forward, backward_data, backward_weights};
@@ -80,7 +81,7 @@ struct gradients {
                                                      : false;
 }
 
-/// Returns how often an entry runs in each phase, given the gradients that its backward must compute (`needed`).
+/// Returns how often an entry's product runs in each phase. `needed` are the gradients that its backward must compute.
 [[nodiscard]] constexpr passes passes_of(const cost_entry& entry, const convention& counted_as,
                                          const training_plan& plan, bool recomputed, const gradients& needed = {}) {
     const term kind = entry.kind;
@@ -135,7 +136,7 @@ struct gradients {
 }
 
 /// Returns how many ranks repeat the work of a weight, or of a component without weights (`training_plan::repeated`).
-/// 1: the work is not repeated.
+/// Returns 1 if the work is not repeated.
 [[nodiscard]] constexpr std::uint32_t ranks_of(const training_plan& plan, std::string_view component,
                                                std::string_view weight) {
     std::uint64_t ranks = 1;
@@ -166,7 +167,7 @@ constexpr void check_repeated(const cost& model, const training_plan& plan) {
     }
 }
 
-/// Returns the number of parameters of an entry. Returns 0 for an lm_head that shares the embedding's table.
+/// Returns the number of parameters of an entry, or 0 for an lm_head that shares the embedding's table.
 [[nodiscard]] constexpr std::uint64_t untied_parameters(const cost& model, const cost_entry& entry) {
     const bool is_head = entry.kind == term::lm_head || entry.kind == term::detached_head;
     for (const cost_entry& table : model.entries()) {

@@ -13,7 +13,8 @@
 #include <floptally/statistics/accumulator.hpp>
 
 /// @file
-/// Finds which gradients the entries of a part compute, from the inputs of the part that require a gradient.
+/// Finds which gradients the backward of a part's entries computes. Starts from the inputs of the part that require a
+/// gradient.
 
 namespace floptally::inline v0_3::detail {
 
@@ -25,10 +26,11 @@ class gradient_flow {
   public:
     /// The values that enter or leave a part: each member is true if that value requires a gradient.
     struct carried {
-        bool stream = false;   ///< the hidden states
-        bool context = false;  ///< an encoder's output or a second stream
-        bool time = false;     ///< values that exist once for each sample, such as the timestep's embedding
-        bool unnamed = false;  ///< the hidden states, without regard to entries that name their output (`flow.writes`)
+        bool stream = false;   ///< true if the hidden states require a gradient
+        bool context = false;  ///< true if an encoder's output or a second stream requires a gradient
+        bool time = false;     ///< true if values that exist once for each sample, such as the timestep's embedding,
+                               ///< require a gradient
+        bool unnamed = false;  ///< like `stream`, but set only by entries that do not name their output (`flow.writes`)
 
         [[nodiscard]] constexpr value::set values() const {
             return static_cast<value::set>((stream ? value::stream : 0) | (context ? value::context : 0) |
@@ -43,8 +45,8 @@ class gradient_flow {
           has_context_(reads_context(parts)) {}
 
     /// Calls `each(entry, needed, least)` with every entry of a part. The entry computes at most the gradients `needed`
-    /// and at least the gradients `least`. The two differ only for a part that does not declare what its entries read.
-    /// Returns which of the values that leave the part require a gradient.
+    /// and at least the gradients `least`. These two differ only for a part that does not declare what its entries
+    /// read. Returns which of the values that leave the part require a gradient.
     template <class Each>
     constexpr carried visit(const model_part& part, std::uint64_t layer, const carried& entering, Each each) const {
         bool some_train = false;
@@ -62,8 +64,8 @@ class gradient_flow {
             // The position of a norm or a bias in the part is unknown. At the start of the part it causes the most
             // gradients, so the upper bound `most` assumes the start.
             const bool started = entering.stream || elementwise_trains;
-            // An entry without `flow.reads` reads the hidden states, or the encoder's output in a model with an
-            // encoder.
+            // An entry without `flow.reads` is assumed to read the hidden states, or the encoder's output in a model
+            // with an encoder.
             const bool other_side = entering.context && has_context_;
             most = {started || some_train, started || other_side || some_train,
                     carried{.stream = started, .context = entering.context, .time = entering.time}.values()};
@@ -91,16 +93,19 @@ class gradient_flow {
     }
 
   private:
-    /// These values are read only by later parts. If a part computes new context or time values, its own entries still
-    /// read the old ones.
+    /// The kinds of values that only later parts read. If a part computes new context or time values, its own entries
+    /// still read the old ones.
     static constexpr value::set for_later_parts = value::context | value::time;
 
     /// The values inside a part that require a gradient.
     struct values {
-        bool elementwise = false;  ///< the input of a norm or a bias; it is never an encoder's output
-        bool unsaid = false;       ///< the input of an entry without `flow.reads`, other than a norm or a bias
+        bool elementwise = false;  ///< true if the input of a norm or a bias requires a gradient; an encoder's output
+                                   ///< is never such an input
+        bool unsaid = false;       ///< true if the input of an entry without `flow.reads` requires a gradient; norms
+                                   ///< and biases are not meant here
         value::set known = 0;
-        value::set indexed = 0;  ///< values computed inside an indexer, whose inputs are detached
+        value::set indexed = 0;  ///< values computed inside an indexer that require a gradient; the inputs of an
+                                 ///< indexer are detached
 
         [[nodiscard]] friend constexpr bool operator==(const values&, const values&) = default;
     };

@@ -32,7 +32,7 @@ class weight_states {
 
     constexpr explicit weight_states(const training_plan& plan) : plan_(plan) {}
 
-    /// Calls `each(part, layer, entry)` with every entry of every layer.
+    /// Calls `each(part, layer, entry)` for every entry of every part, once for each layer of the part.
     template <class Each>
     static constexpr void for_each(array_view<model_part> parts, Each each) {
         for (const model_part& part : parts) {

@@ -214,7 +214,7 @@ class spec_parser {
             }
         }
         if (line.condition == no_expression && !from.at_end()) {
-            line.condition = value(from);  // the line has no arguments, only a condition
+            line.condition = value(from);  // The line has no arguments, only a condition.
         }
         require_end(from);
         return line;

@@ -17,8 +17,8 @@
 
 namespace floptally::inline v0_3::detail {
 
-/// What runs at some moment of a trace: the number of the part of the work (0: no pattern matches), and whether its
-/// backward pass runs.
+/// What runs at some moment of a trace. It consists of the number of the part of the work (0: no pattern matches), and
+/// of whether the backward pass runs.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
@@ -32,8 +32,8 @@ struct op_stretch {
     std::uint32_t op = 0;  ///< index of the operator's name in `trace::names`
 };
 
-/// The nested spans of the host, and the part of the work that runs in each. The innermost span that matches a pattern
-/// gives the part. A backward operator has the part of its forward operator.
+/// The nested spans of host events, and the part of the work that runs in each span. The innermost span that matches a
+/// pattern gives the part. A backward operator has the part of its forward operator.
 class trace_spans {
   public:
     trace_spans(const trace& recorded, const module_map& modules)
@@ -71,10 +71,10 @@ class trace_spans {
         trace_label label{};
         std::int64_t begin = 0;
     };
-    /// Finds the launch of a kernel: the call that launched it, or else its operator. Returns null if the trace has
-    /// neither.
+    /// Returns the launch of a kernel: the call that launched it, or else the operator that contains the launch.
+    /// Returns null if the trace has neither.
     [[nodiscard]] const launch* launch_of(const trace_event& kernel) const {
-        // Some profilers repeat the correlation id as the external id if there is no operator.
+        // If there is no operator, some profilers write the correlation id as the external id too.
         const std::uint64_t external = kernel.external == kernel.correlation ? 0 : kernel.external;
         for (const auto& [launches, id] :
              {std::pair(&launches_, kernel.correlation), std::pair(&operators_, external)}) {
@@ -104,7 +104,7 @@ class trace_spans {
     };
     struct thread_stack {
         std::vector<span> open;
-        std::int64_t done = 0;  ///< end of the last interval that was recorded
+        std::int64_t done = 0;  ///< end of the last interval that was recorded for this thread
     };
     struct path {
         std::string text;
@@ -112,8 +112,8 @@ class trace_spans {
     };
     using lane_time = std::pair<std::uint32_t, std::int64_t>;
 
-    /// Finds the lane (host thread) for each of the profiler's numbers of forward threads. It uses the links from
-    /// forward to backward operators. If the trace has a single forward lane, no link is needed.
+    /// Finds the lane (host thread) that belongs to each of the profiler's numbers of forward threads. It uses the
+    /// links from forward to backward operators. If only one lane runs forward operators, no link is needed.
     void learn_threads() {
         std::map<lane_time, std::uint64_t> backward;
         std::map<std::uint64_t, bool> threads;
@@ -157,8 +157,8 @@ class trace_spans {
         // An inner span cannot end after its outer span. Recorded times can be wrong by less than a microsecond, so the
         // end is corrected.
         inner.end = std::min(outer.end, event.end);
-        if (trace_.names[event.name].starts_with(
-                profiler_step)) {  // step marks are not part of a path, so that paths are equal in all steps
+        if (trace_.names[event.name].starts_with(profiler_step)) {  // Step marks are not part of a path, so that a
+                                                                    // module has the same path in all steps.
         } else if (event.kind == trace_kind::module_call || event.kind == trace_kind::annotation) {
             inner.path = path_in(outer.path, event.name);
             inner.label.part = paths_[inner.path].part != 0 ? paths_[inner.path].part : outer.label.part;
