@@ -82,7 +82,7 @@ void steps_reach_the_meter() {
         steps.microbatch().add_cu_seqlens(on_device.all(), stream);
         steps.end_step(stream);
     }
-    expect(error_of([&] { steps.begin_step(stream); }).rfind("begin: 4 steps are under way", 0) == 0,
+    expect(error_of([&] { steps.begin_step(stream); }).rfind("begin: 4 steps are not read yet", 0) == 0,
            "more steps than fit");
     expect(steps.finish(stream) == 4, "all that fit");
 }
@@ -129,7 +129,7 @@ void steps_are_timed() {
     expect(error_of([&] { timer.end(stream); }).rfind("end: no step is open", 0) == 0, "an end without a begin");
     timer.begin(stream);
     timer.end(stream);
-    expect(error_of([&] { timer.begin(stream); }).rfind("begin: 2 steps are under way", 0) == 0, "too many steps");
+    expect(error_of([&] { timer.begin(stream); }).rfind("begin: 2 steps are not read yet", 0) == 0, "too many steps");
     expect(timer.wait() >= 0, "seconds");
     stream.wait();
     expect(timer.poll().has_value() && !timer.poll(), "each step once");

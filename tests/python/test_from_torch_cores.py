@@ -439,7 +439,7 @@ def test_a_mask_by_a_threshold_on_scores_is_an_error_because_it_depends_on_data(
             scores = q @ k.mT
             return scores.masked_fill(scores < threshold, -torch.inf).softmax(-1) @ v
 
-    with pytest.raises(floptally.Error, match="attends under a mask whose values .* give masks="):
+    with pytest.raises(floptally.Error, match="has an attention mask whose values .* pass masks="):
         floptally.from_torch(Above(), inputs)
 
 

@@ -484,7 +484,7 @@ def test_an_error_inside_an_exception_handler_keeps_the_variables_of_the_handled
     except ValueError as handled:
         with pytest.raises(floptally.Error):
             floptally.from_torch(nn.LayerNorm(6), rows)
-        assert handled.__traceback__.tb_next.tb_frame.f_locals["kept"].tolist() == [1, 1, 1]
+        assert handled.__traceback__.tb_next.tb_frame.f_locals["remaining"].tolist() == [1, 1, 1]
 
 
 # Forward only.

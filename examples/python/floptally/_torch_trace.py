@@ -521,6 +521,8 @@ class Recorder(TorchDispatchMode):
                 continue
             if direct is None:
                 direct = {one for of in call.inputs for one in self.values.products_of(of) if one not in deciding_of(of)}
+                # The product of learned queries is on no input: it is recorded with the first operator on its scores.
+                direct |= set(products) - set(self.values.products_in(call.inputs))
                 self.note_choice(call, direct)
             rounded = not (out.is_floating_point() or out.is_complex()) or call.name in ROUNDING
             for product in products:

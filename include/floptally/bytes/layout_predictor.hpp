@@ -1005,7 +1005,7 @@ class layout_predictor {
             for (std::uint64_t stage = 0; stage < layout.sizes.pp; ++stage) {
                 double sum = 0;
                 for (std::uint64_t i = 0; i < (kinds == 1 ? 1 : layout.microbatches); ++i) {
-                    const std::size_t batch = kinds == 1 ? 0 : static_cast<std::size_t>(i * layout.sizes.dp + replica);
+                    const std::size_t batch = kinds == 1 ? 0 : i * layout.sizes.dp + replica;
                     for (std::size_t chunk = stage; chunk < chunks; chunk += layout.sizes.pp) {
                         sum += peak[batch * chunks + chunk].all() / efficiency +
                                (exposed.empty() ? 0 : exposed[chunk].all() * microbatches.part[batch]);
