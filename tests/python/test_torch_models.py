@@ -32,8 +32,8 @@ def test_nine_of_ten_pytorch_models_are_counted_without_options():
     libraries = {(one["needs"] or ["torch"])[0].split(".")[0] for one in MODELS.values()}
     words = "no one two three four five six seven eight nine ten eleven twelve".split()
     page = " ".join((SOURCE / "docs" / "python.md").read_text().split())
-    assert f"lists {len(MODELS)} models of {words[len(libraries)]} libraries. At a size that no fit saw {len(counted)} equal" in page
-    assert f"; {words[len(MODELS) - len(counted)]} are errors." in page
+    assert f"lists {len(MODELS)} models of {words[len(libraries)]} libraries, with the count of" in page
+    assert f"; {words[len(MODELS) - len(counted)]} of them must be errors." in page
     # What is not fake tensors and defaults is an exception too.
     assert sum(1 for one in counted if "lengths" not in one) >= 0.9 * len(MODELS)
 
