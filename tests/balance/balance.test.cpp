@@ -371,7 +371,7 @@ TEST_CASE("bad balancing input is an error that names the field") {
                                {.mode = balance_mode::capacity, .sizes = huge, .capacity = 9, .groups = tied});
           }) == "groups[0]: must be at most the capacity of a rank, 9, got 18446744073709551615");
     CHECK(error_of([&] { return partition(std::vector<flops>(2, flops{uint128{1} << 127}), 1); }) ==
-          "flops: a sum does not fit 128 bits");
+          "flops: a sum does not fit 128 bits: count fewer samples");
     CHECK(error_of([&] {
               return partition(std::vector<flops>{flops{uint128{1} << 126}, flops{1}}, 2);
           }).starts_with("costs: must add up to less than 2^126"));

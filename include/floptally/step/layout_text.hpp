@@ -40,7 +40,7 @@ struct trainer_layout {
     std::string expert_order{};         ///< order of the parallel axes of experts; empty: it follows from `order`
     /// The states that data-parallel ranks shard. Empty: the settings do not specify it.
     std::optional<zero_stage> sharded{};
-    /// Whether sequence parallelism is on; empty: the settings do not specify it.
+    /// True if sequence parallelism is on; empty: the settings do not specify it.
     std::optional<bool> sequence_parallel{};
 
     /// Returns the `parallel_layout` of one rank: the sizes and orders of the axes, and the rank's place in them.

@@ -40,8 +40,8 @@ namespace floptally::inline v0_3 {
 template <class Model>
 concept counted_model = std::constructible_from<flop_counter, const Model&, const convention&, const training_plan&>;
 
-/// What a meter does with a step that it cannot count. Such a step has a bad batch, a time of 0 s or NaN, or an error
-/// on another rank.
+/// The action of a meter for a step that it cannot count. Such a step has a bad batch, a time of 0 s or NaN, or an
+/// error on another rank.
 enum class on_error : std::uint8_t {
     raise,     ///< the call throws `error`
     leave_out  ///< the step is left out of all totals, and counted in `meter::left_out`
