@@ -148,8 +148,10 @@ TEST_CASE("FLOPs add, multiply and compare as 128-bit integers") {
 
 TEST_CASE("a sum of FLOPs throws exactly when it exceeds 128 bits and leaves its operand unchanged") {
     CHECK(flops{max128 - 1} + flops{1} == flops{max128});
-    CHECK(overflow_of([] { return flops{max128} + flops{1}; }) == "flops: a sum does not fit 128 bits");
-    CHECK(overflow_of([] { return flops{max128} + flops{max128}; }) == "flops: a sum does not fit 128 bits");
+    CHECK(overflow_of([] { return flops{max128} + flops{1}; }) ==
+          "flops: a sum does not fit 128 bits: count fewer samples");
+    CHECK(overflow_of([] { return flops{max128} + flops{max128}; }) ==
+          "flops: a sum does not fit 128 bits: count fewer samples");
     flops total{max128 - 5};
     CHECK_THROWS_AS(total += flops{6}, overflow);
     CHECK(total == flops{max128 - 5});
@@ -170,12 +172,15 @@ TEST_CASE("a sum of FLOPs throws exactly when it exceeds 128 bits and leaves its
 }
 
 TEST_CASE("a product of FLOPs throws exactly when it exceeds 128 bits") {
-    CHECK(overflow_of([] { return 2 * flops{uint128{1} << 127}; }) == "flops: a product does not fit 128 bits");
-    CHECK(overflow_of([] { return flops{max128} * max64; }) == "flops: a product does not fit 128 bits");
+    CHECK(overflow_of([] { return 2 * flops{uint128{1} << 127}; }) ==
+          "flops: a product does not fit 128 bits: use smaller numbers");
+    CHECK(overflow_of([] { return flops{max128} * max64; }) ==
+          "flops: a product does not fit 128 bits: use smaller numbers");
     CHECK(max64 * flops{max64} == flops{join(max64 - 1, 1)});
     CHECK(max64 * flops{join(1, 1)} == flops{max128});
     // The high half alone fits; what the low half carries does not.
-    CHECK(overflow_of([] { return max64 * flops{join(1, 2)}; }) == "flops: a product does not fit 128 bits");
+    CHECK(overflow_of([] { return max64 * flops{join(1, 2)}; }) ==
+          "flops: a product does not fit 128 bits: use smaller numbers");
 
     random_numbers random;
     int refused = 0;
