@@ -221,7 +221,7 @@ TEST_CASE("a saved state with a wrong type, a missing key or a value out of rang
             INFO(key << " " << bad);
             CHECK(problem([&](json& s) {
                       s[key] = bad;
-                  }).rfind(std::string(key) + ": must be a count in decimal digits", 0) == 0);
+                  }).rfind(std::string(key) + ": must be a whole number in decimal digits", 0) == 0);
         }
     }
     const std::string changed =

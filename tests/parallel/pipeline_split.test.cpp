@@ -197,7 +197,7 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 2, 1, {.num_layers_in_first_pipeline_stage = 2, .num_layers_in_last_pipeline_stage = 2});
-          }) == "layers: the first and the last pipeline stage take 4 of 8 layers: they must take all");
+          }) == "layers: the first and the last pipeline stage take 4 of 8 layers: they must take all of them");
     CHECK(error_of([] {
               return pipeline_split::even(
                   8, 1, 1, {.num_layers_in_first_pipeline_stage = 4, .num_layers_in_last_pipeline_stage = 4});

@@ -411,7 +411,7 @@ TEST_CASE(
         tally_reduction(mistral(), scopes::microbatch, here, over).require_held(held, over);
     });
     for (const std::string& end : told) {
-        CHECK(end.find("are declared replicated and hold different tokens") != std::string::npos);
+        CHECK(end.find("are declared replicated but hold different tokens") != std::string::npos);
     }
 }
 

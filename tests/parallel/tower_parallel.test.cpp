@@ -606,7 +606,7 @@ TEST_CASE("the tower and the text model of one config, counted as separate modul
     trained[0].work = evaluate(parts_of(model, modality::vision), batch);
     CHECK(error_of([&] {
               return utilize(trained, {.seconds = 1024, .gpus = 12, .peak_tflops = 1e-6});
-          }).substr(0, 40) == "modules[0].frozen: \"vision\" is frozen, a");
+          }).substr(0, 40) == "modules[0].frozen: \"vision\" is frozen, b");
 }
 
 TEST_CASE("modules with separate parallel layouts are split independently") {
