@@ -407,6 +407,7 @@ TEST_CASE("every branch of a spec is reached by a config that is counted or refu
         {"exaone:9 ?? null", remote},
         {"exaone:14 line", remote},
         {"internlm2:4 ?? null", remote},
+        {"llama_bidirec:8 line", "of a reranker whose published config could not be read"},
         {"internvl_chat:9 ?? null", remote},
         {"internvl_chat.vision:27 ? yes", remote},
         {"NemotronH_Nano_Omni_Reasoning_V3:6 ? yes", of_library},
@@ -459,6 +460,7 @@ TEST_CASE("every branch of a spec is reached by a config that is counted or refu
     }
     for (const char* const config :
          {"{'model_type': 'lilt', 'hidden_size': 64, 'num_attention_heads': 4}",
+          "{'model_type': 'parakeet_encoder', 'subsampling_conv_kernel_size': 2, 'num_mel_bins': 1}",
           "{'model_type': 'mobilebert', 'use_bottleneck_attention': false, 'key_query_shared_bottleneck': false, "
           "'intra_bottleneck_size': 512}",
           "{'model_type': 'segformer', 'patch_sizes': [7, 4, 3, 3]}",

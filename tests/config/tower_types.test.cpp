@@ -393,6 +393,7 @@ TEST_CASE("a multimodal config with only a model type has the parameters of the 
         {"wav2vec2", 94396320},
         {"wavlm", 94406544},
         {"whisper", 37760640},
+        {"xclip_vision_model", 122909952},
         {"yolos", 104947975},
         {"chmv2", 336901376},
         {"hy_v4_vl", 771142515869},
