@@ -422,6 +422,7 @@ TEST_CASE("a config with only a model type has the class defaults") {
     };
     // The classes that the zoo alone counts: the parameters of each with its defaults.
     const std::map<std::string_view, std::uint64_t> parameters{
+        {"xclip_text_model", 63165952},
         {"aimv2_text_model", 122958336},
         {"altclip_text_model", 559630080},
         {"axk2", 20314494976},
@@ -456,7 +457,9 @@ TEST_CASE("a config with only a model type has the class defaults") {
         {"led", 459801600},
         {"lfm3", 1728801536},
         {"lilt", 115591232},
+        {"groupvit_text_model", 22145792},
         {"longformer", 130775610},
+        {"luke", 314445435},
         {"longt5", 60506624},
         {"lxmert", 228051752},
         {"markuplm", 120038144},

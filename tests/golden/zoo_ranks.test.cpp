@@ -125,6 +125,7 @@ TEST_CASE("two ranks of every tested model share its work, or an error says why 
                                       "merger/proj_conv",
                                       "merger/projection",
                                       "merger/reduction",
+                                      "message/fc",
                                       "mixer.convolution",
                                       "mixer.input",
                                       "mixer.state",
