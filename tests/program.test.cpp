@@ -192,16 +192,16 @@ std::string with_conventions(std::string error) {
 
 constexpr refusal refusals[] = {
     {"",
-     "command: is missing; must be flops, mfu, compare, bytes, fit, expect, waterfall, whatif, plan, models, "
+     "command: is missing; must be flops, mfu, compare, bytes, fit, search, expect, waterfall, whatif, plan, models, "
      "accelerators or conventions"},
     {"bogus",
-     R"(command: must be flops, mfu, compare, bytes, fit, expect, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
+     R"(command: must be flops, mfu, compare, bytes, fit, search, expect, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
     {"--bogus",
-     R"(command: must be flops, mfu, compare, bytes, fit, expect, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
+     R"(command: must be flops, mfu, compare, bytes, fit, search, expect, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
     {"--version x", R"(command: unexpected argument "x": leave it out)"},
     {"--help flops", R"(command: unexpected argument "flops": leave it out)"},
     {"''",
-     "command: is missing; must be flops, mfu, compare, bytes, fit, expect, waterfall, whatif, plan, models, "
+     "command: is missing; must be flops, mfu, compare, bytes, fit, search, expect, waterfall, whatif, plan, models, "
      "accelerators or conventions"},
     {"flops", "config: is missing: pass --config FILE"},
     {"expect", "config: is missing: pass --config FILE"},
