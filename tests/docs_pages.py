@@ -47,6 +47,7 @@ INDENTED = {
     "cuda.md": "installs and builds of other machines, and an error's text",
     "specs.md": "one page, put together and read by tests/spec_language/spec.test.cpp",
     "parallel.md": "a formula",
+    "search.md": "what tests/benchmark/rank_layouts.cpp prints",
     "start.md": "installs, which CI does",
 }
 
