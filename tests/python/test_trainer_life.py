@@ -588,11 +588,11 @@ def test_no_call_of_a_callback_synchronises_the_device(tmp_path: Path, monkeypat
     from floptally.callbacks import _gpu_time
 
     class Event:
-        result: list[Any] = []
+        created: list[Any] = []
 
         def __init__(self, enable_timing: bool = False) -> None:
-            self.made.append(self)
-            self.place = len(self.made)
+            self.created.append(self)
+            self.place = len(self.created)
 
         def record(self, *given: Any) -> None:
             pass
