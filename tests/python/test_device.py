@@ -436,7 +436,7 @@ def test_errors_that_the_host_can_see_are_raised_by_the_call(mistral: floptally.
         ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 like cu_seqlens, got int64"),
         (
             {"cu_seqlens": one, "cu_seqlens_padded": Tensor([0])},
-            "cu_seqlens_padded: must have as many boundaries as cu_seqlens (2), got 1",
+            "cu_seqlens_padded: must have as many boundaries as cu_seqlens \\(2\\), got 1",
         ),
         ({"cu_seqlens": one, "num_real_seqs": 2}, "num_real_seqs: "),
         ({"cu_seqlens": one, "num_real_seqs": Tensor([1, 1])}, "num_real_seqs: must be one number, got 2"),
