@@ -792,7 +792,7 @@ TEST_CASE("a measured amount of 0 is kept by sums, scaling and new accumulators,
         CHECK(run(0, -1, 0, by_meter) == std::vector<std::string>(4, "no error"));  // it has no tokens either
         const std::vector<std::string> ends = run(5, -1, 4, by_meter);
         CHECK(std::count_if(ends.begin(), ends.end(), [](const std::string& end) {
-                  return end.find("measured(logits): has no amount on this rank") == 0;
+                  return end.find("measured(logits): is missing on this rank") == 0;
               }) == 1);
         CHECK(std::count_if(ends.begin(), ends.end(), [](const std::string& end) {
                   return end.find("failed: look at the error of that rank") != std::string::npos;
@@ -805,7 +805,7 @@ TEST_CASE("a measured amount of 0 is kept by sums, scaling and new accumulators,
     const tally_reduction reduction(counter, scopes::microbatch, alone, single_reducer);
     CHECK(error_of([&] {
               static_cast<void>(reduction.scaled(mine, floptally::equal_lengths));
-          }).find("measured(logits): has no amount on this rank") == 0);
+          }).find("measured(logits): is missing on this rank") == 0);
     mine.add_measured("logits", {.useful = 0});
     CHECK(counter.total_flops(reduction.scaled(mine, floptally::equal_lengths)).value() ==
           4 * counter.total_flops(mine).value());
