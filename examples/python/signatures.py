@@ -75,7 +75,7 @@ def with_keywords_of_other(lines: str, text: str, every: dict[str, str]) -> str:
     found = re.search(rf"\b{re.escape(last[2:])}: keywords of\s+`([\w.]+)`\.", text) if last.startswith("**") else None
     if found is None:
         return lines
-    return f"{own}\n*\n" + every[found[1]].partition("\n*\n")[2]
+    return own + ("\n" if "*" in own.split("\n") else "\n*\n") + every[found[1]].partition("\n*\n")[2]
 
 
 def main(stub: str, header: str) -> None:
