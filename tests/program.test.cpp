@@ -875,7 +875,7 @@ TEST_CASE("lengths in a file may be separated by white space and commas") {
     CHECK(report == run_json("flops --config llama.json --lengths-file /dev/stdin <mixed.txt"));
 }
 
-TEST_CASE("flops counts packs from boundaries, slots and mock sequences") {
+TEST_CASE("the command flops counts packed sequences with padded slots and mock sequences") {
     const std::string row = "flops --config llama.json --cu-seqlens 0,512,1536,1600";
     CHECK(run_json(row) == run_json("flops --config llama.json --lengths 512,1024,64"));
 

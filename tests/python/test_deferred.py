@@ -383,7 +383,7 @@ def test_checkpoint_copy_and_finish_of_a_meter_wait_for_deferred_steps(meter: Me
         fresh.leave_out(3)
 
 
-def test_a_meter_that_reduces_waits_for_copies_and_takes_part_in_the_reduction_after_errors(
+def test_a_meter_with_a_reduction_waits_for_copies_and_joins_the_reduction_after_errors(
     mistral: floptally.Cost, gpu: Gpu
 ) -> None:
     sums = []

@@ -79,7 +79,7 @@ def test_attention_in_causal_blocks_counts_its_pairs():
         assert every == length * PROJECTION + length // 16 * PAIR * 256
 
 
-def test_latent_queries_at_the_end_of_a_sequence_attend_the_counted_pairs():
+def test_latent_queries_at_the_end_of_a_sequence_count_the_keys_that_they_attend():
     class Latents(nn.Module):
         def __init__(self):
             super().__init__()

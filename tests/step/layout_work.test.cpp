@@ -39,7 +39,7 @@ std::vector<model_part> small_model(std::uint64_t window) {
 
 const floptally::training_plan forward{.counted = floptally::counted_passes::forward, .flash_attention = false};
 
-/// Whose a token is, by the accumulators of the three splits: token `at` of `slot`, which begins at `start` of a row.
+/// The rank that holds token `at` of a slot, under each of the three splits. The slot begins at `start` of its row.
 std::uint64_t owner(context_split how, std::uint64_t cp, std::uint64_t at, std::uint64_t slot, std::uint64_t start,
                     std::uint64_t row) {
     if (how == context_split::contiguous) {

@@ -271,8 +271,8 @@ def counted(
         return cost, table, seen
 
     def made(notes: Sequence[str], chunks: Sequence[int] = (), by_size: bool = False) -> Cost:
-        """Returns the cost after checking it at other batch sizes. Runs the skipped steps first if the cost needs
-        them."""
+        """Returns the cost after checking it at other batch sizes. Runs the model at the lengths between the fitted
+        ones first, if the cost has parts that depend on them."""
         notes = list(notes)
         try:
             cost, table, seen = fit(notes, chunks, by_size)

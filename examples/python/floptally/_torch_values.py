@@ -551,7 +551,8 @@ class Supposed:
                 tensor._floptally_supposed = known, why  # type: ignore[attr-defined]
 
     def computed(self, call: Call) -> Any:
-        """Returns the result of an operator on assumed values, or None if nothing is assumed."""
+        """Returns the result of an operator if a value was assumed for one of its inputs (`_floptally_supposed`), else
+        None."""
         func, inputs = call.func, call.inputs
         if self.values.real or not any(hasattr(one, "_floptally_supposed") for one in inputs):
             return None

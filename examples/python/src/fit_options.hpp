@@ -6,7 +6,7 @@
 #include "binding.hpp"
 
 /// @file
-/// What the units of a fit and of a search of layouts share.
+/// Options that a fit and a search of layouts both read.
 
 namespace floptally::python {
 

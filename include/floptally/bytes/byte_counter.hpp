@@ -90,8 +90,8 @@ struct decoded_keys {
     if (attends.is<mask_statistics::best_compressed_keys>()) {
         return {true, attends.pairs(all)};
     }
-    // The cached keys of a query are the blocks that were complete at the previous token. So this counts the pairs of a
-    // run that begins one token earlier.
+    // A query reads the blocks of keys that were complete at the token before it. These are the pairs of queries that
+    // all stand one token earlier.
     if (attends.is<mask_statistics::compressed_keys>()) {
         return {true, attends.pairs({.length = all.length, .past = all.past - 1})};
     }

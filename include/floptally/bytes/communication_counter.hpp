@@ -215,7 +215,7 @@ class part_exchanges {
     }
 
     /// Adds the copies of tokens that go to the ranks of their experts and come back. It counts all copies of a rank's
-    /// tokens as sent, which is an upper bound.
+    /// tokens as sent. This is an upper bound: copies for the rank's own experts stay there.
     void put_experts() {
         const moved_elements moved(entries(), units_);
         const tensor_flow flow(entries());

@@ -753,10 +753,10 @@ class layout_predictor {
         return batch.get(view::padded, accumulator::tokens);
     }
 
-    /// The times that a stage spends outside its passes.
+    /// The seconds that a stage spends outside its passes.
     struct stage_times {
-        double exposed = 0;  ///< exchanges of gradients and weights that no pass hides
-        double sent = 0;     ///< all exchanges, hidden or not
+        double exposed = 0;  ///< seconds of exchanges of gradients and weights that no pass hides
+        double sent = 0;     ///< seconds of all exchanges, hidden or not
     };
 
     void run(const training_layout& layout, const parallel_layout& first, const stages& pipeline,

@@ -30,9 +30,9 @@ concept device_unit = requires(const Unit& unit) {
 /// A `device_tally` inside a kernel: a value through which any thread adds samples. The tally on the host must outlive
 /// it.
 ///
-/// A sequence that cannot be counted is left out and recorded. Reading the tally on the host then throws its error. If
-/// the threads of a block add many samples, add them to accumulators of the block (`local`) and merge these once.
-/// `Statistics` is the `statistic_list` that the kernels are compiled with.
+/// The tally leaves out a sequence that cannot be counted and records it. Reading the tally on the host then throws the
+/// error of that sequence. If the threads of a block add many samples, add them to accumulators of the block (`local`)
+/// and merge these once. `Statistics` is the `statistic_list` that the kernels are compiled with.
 template <class Statistics>
 class basic_device_tally_ref {
   public:

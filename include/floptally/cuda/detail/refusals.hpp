@@ -11,8 +11,8 @@
 namespace floptally::inline v0_3::detail {
 
 /// The reasons why the device does not add a sample. A record stores a reason together with numbers. For the first
-/// three reasons (in the order of `modality`) these numbers are the sample and its slot. For each other reason they are
-/// the 64-bit numbers that its comment lists.
+/// three reasons (in the order of `modality`) these numbers are the sizes of the sample and the padded sizes of its
+/// slot. For each other reason they are the 64-bit numbers that its comment lists.
 enum class refused : std::uint8_t {
     sequence,
     grid,
