@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m floptally``: the program floptally, which docs/command_line.md describes."""
+"""Runs the command-line program floptally as ``python -m floptally``. docs/command_line.md describes the program."""
 
 from __future__ import annotations
 

@@ -63,13 +63,14 @@ class Accelerator:
 
 @checked
 def accelerator(name: str) -> Accelerator:
-    """Returns the accelerator of this name: floptally's or the driver's (`torch.cuda.get_device_name()`), in full."""
+    """Returns the Accelerator of this name. Pass the full name, either floptally's ("H100 SXM") or the driver's
+    (`torch.cuda.get_device_name()`)."""
     part: Accelerator = listed(Accelerator, _core._accelerators(name)[0])
     return part
 
 
 def accelerators() -> list[Accelerator]:
-    """Returns every known accelerator."""
+    """Returns all accelerators that floptally knows."""
     return [listed(Accelerator, each) for each in _core._accelerators()]
 
 

@@ -36,8 +36,8 @@ class ObservedMatch:
 
     total: the FLOPs of the step by this convention in this view, before `factor`.
     lines: how many lines of the log are reproduced; 1 for a single number.
-    terms: what the tool does not know of the plan, and the FLOPs to add to `total` for it: {"frozen_weights": −…}. Empty
-        if it counts by the plan.
+    terms: FLOPs to add to `total` for each part of the plan that the tool ignores: {"frozen_weights": −…}. Empty if the
+        tool ignores nothing.
     factor: the constant by which the tool's number is too large or too small; 1 if there is none.
     cause: why the tool's number is off by `factor`: "not divided by the 8 GPUs". Empty if `factor` is 1.
     """
@@ -69,7 +69,8 @@ class Comparison(Report):
 
     @property
     def conventions(self) -> dict[str, ComparedConvention]:
-        """{name: ComparedConvention} of every convention. Differences of the same kind are one term."""
+        """The count of each convention, as {name: ComparedConvention}. Several differences of the same kind are one
+        term."""
         lines = {}
         for line in self._found["conventions"]:
             terms: dict[str, int] = {}
@@ -101,13 +102,13 @@ class Comparison(Report):
 
     @property
     def log_tokens(self) -> tuple[float, int] | None:
-        """(tokens of a step by the log's own numbers, tokens of the batch) if they contradict each other. None if they
-        agree, or if the log does not say its tokens."""
+        """The number of tokens in one step, as (from the log's own numbers, from the batch), if the two differ. None if
+        they agree, or if the log does not say its tokens."""
         tokens = self._found.get("observed", {}).get("log", {}).get("tokens")
         return (float(tokens["of_log"]), int(tokens["of_batch"])) if tokens else None
 
     def plot(self, *, theme: ThemeName = "light", path: PathLike | None = None, **options: Any) -> Figure:
-        """Draws this comparison as a bar chart, as `floptally.plots.comparison` does."""
+        """Draws this comparison as a bar chart, with the arguments of `floptally.plots.comparison`."""
         from .plots import comparison
 
         return comparison(self, theme=theme, path=path, **options)
