@@ -56,7 +56,7 @@ class LayerLine:
 
 @dataclass(frozen=True)
 class ThroughputLog:
-    """The `[train]` and `[LAYER]` lines of a log, in their order."""
+    """The `[train]` and `[LAYER]` lines of a training log with throughput numbers, in their order."""
 
     steps: list[TrainLine]
     layers: list[LayerLine]
@@ -90,7 +90,7 @@ class ExperimentRow:
 
 
 def named(line: type[TrainLine] | type[LayerLine], values: Sequence[Any]) -> dict[str, Any]:
-    """Returns {name: value} of all fields of a line."""
+    """Returns the fields of a log line as {name: value}."""
     return dict(zip((each.name for each in fields(line)), values, strict=True))
 
 
@@ -104,7 +104,8 @@ def read_throughput_log(text: str) -> ThroughputLog:
 
 
 def compare(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
-    """Returns an ExperimentRow for each training run, in order. The first run is the baseline."""
+    """Compares training runs. Returns an ExperimentRow (TFLOP/s, MFU, speed-up) for each run, in order. The first run
+    is the baseline."""
     return [ExperimentRow(*row) for row in _core._compare([astuple(run) for run in experiments])]
 
 

@@ -30,7 +30,7 @@ class FoundLayout:
     bound: a lower bound of the step's time, with kernels at their peak and all communication hidden.
     bubble: the share of the time in which the busiest pipeline stage waits for other stages.
     memory_gib: memory of the fullest rank, `reserve_gib` included.
-    is_on_front: True if no other layout is both faster and smaller.
+    is_on_front: True if no other layout is both faster and smaller in memory (the Pareto front).
     """
 
     dp: int
@@ -102,12 +102,13 @@ class Search(Report):
 
     @property
     def impossible(self) -> int:
-        """How many of the tried layouts cannot be used, since they do not divide the model, the batch or the ranks."""
+        """How many of the tried layouts are impossible, because their sizes do not divide the model, the batch or the
+        ranks."""
         return int(self._found["impossible"])
 
     @property
     def assumed(self) -> list[str]:
-        """What the predicted step times assume, one sentence for each assumption."""
+        """The assumptions behind the predicted step times, one sentence for each."""
         return list(self._found["assumed"])
 
     @property
@@ -136,8 +137,8 @@ class Search(Report):
         return written["text"]
 
     def explain(self, layout: str) -> str:
-        """Returns the place of a layout in the list, or the reason why it is not there: a size that does not divide
-        another, or how many GiB a rank lacks.
+        """Returns the position of a layout in the list of results, as text. If the layout is not in the list, returns
+        the reason: a size that does not divide another, or how many GiB a rank lacks.
 
         Args:
             layout: sizes by name, "tp=2, pp=4, mb=1, zero=optimizer, recompute=none", or a trainer's settings.
