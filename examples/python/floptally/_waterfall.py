@@ -92,7 +92,8 @@ class ComponentLine:
 
 @dataclass(frozen=True, repr=False)
 class RankLine:
-    """The step of one rank, from its trace: seconds of one device. All fields but hidden add up to the step.
+    """How one rank spent the step, in seconds, from the rank's profiler trace. All fields but hidden and seconds add up
+    to `seconds`.
 
     seconds: duration of the step.
     computing: seconds of kernels of counted work, and of unknown kernels.
@@ -145,10 +146,10 @@ class PipelineLayout:
 class LayoutSearch:
     """The pipeline layouts that fit the memory, fastest first. `Waterfall.best()` returns it.
 
-    layouts: a PipelineLayout for each.
+    layouts: the layouts, as a list of PipelineLayout.
     too_large: how many layouts do not fit the memory.
     impossible: how many layouts cannot be used, since they do not divide the layers or the microbatches.
-    kept: the options of the waterfall that all layouts share.
+    kept: the options of the waterfall that are the same in all layouts, as text.
     """
 
     layouts: list[PipelineLayout]
@@ -157,7 +158,7 @@ class LayoutSearch:
     kept: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the layouts as a dict, with the content of the JSON that the program prints."""
+        """Returns the layouts as a dict, with the content of the JSON that the command-line program prints."""
         return asdict(self)
 
 
@@ -195,8 +196,8 @@ class ComponentWaterfall:
 
     @property
     def lines(self) -> list[ComponentLine]:
-        """A ComponentLine for each measured time, then for times apart from model work. The last line is all unmeasured
-        time."""
+        """The lines of the table: a ComponentLine for each measured time, then for each time apart from model work. The
+        last line is all unmeasured time."""
         whole = self.gpu_nanoseconds
         result = []
         for line in self._found:
@@ -230,7 +231,7 @@ class ComponentWaterfall:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what the profiler trace does not show."""
+        """Notes on work that the profiler trace does not show."""
         return list(self._notes)
 
     @property
@@ -270,8 +271,8 @@ class Waterfall:
     def __init__(
         self, work: Breakdown, choices: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
     ) -> None:
-        """kernel_rate: the share of the peak that kernels reach. None computes it from this step. measured: the
-        Waterfall of the measured step, if this one is a prediction from it."""
+        """Makes a waterfall. kernel_rate: the share of the peak that kernels reach; None computes it from this step.
+        measured: the Waterfall of the measured step, if this one is a prediction from it."""
         self._work, self._said, self._rate, self._measured = work, choices, kernel_rate, measured
         choices = with_layout(choices)
         request = request_of(choices)
@@ -287,7 +288,8 @@ class Waterfall:
 
     @property
     def lines(self) -> list[WaterfallLine]:
-        """A WaterfallLine for each cause. The first is the useful work, the last the unexplained rest."""
+        """The lines of the waterfall: a WaterfallLine for each cause. The first is the useful work, the last the
+        unexplained rest."""
         result = []
         for line in self._found["lines"]:
             spent, share = int(line["gpu_nanoseconds"]), 100 * line["share_of_peak"]
@@ -338,7 +340,8 @@ class Waterfall:
 
     @property
     def ranks(self) -> list[RankLine]:
-        """A RankLine for each rank in the order of the traces. Empty without traces of several ranks."""
+        """How each rank spent the step, as a list of RankLine in the order of the traces. Empty without traces of
+        several ranks."""
         return [RankLine(**line) for line in self._said.get("ranks", [])]
 
     @checked
@@ -385,11 +388,10 @@ class Waterfall:
         cache_bits: int | None = STAYS,
         distinct_experts: int | None = STAYS,
     ) -> Waterfall:
-        """Predicts the step with other choices. The result's `seconds` is the new step time.
-
-        Arguments that you do not pass stay the same; None means "not known". Kernels keep their rate, and times
-        apart from model work stay. The prediction is a bound: smaller microbatches or narrower matrices run slower
-        kernels, which is not modelled.
+        """Predicts the step with other options, as a Waterfall whose `seconds` is the new step time. Options that you
+        do not pass stay the same; None means "not known". Kernels keep their rate, and times apart from model work
+        stay. The prediction is a bound: smaller microbatches or narrower matrices run slower kernels, which is not
+        modelled.
 
         Args:
             work: another Breakdown: another plan, batch or model.
@@ -413,8 +415,8 @@ class Waterfall:
     def best(
         self, *, memory_gib: float, zero: ZeroStates = "none", activation_gib: float | None = None
     ) -> LayoutSearch:
-        """Finds other pipeline layouts that fit the memory, with the same GPUs and microbatches, fastest first.
-        Predicted as in `what_if`.
+        """Finds other pipeline layouts that fit the memory, with the same GPUs and microbatches, fastest first. Step
+        times are predicted as in `what_if`.
 
         Args:
             memory_gib: memory of one GPU in GiB.
@@ -457,13 +459,13 @@ class Waterfall:
         )
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
-        """Returns scalars for a logger: each known loss and the MFU in per cent of the peak (100 together), the kernel
-        rate and the seconds. Unknown causes are missing."""
+        """Returns the losses as a dict for a logger: the MFU and each known loss in per cent of the peak (together
+        100), the kernel rate and the seconds. Unknown losses are missing."""
         return {prefix + name: value for name, value in self._texts["scalars"].items()}
 
     def to_table(self, *, by_cost: bool = False) -> str:
-        """Returns the table that the program prints. by_cost: True sorts the causes by loss, and adds
-        bars and what usually helps."""
+        """Returns the waterfall as the table of text that the command-line program prints. by_cost: True sorts the
+        causes by loss, and adds bars and what usually helps."""
         return str(self._texts["by_cost" if by_cost else "table"])
 
     def to_markdown(self) -> str:
@@ -493,7 +495,7 @@ class Waterfall:
 
 
 def kept(arguments: Said) -> Said:
-    """Returns a copy of the arguments. Changes to the caller's lists or dicts then have no effect on it."""
+    """Returns a copy of a waterfall's arguments, which the caller's later changes to lists or dicts do not affect."""
     choices: Said = {}
     for name, value in arguments.items():
         if isinstance(value, (_core.MaskedTiles, _core.ContextShards, dict)):
@@ -529,7 +531,7 @@ def changed(choices: Said, by: Said) -> Said:
 
 
 def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
-    """Implements `Breakdown.waterfall`. Measured times are read now, since files may disappear and timers go on."""
+    """Implements `Breakdown.waterfall`. Measured times are read at once, since files may disappear and timers go on."""
     times = {name: arguments[name] for name in ("component_times", "trace", "modules") if arguments.get(name) is not None}
     choices = kept({name: arguments[name] for name in arguments if name not in ("component_times", "trace", "modules")})
     if "component_times" in times and "trace" in times:
@@ -558,7 +560,8 @@ def is_path(value: object) -> bool:
 
 
 def read_times(work: Breakdown, times: Any) -> Any:
-    """Returns the measured times of a timer, of a file, or of a dict with the content of such a file."""
+    """Returns measured times of components as a dict. times: a timer, the path of a file of times, or a dict with the
+    content of such a file."""
     if hasattr(times, "times") and not isinstance(times, dict):
         times = times.times(work)
     elif is_path(times):
@@ -583,8 +586,8 @@ MOST_RANKS, MOST_MICROBATCHES = 2**16, 2**24
 
 
 def request_of(choices: Said) -> Said:
-    """Returns the arguments of a waterfall as the dict that the library reads as JSON. Arguments that were not passed,
-    or are None, are left out."""
+    """Returns the arguments of a waterfall as the dict that the C++ library reads as JSON. Arguments that were not
+    passed, or are None, are left out."""
     arguments = {name: value for name, value in choices.items() if value is not None}
     request: Said = {name: arguments[name] for name in ("traced", "component_times") if name in arguments}
     if "gpus" not in arguments:
@@ -623,8 +626,8 @@ def request_of(choices: Said) -> Said:
 
 
 def with_layout(choices: Said) -> Said:
-    """Replaces the argument `layout` of a waterfall by the sizes that it states, such as tp and pp. Raises an Error
-    if another argument contradicts it, or if the experts' ranks do not divide all ranks."""
+    """Replaces the argument `layout` of a waterfall by the sizes that it states, such as tp and pp. Raises an Error if
+    another argument contradicts the layout, or if the number of experts' ranks does not divide all ranks."""
     said = {name: value for name, value in choices.items() if value is not None}
     if not said.keys() & {"layout", "ep", "etp"} or "gpus" not in said:
         return choices
@@ -676,8 +679,8 @@ def pipelines_of(arguments: Said) -> Said:
 
 
 def microbatches_of(microbatches: Any) -> list[list[Breakdown]]:
-    """Returns a list for each replica, with the Breakdown of each of its microbatches. Empty if `microbatches` is not a
-    list, since all microbatches then have equal work."""
+    """Returns the work of each microbatch: a list for each replica, with a Breakdown for each microbatch. Empty if
+    `microbatches` is not a list: all microbatches then have equal work."""
     if not is_list(microbatches):
         return []
     replicas = [list(one) if is_list(one) else list(microbatches) for one in microbatches] if microbatches and is_list(microbatches[0]) else [list(microbatches)]
@@ -707,7 +710,8 @@ def rank_work_of(loads: Any) -> Said:
 
 
 def bandwidths_of(bandwidths: Any) -> dict[str, float]:
-    """Returns {group of ranks: bandwidth in GB/s}. bandwidths: such a dict, or one number for all groups."""
+    """Returns the network bandwidths as {group of ranks: GB/s}. bandwidths: such a dict, or one number for all
+    groups."""
     if not isinstance(bandwidths, Mapping):
         bandwidth = positive(bandwidths, "network_gbps")
         return dict.fromkeys(("tp", "cp", "dp", "pp", "ep", "expert_dp", "etp", "dp_replicate"), bandwidth)
