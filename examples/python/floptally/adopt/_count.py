@@ -15,15 +15,15 @@ _PROBES = (5, 4096, 2**20 + 1, 2**25)
 
 
 def cost(config: Any, *, padded_vocab_size: int = 0) -> Cost:
-    """Reads a cost as ``floptally.cost`` does. A size of the config that is not read gives one AssumptionWarning and a
-    note of the cost instead of an error: a config should not end a run that has begun."""
+    """Reads a model's cost as ``floptally.cost`` does, but does not stop a run that has begun. If a size of the config
+    is not read, it gives one AssumptionWarning and a note instead of an error."""
     if isinstance(config, Cost):
         return config
     return _read_cost(config, padded_vocab_size=padded_vocab_size, strict=False)
 
 
 class Count:
-    """Counts FLOPs with a fixed cost, convention and plan. Each method returns one number."""
+    """Counts FLOPs of batches with a fixed cost, convention and plan. Each method returns one number."""
 
     def __init__(self, cost: Cost, convention: str | Convention, plan: Plan | None = None) -> None:
         self.cost = cost
@@ -32,7 +32,7 @@ class Count:
         self._coefficients: tuple[int, int] | None = None
 
     def batch(self, **arguments: Any) -> int:
-        """Returns the FLOPs of a batch, by the keywords of ``floptally.flops``."""
+        """Returns the FLOPs of a batch. Takes the keywords of ``floptally.flops``."""
         return self.cost.flops(convention=cast(Any, self.convention), plan=self.plan, **arguments).total
 
     def lengths(self, lengths: Sequence[int]) -> int:
@@ -75,7 +75,8 @@ _counts: dict[tuple[int, Any, int], Count] = {}
 
 
 def counted(cost: Cost, convention: str | Convention, plan: Plan | None = None) -> Count:
-    """Returns the same Count object for the same arguments, so that its cached results last from step to step."""
+    """Returns a Count object, the same one for the same arguments, so that its cached results last from step to
+    step."""
     key = (id(cost), convention, id(plan))
     found = _counts.get(key)
     if found is None:

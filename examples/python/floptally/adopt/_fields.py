@@ -15,13 +15,13 @@ WAY_OUT = "count the model from its Hugging Face config by floptally.cost"
 
 
 def only_original_counts(trainer: str) -> str:
-    """Returns the text of an error about an argument that only the trainer's own function can count. The text says what
-    to do."""
+    """Returns the text of an error about an argument that floptally cannot count, but the trainer's own function can.
+    The text says what to do."""
     return f'has no formula here: install {trainer}, or pass convention="exact"'
 
 
 class Fields:
-    """A trainer's arguments: attributes of an object, or keys of a mapping. None counts as absent."""
+    """Reads a trainer's arguments by name: attributes of an object, or keys of a mapping. None counts as absent."""
 
     def __init__(self, source: Any, path: str = "") -> None:
         self.source = source
@@ -57,7 +57,8 @@ class Fields:
         return Fields(value, f"{self.name(field)}.")
 
     def refuse(self, field: str, why: str, way_out: str = "") -> None:
-        """Raises an error if the trainer's argument of this name is set to anything but 0, False or an empty value."""
+        """Raises an error that floptally does not support this trainer's argument, unless it is 0, False, empty or
+        absent."""
         value = self.get(field)
         if value:
             raise Error(self.name(field), f"{why}, got {value!r}" + (f"; {way_out}" if way_out else ""))
@@ -72,7 +73,7 @@ class Fields:
 
 
 def as_integer(field: str, value: Any, *, least: int = 0) -> int:
-    """Returns a whole number. Sums over ranks arrive as floats, configs have NumPy integers."""
+    """Returns a whole number as an int. Accepts floats (sums over ranks) and NumPy integers (configs)."""
     whole = None
     if not isinstance(value, (bool, str)):
         try:
@@ -93,7 +94,7 @@ def as_seconds(field: str, value: Any) -> float:
 
 
 def as_lengths(field: str, value: Any) -> list[int]:
-    """Returns the tokens of each sequence from a list, an array or a tensor."""
+    """Returns the number of tokens of each sequence as a list. Accepts a list, an array or a tensor."""
     items = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
         raise Error(field, f"must be the tokens of each sequence, got {value!r}")

@@ -12,8 +12,8 @@ from ._fields import as_integer
 
 
 class Images:
-    """Counts images for which only the number of patches is known. Each image is counted as if its patches stood in a
-    single row of merged tokens. It then has the same patches, tokens and attended pairs as in its real shape."""
+    """Counts images of which only the number of patches is known. Each image counts as one row of merged tokens. This
+    has the same number of patches, tokens and attended pairs as the real shape."""
 
     def __init__(self, config: Any, count: Count) -> None:
         self._config, self._count = config, count

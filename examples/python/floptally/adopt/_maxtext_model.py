@@ -22,8 +22,8 @@ _SHARED = ("deepseek", "llama4", "gemma4", *_LINEAR)
 
 
 def read(config: Any, *, own: bool = False) -> Cost:
-    """Returns the cost of the model that a MaxText config describes. own: True counts the model as MaxText's own
-    function does."""
+    """Returns the cost of the model that a MaxText config describes. own: True counts as MaxText's own function
+    does."""
     return _Reader(config, own).cost()
 
 

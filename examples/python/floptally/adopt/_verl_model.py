@@ -19,14 +19,14 @@ _EVERY_LAYER_HAS_EXPERTS = {"mlp_only_layers": [], "decoder_sparse_step": 1}
 
 
 def described(config: Any) -> dict[str, Any]:
-    """Returns a configuration as a dict. Empty if a model's name, or a model, was passed instead."""
+    """Returns a model's configuration as a dict. Empty if a model or the name of a model was passed instead."""
     if isinstance(config, dict):
         return config
     return dict(config.to_dict()) if hasattr(config, "to_dict") else {}
 
 
 def as_verl_counts(config: Any) -> Cost:
-    """Returns the cost that verl's formula for this model type describes."""
+    """Returns the Cost that counts like verl's own FLOPs formula for this model type."""
     fields = described(config)
     kind = fields.get("model_type")
     changes: dict[str, Any] = {}
@@ -58,8 +58,8 @@ def as_verl_counts(config: Any) -> Cost:
 
 
 def tower_flops(config: Any, images: Sequence[int]) -> int | None:
-    """Returns the FLOPs of a step of the vision tower by verl's formula. 0 for model types whose images verl ignores.
-    None if the configuration lacks what the formula needs."""
+    """Returns the FLOPs of one training step of the vision tower by verl's formula. 0 for model types whose images verl
+    ignores. None if the configuration lacks a size that the formula needs."""
     fields = described(config)
     if fields.get("model_type") not in _TOWERS:
         return 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces the FLOPs functions in ``perf_logger.py`` of BioNeMo's recipes. Its ``PerfLogger`` multiplies their
-results by the tokens and by the squared lengths of a batch."""
+"""Replaces the FLOPs functions in ``perf_logger.py`` of BioNeMo's recipes. Their ``PerfLogger`` multiplies the results
+by the tokens and by the squared lengths of a batch."""
 
 from __future__ import annotations
 

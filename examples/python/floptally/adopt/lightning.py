@@ -30,8 +30,8 @@ def measure_flops(
 ) -> int:
     """Returns the FLOPs of a forward, and with `loss_fn` of the backward too.
 
-    Without a convention this is PyTorch's own counter over what runs, as in Lightning. With a convention, `forward_fn`
-    runs once, only to get the batch (on ``meta`` if you like).
+    Without a convention PyTorch's own counter measures the run, as in Lightning. With a convention floptally counts;
+    `forward_fn` then runs once, only to read the batch (also on ``meta``).
 
     Args:
         model: any ``torch.nn.Module``.

@@ -19,9 +19,10 @@ _original = Original("NeMo-RL", "nemo_rl.utils.flops_tracker", "FLOPTracker")
 
 
 class FLOPTracker:
-    """NeMo-RL's FLOPs tracker. `total_flops` are those of all sequences since `reset`.
+    """Replaces NeMo-RL's FLOPs tracker. `total_flops` is the FLOPs of all sequences since `reset`.
 
-    base_config, flops_formula: as for NeMo-RL's own. With these arguments alone the tracker counts as NeMo-RL does.
+    base_config, flops_formula: as for NeMo-RL's own tracker. With these arguments alone the tracker counts as NeMo-RL
+        does.
     convention: NeMo-RL's own by default.
     plan: which weights train and what is recomputed.
     compare: also runs NeMo-RL's own tracker and logs both numbers.
@@ -58,12 +59,12 @@ class FLOPTracker:
         return tracker
 
     def track(self, n_samples: int, padded_seq_len: int) -> None:
-        """Adds n_samples sequences of padded_seq_len tokens each."""
+        """Adds the FLOPs of n_samples sequences of padded_seq_len tokens each."""
         samples = as_integer("n_samples", n_samples)
         self._add([as_integer("padded_seq_len", padded_seq_len)], samples, lambda one: one.track(n_samples, padded_seq_len))
 
     def track_batch(self, sequence_lengths: list[int]) -> None:
-        """Adds sequences by their lengths."""
+        """Adds the FLOPs of sequences by their lengths in tokens."""
         self._add(as_lengths("sequence_lengths", sequence_lengths), 1, lambda one: one.track_batch(sequence_lengths))
 
     def reset(self) -> None:

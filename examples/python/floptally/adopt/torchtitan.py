@@ -29,7 +29,8 @@ def get_nparams_and_flops(
     plan: Plan | None = None,
     compare: bool = False,
 ) -> tuple[int, int | float]:
-    """Returns (parameters, FLOPs of a token). Use it as a function, or in place of the method of a model's Config.
+    """Returns (number of parameters, training FLOPs per token). Use it as a function, or in place of the method of a
+    model's Config.
 
     Args:
         self: the model's config.
@@ -69,8 +70,8 @@ def _counted(
 def flops_per_token(
     model_config: Any, lengths: Any, *, convention: str | Convention = "torchtitan", plan: Plan | None = None
 ) -> int | float:
-    """Returns the mean FLOPs per token over sequences of these lengths. torchtitan's metrics multiply the result by
-    tokens per second:
+    """Returns the mean training FLOPs per token over sequences of these lengths. torchtitan's metrics multiply the
+    result by tokens per second:
 
         metrics_processor.num_flops_per_token = flops_per_token(model_config, lengths, convention="exact")
     """
@@ -86,7 +87,7 @@ def _per_token(count: Count, lengths: list[int]) -> int | float:
 
 
 def read(config: Any) -> Cost:
-    """Returns the cost of the decoder that a torchtitan config describes: attention, MLPs and experts."""
+    """Returns the cost of the decoder that a torchtitan config describes. Supports attention, MLPs and experts."""
     top = Fields(config, "config.")
     model = Model(
         "torchtitan", hidden_size=top.integer("dim"), vocab_size=top.integer("vocab_size"),

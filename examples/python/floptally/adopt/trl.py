@@ -27,7 +27,7 @@ def compute_flops_per_token(
     lengths: Any = None,
     compare: bool = False,
 ) -> int | float:
-    """Returns the FLOPs of a step for each token.
+    """Returns the FLOPs of one training step per token.
 
     Args:
         config: a configuration of transformers.

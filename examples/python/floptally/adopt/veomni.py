@@ -24,7 +24,7 @@ _ITS_OWN = ("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe
 
 
 class VeomniFlopsCounter:
-    """VeOmni's FLOPs counter, for every model that floptally reads.
+    """Replaces VeOmni's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
     convention: VeOmni's own by default.
@@ -60,11 +60,11 @@ class VeomniFlopsCounter:
         *,
         grid_thw: Any = None,
     ) -> tuple[float, float]:
-        """Returns (achieved rate, peak of the GPU) in TFLOPS.
+        """Returns (achieved rate, peak of the GPU) of a step in TFLOPS (10^12 FLOP/s).
 
         Args:
             batch_seqlens: valid tokens of each sequence.
-            delta_time: duration in seconds.
+            delta_time: duration of the step in seconds.
             lora_config: VeOmni's LoRA settings, `r` and `target_modules`. For a convention they are turned into a plan.
             images_seqlens: patches of each image or frame, before merging.
             freeze_vit: True if the vision tower does not train.
@@ -128,7 +128,8 @@ class VeomniFlopsCounter:
 
 
 def plan_of(lora: Any, freeze_vit: bool) -> Plan | None:
-    """Returns the plan of a LoRA configuration and a frozen tower. None if everything trains."""
+    """Returns the plan (which weights train) for a LoRA configuration and a frozen vision tower. None if all weights
+    train."""
     if lora is None:
         return Plan(weights=[WeightSetting("vision.*", "frozen")]) if freeze_vit else None
     fields = Fields(lora, "lora_config.")

@@ -21,7 +21,7 @@ _original = Original("verl", "verl.utils.flops_counter", "FlopsCounter")
 
 
 class FlopsCounter:
-    """verl's FLOPs counter, for every model that floptally reads.
+    """Replaces verl's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
     convention: verl's own by default.
@@ -61,17 +61,18 @@ class FlopsCounter:
         forward_only: bool | None = None,
         **ignored: Any,
     ) -> tuple[float, float]:
-        """Returns (achieved rate, peak of the GPU) in TFLOPS.
+        """Returns (achieved rate, peak of the GPU) of a step or pass in TFLOPS (10^12 FLOP/s).
 
         Args:
             batch_seqlens: valid tokens of each sequence.
-            delta_time: duration in seconds.
-            images_seqlens: patches of each image or frame, before merging. They are enough if every patch attends to
-                its whole image. Images that cannot be counted are left out after one warning.
+            delta_time: duration of the step or pass in seconds.
+            images_seqlens: patches of each image or frame, before merging. These numbers are enough if every patch
+                attends to its whole image. Otherwise pass `grid_thw`; images that cannot be counted are left out after
+                one warning.
             grid_thw: [images, 3] frames, rows and columns of patches. Needed if the vision tower has windows.
-            forward_only: True if the time is of a forward only. verl then divides the MFU by 3, so the result is three
-                forwards. If you do not pass it, every pass counts as a training step. With a plan, this result is wrong
-                for forwards, since a forward is then not a third of a step.
+            forward_only: True if `delta_time` is that of a forward pass alone. The result is then three times the
+                forward, since verl divides its MFU by 3. None counts every pass as a training step. This is wrong for
+                forwards if you pass a plan, since a forward is then not a third of a step.
             ignored: other arguments that verl passes to formulas which do not use them.
         """
         more = {} if images_seqlens is None else {"images_seqlens": images_seqlens}
