@@ -77,7 +77,8 @@ class KernelTimes:
         return cost(self.config)
 
     def flops(self, batch: int, sequence_length: int, phase: str) -> int:
-        """Returns the exact useful FLOPs of one call: forward, backward, or both."""
+        """Returns the exact useful FLOPs of one kernel call with this batch, sequence length and phase (forward,
+        backward, or both)."""
         if self.contextual or self.targets:
             history = sequence_length - self.contextual - self.targets
             if history < 0:
@@ -105,7 +106,7 @@ class KernelTimes:
         return None if taken is None else self.flops(batch, sequence_length, phase) / (taken * 1e9)
 
     def mfu_pct(self, batch: int, sequence_length: int, phase: str) -> float | None:
-        """Returns the rate of a (batch, sequence length, phase) cell in % of the peak."""
+        """Returns the MFU of a (batch, sequence length, phase) cell in % of the peak."""
         if self.peak_tflops is None:
             raise Error("peak_tflops", "must be in the file to compute MFU, got none")
         rate = self.tflops(batch, sequence_length, phase)
@@ -113,7 +114,7 @@ class KernelTimes:
 
 
 def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | KernelTimes) -> KernelTimes:
-    """Reads a results JSON (a path or its content) and checks every field of it."""
+    """Reads a results JSON (a path or its content), checks every field, and returns a KernelTimes."""
     if isinstance(source, KernelTimes):
         return source
     if not isinstance(source, Mapping):

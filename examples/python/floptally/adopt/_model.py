@@ -43,8 +43,8 @@ class Model:
             groups.append({"repeat": 1, "parts": list(parts)})
 
     def weights(self, kind: str, parameters: int, active: int | None = None) -> None:
-        """Adds weights of norms ("norm", "latent_norm") or biases ("bias"): parameters without a product. active: how
-        many of them one token uses; None: all."""
+        """Adds parameters that are in no matrix product: weights of norms ("norm", "latent_norm") or biases ("bias").
+        active: how many of the parameters one token uses; None: all."""
         stored, passed = self._weights.get(kind, (0, 0))
         self._weights[kind] = stored + parameters, passed + (parameters if active is None else active)
 

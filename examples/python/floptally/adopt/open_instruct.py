@@ -107,7 +107,7 @@ class ModelDims:
         samples_per_prompt: int = 1,
         num_gpus: int = 1,
     ) -> float:
-        """Returns the MFU in per cent."""
+        """Returns the MFU of generation in per cent."""
         flops = self.flops(prompt_lengths, response_lengths, samples_per_prompt)
         return self._percent(flops, "generation_time", generation_time, num_gpus)
 

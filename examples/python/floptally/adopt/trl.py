@@ -54,8 +54,8 @@ def compute_flops_per_token(
 
 
 def adjusted_mfu(mfu: float, config: ConfigLike, seq_len: int, *, convention: str | Convention | None = None) -> float:
-    """Returns the MFU without the masked half of the n² pairs, from an MFU by `compute_flops_per_token`. With a
-    convention the MFU is returned unchanged: an exact count has only the causal pairs already."""
+    """Corrects an MFU by `compute_flops_per_token` for causal attention: leaves out the masked half of the n² pairs.
+    With a convention the MFU is returned unchanged, since an exact count has no masked pairs."""
     if convention is not None:
         return mfu
 

@@ -31,7 +31,7 @@ class Sides:
 
     @staticmethod
     def of(cost: Cost | None, model: Any = None) -> Sides:
-        """Returns which inputs the model of a cost has: text, images, audio. The size of its images is read from the
+        """Returns which inputs a model has (text, images, audio), by its cost. The size of the images is read from the
         model's configuration."""
         if cost is None:
             return Sides()
@@ -112,8 +112,8 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
 
 
 def microbatches(batch: Any, sides: Sides) -> list[Any]:
-    """Splits what a trainer passes as one batch into microbatches. A list of mappings with tokens, or of rows [1,
-    tokens] of different lengths, has one microbatch for each item. Anything else is one microbatch."""
+    """Splits the object that a trainer passes as one batch into microbatches. A list of mappings with tokens, or of
+    rows [1, tokens] of different lengths, has one microbatch for each item. Anything else is one microbatch."""
     if not isinstance(batch, (list, tuple)) or len(batch) < 2:
         return [batch]
     if all(isinstance(part, Mapping) for part in batch):
@@ -410,8 +410,8 @@ _UNREAD_INPUTS = (
 
 
 def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """Returns the part of a batch that is read, so that nothing else is copied from a GPU. Of token ids usually only
-    the shape is read."""
+    """Returns the part of a batch that is needed for counting, so that nothing else is copied from a GPU. For token
+    ids, usually only the shape is needed."""
     batch = expanded(batch)
     values = _values_read(batch, sides)
     shapes = {*ROWS, *DECODER_ROWS, "labels", "input_features", *_UNREAD_INPUTS}

@@ -16,15 +16,15 @@ Shape = tuple[int, int]
 
 @dataclass
 class Documents:
-    """The documents of a batch, in order. lengths: real tokens of each document, 0 for one that is padding. slots:
-    tokens that kernels process for each document, padding included."""
+    """The packed documents of a batch, in order. lengths: real tokens of each document; 0 for a document that is only
+    padding. slots: tokens of each document with its padding."""
 
     lengths: list[int]
     slots: list[int]
 
     def arguments(self) -> Arguments:
-        """Returns the keywords of `Meter.add`: the boundaries of the documents, and the boundaries of their slots if
-        slots have more tokens."""
+        """Returns the documents as keywords of `Meter.add`: the boundaries `cu_seqlens`, and with padding also
+        `cu_seqlens_padded`."""
         import numpy as np
 
         found: Arguments = {"cu_seqlens": np.append(0, np.cumsum(self.lengths)).astype(np.int64)}
@@ -46,7 +46,8 @@ _WHOLE_UP_TO = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float8_e4
 
 def whole_numbers(name: str, value: Any) -> Any:
     """Returns a mask, positions, lengths or boundaries that a trainer cast to a floating-point type, as an array that
-    NumPy knows. Returns any other value unchanged. Error if the type has rounded the numbers.
+    NumPy knows. Returns any other value unchanged. Raises an Error if the type cannot hold the numbers without
+    rounding.
 
     Lightning's bf16-true casts all floating-point tensors of a batch.
     """
@@ -63,8 +64,8 @@ def whole_numbers(name: str, value: Any) -> Any:
 
 
 def row_shape(batch: Mapping[str, Any]) -> Shape | None:
-    """Returns [batch, row], the shape of the batch's tokens. None if nothing in the batch tells this shape. Tokens with
-    one axis are a single row."""
+    """Returns [batch, row], the shape of the batch's token tensor. None if nothing in the batch tells this shape. A
+    tensor with one axis is a single row."""
     for name in (*ROWS, "attention_mask", "labels"):
         if batch.get(name) is None:
             continue
@@ -79,7 +80,7 @@ def row_shape(batch: Mapping[str, Any]) -> Shape | None:
 
 
 def stand_in(value: Any, name: str) -> Any:
-    """Returns an array with the shape [batch, row] of a tensor of tokens, but not its values. The array takes no
+    """Returns an array with the shape [batch, row] of a tensor of tokens, without its values. The array takes no
     memory."""
     import numpy as np
 
@@ -94,8 +95,8 @@ def _is_stand_in(value: Any) -> bool:
 
 
 def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the keywords of `Meter.add` for a batch that has boundaries of packed sequences. None if it has none. The
-    library checks the boundaries."""
+    """Returns the keywords of `Meter.add` for a batch with boundaries of packed sequences (cu_seqlens). None without
+    boundaries. The C++ library checks them."""
     import numpy as np
 
     name = next((name for name in BOUNDARIES if batch.get(name) is not None), None)
@@ -220,10 +221,11 @@ def _mark_last_documents(batch: Mapping[str, Any], found: Arguments) -> None:
 
 
 def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, start: int, stop: int) -> bool:
-    """Finds padding that a trainer added to a row as documents: the last two slots or more have one id and no label,
-    but not all slots of the row have this id. Sets the lengths of these documents to 0. Returns True if there are any.
+    """Finds padding that a trainer added to the end of a row as extra documents. There, two or more tokens have the
+    same id and no label, and some earlier token has another id. Sets the lengths of these documents to 0. Returns True
+    if there are any.
 
-    start, stop: the row is slots `start` to `stop` of the batch.
+    start, stop: the row is tokens `start` to `stop` of the flattened batch.
     """
     import numpy as np
 
@@ -252,8 +254,8 @@ def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, star
 
 
 def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents of a batch from the lengths of the documents in each row. Slots after a row's last document
-    are padding."""
+    """Reads the documents of a batch from a key with the lengths of the documents in each row. Tokens after a row's
+    last document are padding. None without such a key."""
     name = next((name for name in LENGTHS if batch.get(name) is not None), None)
     if name is None:
         return None
@@ -315,7 +317,7 @@ def _host(value: Any) -> Any:
 
 
 def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents of a batch in which each slot has a document id."""
+    """Reads the documents of a batch from a key with a document id for each token. None without such a key."""
     import numpy as np
 
     name = next((name for name in IDS if batch.get(name) is not None), None)
@@ -348,7 +350,8 @@ def _counts_from_zero(ids: Any) -> bool:
 
 
 def mask_ids(key: str, value: Any) -> Any:
-    """Returns a mask [batch, row] of whole numbers: 0 is padding, 1 or more the id of a document."""
+    """Returns an attention mask [batch, row] of document ids as whole numbers: 0 is padding, 1 or more is the id of a
+    document."""
     import numpy as np
 
     shape = shape_of(value)
@@ -361,7 +364,8 @@ def mask_ids(key: str, value: Any) -> Any:
 
 
 def of_mask_and_positions(batch: Mapping[str, Any]) -> Arguments | None:
-    """Returns the documents by a mask of document ids, or by positions that begin again. None if no row is packed."""
+    """Reads the documents of a batch from a mask of document ids, or from positions that restart in each document. None
+    if no row is packed."""
     attention_mask = batch.get("attention_mask")
     mask = None if attention_mask is None or len(shape_of(attention_mask)) != 2 else mask_ids("attention_mask", attention_mask)
     if mask is not None and (mask > 1).any():
@@ -435,9 +439,9 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
 
 
 def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
-    """Returns the keywords of `Meter.add` for documents that are runs of equal ids: the boundaries of the documents,
-    and the boundaries of their slots. A slot is a document with the padding after it. A document that is padding
-    has a slot without real tokens."""
+    """Returns the keywords of `Meter.add` for documents, each a run of tokens with equal ids. The keywords are the
+    boundaries of the documents without and with padding. Padding belongs to the document before it. A document that is
+    only padding has no real tokens."""
     import numpy as np
 
     starts = ids > 0

@@ -70,7 +70,7 @@ _KNOWN_OTHERWISE = re.compile(  # answers, cache positions, biases, names about 
 
 
 def expanded(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a batch in which records of arguments (`packed_seq_params`, …) are replaced by their fields, and
+    """Returns a batch as a flat dict. Records of arguments (`packed_seq_params`, …) are replaced by their fields, and
     jagged tensors of ids by their boundaries. Multiple-choice inputs [batch, choices, row] become rows [batch ·
     choices, row]."""
     found = {str(key): value for key, value in batch.items()}
@@ -131,7 +131,8 @@ def _entries(record: Any) -> Iterator[tuple[str, Any]]:
 
 
 def like_packing(batch: Mapping[str, Any]) -> str | None:
-    """Returns the first unread name that looks like boundaries of documents and has values that could be boundaries."""
+    """Returns the name of the first batch entry that looks like boundaries of packed documents, but that floptally does
+    not read. None if there is none."""
     for name, value in batch.items():
         if name in BATCH_KEYS or name in RECORDS or name in UNCLEAR_MASKS or value is None or isinstance(value, (bool, int, float, str)):
             continue
@@ -146,7 +147,8 @@ def like_packing(batch: Mapping[str, Any]) -> str | None:
 
 
 class Unread:
-    """Replaces a value of a batch that looks like boundaries of packed documents and was not copied from the GPU."""
+    """A placeholder in a batch for a value that looks like boundaries of packed documents and was not copied from the
+    GPU."""
 
 
 def _could_say(value: Any) -> bool:

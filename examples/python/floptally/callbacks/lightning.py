@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step meter for Lightning."""
+"""A callback for Lightning that counts FLOPs and MFU."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LightningMeter(MeterAdapter, Callback):
 
     @property
     def state_key(self) -> str:
-        """The name of this meter's totals in a checkpoint. Meters with other prefixes have names of their own."""
+        """The key of this meter's totals in a checkpoint. A meter with another prefix has another key."""
         name = type(self).__qualname__
         return name if self.prefix == "train/" else f"{name} {self.prefix}"
 
@@ -198,7 +198,8 @@ class _Passes:
         self._calls = {}
 
     def end(self) -> int:
-        """Stops counting forward passes over the batch. Returns how many there were, or 1 if none was seen."""
+        """Stops watching the batch. Returns how many forward passes with gradients ran over it, or 1 if none was
+        seen."""
         self._tensors = set()
         return max([1, *self._calls.values()])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the layouts that a search found: time against memory."""
+"""Draws the parallel layouts that a search found: step time against memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def layouts(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Draws the predicted step time of each layout that fits over the memory of its fullest rank, next to the memory of
-    a GPU. A line connects the layouts that no other one beats in both (the Pareto front). Those in `search.layouts`
-    have their names, where there is room.
+    """Draws a point for each layout that fits: its predicted step time against the memory of its fullest rank. A line
+    marks the memory of a GPU. A line connects the layouts that no other one beats in both (the Pareto front). Layouts
+    in `search.layouts` are labelled with their names, where there is room.
 
     search: what `Cost.search` returns. Pass it a larger `top=` to name more layouts.
     about: a text for the caption.

@@ -159,7 +159,8 @@ def _signed(percent: float) -> str:
 
 
 def convention_totals(config: Any, **batch: Any) -> dict[str, int]:
-    """Returns the useful FLOPs of a step by every convention. Pass the batch as to `floptally.flops`."""
+    """Returns the useful FLOPs of a batch by every convention, as {name: FLOPs}. Takes the batch by the keywords of
+    `floptally.flops`."""
     model = cost(config)
     return {how.name: model.flops(convention=how.name, **batch).total for how in conventions()}
 
