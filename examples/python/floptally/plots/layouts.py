@@ -26,7 +26,7 @@ def layouts(
 ) -> Figure:
     """Draws a point for each layout that fits: its predicted step time against the memory of its fullest rank. A line
     marks the memory of a GPU. A line connects the layouts that no other one beats in both (the Pareto front). Layouts
-    in `search.layouts` are labelled with their names, where there is room.
+    of `search.layouts` on this line are numbered, where there is room, and listed by name at the side.
 
     search: what `Cost.search` returns. Pass it a larger `top=` to name more layouts.
     about: a text for the caption.
