@@ -10,7 +10,7 @@ from ._core import run_program
 
 
 def main() -> int:
-    """Runs the program with the arguments of this process and returns its exit status."""
+    """Runs the command-line program floptally with the arguments of this process. Returns the exit status."""
     sys.stdout.flush()
     return run_program([b"floptally", *(os.fsencode(argument) for argument in sys.argv[1:])])
 

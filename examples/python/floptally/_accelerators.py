@@ -47,14 +47,14 @@ class Accelerator:
 
     @checked
     def peak_tflops(self, precision: Precision = "bf16") -> float:
-        """Returns the dense TFLOP/s of one device in this precision. If no peak is published for it, the Error names
-        the precisions that have one."""
+        """Returns the dense peak TFLOP/s of one device in this precision. If no peak is published for the precision,
+        the Error names the precisions that have one."""
         return _core._peak_tflops(self.name, precision)
 
     @checked
     def boost_tflops(self, clock_mhz: float, precision: Precision = "bf16") -> float:
-        """Returns the dense TFLOP/s of one device at this clock in MHz. The result may be above the datasheet's
-        peak."""
+        """Returns the dense peak TFLOP/s of one device at this GPU clock in MHz. The result may be above the
+        datasheet's peak."""
         return _core._peak_tflops(self.name, precision, clock_mhz)
 
     def __repr__(self) -> str:

@@ -93,7 +93,7 @@ class Bytes(Report):
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Bytes that the batch moves, by kind: weights, gradients, activations, cache."""
+        """Bytes that the batch moves, as {kind: bytes}. The kinds are weights, gradients, activations and cache."""
         return _kinds(self._total)
 
     @property

@@ -64,7 +64,7 @@ class Comparison(Report):
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs of the step by the convention exact."""
+        """Useful FLOPs of the step by the convention "exact"."""
         return int(self._found["exact"])
 
     @property
@@ -108,7 +108,8 @@ class Comparison(Report):
         return (float(tokens["of_log"]), int(tokens["of_batch"])) if tokens else None
 
     def plot(self, *, theme: ThemeName = "light", path: PathLike | None = None, **options: Any) -> Figure:
-        """Draws this comparison as a bar chart, with the arguments of `floptally.plots.comparison`."""
+        """Draws this comparison as a bar chart and returns the figure. Takes the keywords of
+        `floptally.plots.comparison`."""
         from .plots import comparison
 
         return comparison(self, theme=theme, path=path, **options)

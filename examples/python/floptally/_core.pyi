@@ -696,10 +696,10 @@ class Cost:
         few_kv_heads: FewKvHeads = "replicated",
         make_vocab_size_divisible_by: SupportsIndex = 1,
     ) -> Cost:
-        """Returns the part of the model that the layout's rank runs.
+        """Returns the cost of the part of the model that one rank of a parallel layout runs.
 
-        Count it over the tally of the rank's own tokens, like any cost. Useful FLOPs are the rank's share, and add
-        up to the model's over all ranks. Executed FLOPs are what the rank computes.
+        Use it like any cost, with a tally of the rank's own tokens. Its useful FLOPs are the rank's share; over all
+        ranks they add up to those of the model. Its executed FLOPs are all that the rank computes.
 
         layers_of_chunks: layers of each of pp x vpp chunks. By default the next six arguments split the layers: five
             options of Megatron-Core, and `layer_split` as in `Breakdown.fit`.
@@ -722,7 +722,7 @@ class _Adds:  # of Tally and Meter
     def add_lengths(self, lengths: Integers) -> None:
         """Adds sequences by their lengths in tokens: [n] integers."""
     def add_padded(self, lengths: Integers, row_length: int) -> None:
-        """Adds a BSHD batch: each row is padded to row_length tokens."""
+        """Adds a BSHD batch by its lengths [batch] in tokens. Each row is padded to row_length tokens."""
     def add_cu_seqlens(
         self,
         cu_seqlens: Integers,
@@ -1537,7 +1537,7 @@ class Meter(_Adds):
     def new_tally(self) -> Tally:
         """Returns an empty Tally that has the sums this meter needs. Add a batch to it and pass it to add(tally=…)."""
     def breakdown(self, span: Span = "interval") -> Breakdown:
-        """Returns the FLOPs by component of the "step", the "interval" or the "run"."""
+        """Returns the FLOPs by component of the last "step", the "interval" or the whole "run"."""
     @property
     def in_step(self) -> bool:
         """True while a step is open."""
@@ -1560,8 +1560,8 @@ class Meter(_Adds):
     def reset_interval(self) -> None:
         """Starts a new interval. Call it after each line of a log."""
     def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
-        """Returns the rates of the last "step", the "interval" or the "run" for a logger, as a dict from name to
-        value."""
+        """Returns MFU, TFLOP/s and other rates of the last "step", the "interval" or the "run", as a dict for a
+        logger."""
     def begin_run(self, clock: Callable[[], float] | None = None) -> None:
         """Starts the run's wall clock, which `goodput` needs. A restart from a checkpoint continues the same clock.
 
@@ -1617,7 +1617,7 @@ class Meter(_Adds):
         """The name of the convention that the meter counts by."""
     @property
     def beside(self) -> str | None:
-        """The name of the second convention in the scalars, or None."""
+        """The name of the second convention that the scalars show. None without one."""
     @property
     def on_error(self) -> Literal["raise", "leave_out"]:
         """What happens to a step that cannot be counted: "raise" raises an Error, "leave_out" leaves the step out."""
@@ -1636,7 +1636,7 @@ class Meter(_Adds):
         """The name of the accelerator. Empty if `peak_tflops` was passed."""
     @property
     def precision(self) -> PrecisionName:
-        """The precision of the peak: "bf16", …"""
+        """The precision that the peak FLOP/s is for: "bf16", …"""
     @property
     def peak_kind(self) -> PeakKind | Literal["unsaid"]:
         """The kind of the peak: "datasheet", "boost" or "measured"; "unsaid" if `peak_tflops` was passed without a
@@ -1816,7 +1816,7 @@ class Scope:
         """Returns this scope without the check that replicas hold equal values. Use it if the group that you sum over
         has only some of the replicas."""
     def parts(self, layout: ParallelLayout) -> int:
-        """Returns the number of different parts of a batch that the ranks of the layout hold."""
+        """Returns the number of different parts of a batch that the ranks of the layout hold by this scope."""
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
 

@@ -19,7 +19,7 @@ __name__ = "floptally"  # where users find the classes
 
 
 class Error(ValueError):
-    """Bad input. ``str(error)`` reads ``FIELD: what is wrong, with the value, and what would be right``.
+    """Raised for bad input. ``str(error)`` reads ``FIELD: what is wrong, with the value, and what would be right``.
 
     ``field`` is the name that the caller knows: an argument with its index (``cu_seqlens[2]``), or a key of the
     config.
@@ -35,8 +35,8 @@ class Error(ValueError):
 
 
 class LeftOut(Error):
-    """Sequences that a count on the GPU left out because their lengths were wrong. The text is the error of the first
-    such sequence.
+    """Raised if a count on the GPU left out sequences because their lengths were wrong. The text is the error of the
+    first such sequence.
 
     ``sequences``: how many were left out. ``counted``: the tally of all others.
     """
@@ -56,7 +56,7 @@ class AssumptionWarning(UserWarning):
 
 
 class Overflow(Error, OverflowError):
-    """A count that does not fit its integer type. The tally or meter that should have counted it is unchanged."""
+    """Raised if a count does not fit its integer type. The tally or meter that should have counted it is unchanged."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

@@ -19,7 +19,8 @@ HELD = ("weights", "gradients", "optimizer", "activations", "logits", "cache", "
 
 @dataclass(frozen=True)
 class Sent:
-    """Bytes that one rank sends for one component, group, collective and phase. The rank receives equally many bytes.
+    """Bytes that one rank sends for one component, process group, collective and phase. The rank receives equally many
+    bytes.
 
     is_at_most: True if `bytes` is an upper bound, since tokens choose their experts. `uniform` is then the estimate
         for tokens that choose uniformly.

@@ -84,18 +84,19 @@ def from_torch(
             ``length`` then varies. If the model does not run with that, the length is the second axis alone (where it
             equals the width), or the last one (channels first). Without such a tensor, the first tensor's first axis is ``batch`` and the model is
             of fixed size. Inputs that require a gradient get one.
-        masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one
-            for all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected:
-            from the kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on
-            data. A core of a fixed size counts the pairs that were detected. It has the passed mask if none were.
-            A product that makes a mask, such as an indexer's scores, counts the pairs that the choice was made from.
+        masks: what attention cores attend, by patterns of module names (``{"*.self_attn": Mask.causal()}``), or one for
+            all. A value is a ``Mask``, or its name (``"sliding_window(512)"``). By default masks are detected: from the
+            kernels' arguments, the block mask of flex attention, and the values of masks that do not depend on data. An
+            attention core whose size does not depend on the inputs counts the detected pairs. If none were detected, it
+            counts the passed mask. A product that makes a mask, such as an indexer's scores, counts the pairs among
+            which the mask chooses.
         loss: a function from the model's output to the tensor that ``backward()`` is called on. Default: the sum of
             all floating outputs.
-        lengths: five lengths or more: three to fit, others to check. If a model counts by chunks, pass multiples of
-            the chunk; the cost then holds for such lengths.
+        lengths: five lengths or more: three to fit, others to check. If a model works in chunks, pass multiples of the
+            chunk length. The cost then holds for such lengths only.
         components: names of components, by patterns of module names or by a function of them. Default: the module's
-            name with ``*`` for a layer's index. Beyond 39 characters ``..`` replaces parts of it. Modules of
-            diffusers and timm get the names of a spec if the module's name tells: ``attention.qkv``, ``mlp``.
+            name with ``*`` for a layer's index. Beyond 39 characters ``..`` replaces parts of it. Modules of diffusers
+            and timm with well-known names get floptally's usual names: ``attention.qkv``, ``mlp``.
         depth: cuts module names to this many parts, so that modules of one parent are one component.
         terms: kinds of products with weights (``"router"``, ``"lm_head"``, …), by patterns of module names.
             Default: ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` next to
@@ -106,8 +107,8 @@ def from_torch(
             the shapes of the arguments. The operator of the backward needs one too. Formulas of
             ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
         real: True runs real steps on a copy of the model with its weights. Use it if data decides what runs, as with
-            experts. FLOPs of all experts together may then fit a formula where those of one expert do not. Takes the
-            time and memory of as many training steps. Batch sizes above 4 are not looked at.
+            experts. FLOPs of all experts together may then fit a formula where those of one expert do not. This takes
+            the time and memory of several real training steps. Batch sizes above 4 are not checked.
         progress: a function that is called with a line before each step that runs, or True for standard error.
             Default: standard error, if it is a terminal and more than three seconds have passed.
 
@@ -115,14 +116,13 @@ def from_torch(
         A cost like that of ``floptally.cost``. Its notes say which convention reproduces FlopCounterMode.
 
     Raises:
-        Error: if the FLOPs of a module are not a sum of such terms. The error names the module. Also for a matrix
-        product, convolution or
-            custom operator without a formula, and for keys of `masks`, `components`, `terms` or `formulas` that match
-            nothing.
+        Error: if the FLOPs of a module are no formula of the input sizes. The error names the module. Also for a matrix
+            product, convolution or custom operator without a FLOPs formula, and for keys of `masks`, `components`,
+            `terms` or `formulas` that match nothing.
 
     Warns:
-        AssumptionWarning: names operators that multiply outside of matrix products, such as Fourier transforms. They
-            count nothing.
+        AssumptionWarning: names operators that multiply outside of matrix products, such as Fourier transforms. Their
+            FLOPs are not counted.
     """
     from ._torch_process import left_as_found
 
@@ -773,8 +773,8 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
 
 
 def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[str] = ("eager", "grouped_mm")) -> None:
-    """Changes the configs inside a model for a training step: no cache, and experts as batched products, whose shapes
-    do not depend on data.
+    """Changes the configs inside a model for a training step: no KV cache, and experts as batched matrix products,
+    whose shapes do not depend on data.
 
     real: True runs experts one by one instead, for a step on real tensors. changed: the implementations of experts that
         are replaced.

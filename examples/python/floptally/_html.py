@@ -9,7 +9,7 @@ from html import escape
 
 
 def to_html(text: str) -> str:
-    """Returns a report's table as HTML, from the JSON that the C++ library describes tables in (`table_json.hpp`). The
+    """Returns a report's table as HTML. The argument is the table as JSON from the C++ library (`table_json.hpp`). The
     tooltip of a cell is its exact number. In a section with few columns, text in the last column spans the remaining
     columns."""
     table = json.loads(text)

@@ -64,7 +64,7 @@ class ThroughputLog:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A training run to compare with other runs, read from its log. peak_tflops: dense peak of one GPU."""
+    """A training run to compare with other runs, read from its log. peak_tflops: dense peak of one GPU in TFLOP/s."""
 
     name: str
     gpus: int = field(kw_only=True)
@@ -96,7 +96,8 @@ def named(line: type[TrainLine] | type[LayerLine], values: Sequence[Any]) -> dic
 
 def read_throughput_log(text: str) -> ThroughputLog:
     """Reads the `[train]` and `[LAYER]` lines of a log in every format that recsys-examples has written. Other lines
-    are skipped. A damaged line is an Error that has its line number. A log without such lines is an Error too."""
+    are skipped. Raises an Error with the line number for a damaged line. Also raises an Error if the log has no such
+    lines."""
     steps, layers = _core._read_throughput_log(text)
     return ThroughputLog(
         [TrainLine(**named(TrainLine, line)) for line in steps], [LayerLine(**named(LayerLine, line)) for line in layers]

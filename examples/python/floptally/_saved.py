@@ -70,8 +70,8 @@ def register(text: str) -> None:
 
 
 def keywords_of(plan: Plan) -> dict[str, Any]:
-    """Returns the keywords of a plan, for a file. `plan_of` makes the same plan of them. "weights" is a list with the
-    keywords of each WeightSetting."""
+    """Returns a plan as a dict of its keywords, to save in a file. `plan_of` makes the same plan from this dict.
+    "weights" is a list with the keywords of each WeightSetting."""
     return {**state_of(plan)[0], "weights": [state_of(weight)[0] for weight in plan.weights]}
 
 

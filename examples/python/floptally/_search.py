@@ -122,7 +122,7 @@ class Search(Report):
         return float(self._found["memory_gib"])
 
     def text(self, layout_format: LayoutFormat) -> str:
-        """Returns the fastest layout as a trainer's settings: "megatron", "torchtitan", "areal" or "fsdp2"."""
+        """Returns the fastest layout as text: settings for "megatron", "torchtitan", "areal" or "fsdp2"."""
         if not self._settings:
             raise Error(
                 "layout_format",

@@ -183,7 +183,8 @@ def selected(row: Any, indices: Indices, axis: int, tokens: int, field: str) -> 
 
 
 def merged(shards: Sequence[Any], order: Indices, axis: int, cp: int, tokens: int) -> Any:
-    """Returns the whole pack from the shards of all ranks, in the order of TokenSplit.restoring_order()."""
+    """Puts the shards of all ranks together and returns the whole pack. `TokenSplit.restoring_order()` says where each
+    token goes."""
     if len(shards) != cp:
         raise Error("shards", f"must have {cp} shards, one for each rank, got {len(shards)}")
     shards = [shard if hasattr(shard, "shape") else np.asarray(shard) for shard in shards]

@@ -320,10 +320,10 @@ TABLES: dict[str, tuple[Mask, dict[tuple[int, int], int]]] = {}
 
 
 def by_length(what: str, numbers: Mapping[tuple[int, int], int], shape: PairShape = "units") -> Mask:
-    """Returns a mask that looks up its pairs by (length, keys) in a table.
+    """Returns a mask that looks up its number of pairs in a table.
 
     what: the beginning of the mask's name, "pairs" or "units".
-    numbers: the table.
+    numbers: the table, {(length, keys): number of pairs}.
     """
     table = dict(numbers)
     text = repr((sorted(table.items()), shape))

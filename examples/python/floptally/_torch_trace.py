@@ -687,7 +687,8 @@ def pairs_of_mask(
 
 
 def operator_product(name: str, flops: int, operands: list[torch.Tensor], seen: Seen | None = None) -> Product:
-    """Returns a user's operator as a matrix product. Its FLOPs are those that the user's formula returned."""
+    """Returns a Product for a user's operator: it counts as a matrix product with the FLOPs that the user's formula
+    returned."""
     weights = sorted(frozenset[str]().union(*(tag_of(operand).weights for operand in operands)))
     unknown = Unseen("are those of a kernel whose arguments do not tell")
     return Product("", name, "weight" if weights else "operator", flops, (), tuple(weights), 0, [seen or unknown])

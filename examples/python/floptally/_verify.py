@@ -49,7 +49,7 @@ class VerifiedComponent:
     """FLOPs of one component, forward and backward, as PyTorch's FlopCounterMode and as floptally count it.
 
     modules: the model's modules in this component. Empty if none was found.
-    exact: useful FLOPs by the convention exact.
+    exact: useful FLOPs by the convention "exact".
     """
 
     name: str
@@ -88,7 +88,7 @@ class Verification(Report):
 
     @property
     def exact(self) -> int:
-        """Useful FLOPs (of real tokens) by the convention exact, as a meter counts them."""
+        """Useful FLOPs (of real tokens) by the convention "exact", as a meter counts them."""
         return int(self._found["exact"])
 
     @property
@@ -121,7 +121,8 @@ class Verification(Report):
 
     @property
     def unexplained(self) -> int:
-        """The part of PyTorch's FLOPs minus floptally's that no known reason explains. 0 if the counts agree."""
+        """FLOPs by which PyTorch's count is above floptally's without a known reason; negative if below. 0 if the
+        counts agree."""
         return int(self._found["unexplained"])
 
     @property

@@ -169,7 +169,8 @@ class ComparedComponent:
     passes: the passes that the times cover: train (all), forward or backward.
     before, after: the time in the earlier and in the later step. None if that step has no such line.
     slower: after minus before. Negative if the component became faster.
-    kernel_rate_before: the share of the peak that its kernels reached before; 0 if it has no FLOPs.
+    kernel_rate_before: the share of the peak that the component's kernels reached in the earlier step; 0 if the
+        component has no FLOPs.
     """
 
     name: str
@@ -212,7 +213,8 @@ class ComponentWaterfall:
         return result
 
     def against(self, before: ComponentWaterfall) -> list[ComparedComponent]:
-        """Compares with an earlier step of the same model: a ComparedComponent for each line, largest slowdown first.
+        """Compares this step with an earlier step of the same model. Returns a ComparedComponent for each line, largest
+        slowdown first.
 
         The differences add up to the difference between the two steps.
         """
@@ -309,7 +311,7 @@ class Waterfall:
 
     @property
     def kernel_rate(self) -> float:
-        """The share of the peak that kernels reach in their own time. Unknown losses lower it."""
+        """The share of the peak that kernels reach in their own time. Losses of unknown cause lower this share."""
         return float(self._found["kernel_rate"])
 
     @property

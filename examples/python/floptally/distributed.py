@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums tallies over the ranks of torch.distributed, and checks which ranks hold the same sequences.
+"""Sums tallies over the ranks of torch.distributed, and checks that the ranks hold the sequences that a scope says.
 
     total = floptally.distributed.all_reduce(tally)                     # data parallelism: every rank its own batch
     total = floptally.distributed.all_reduce(tally, scope="context_slice", layout=layout)

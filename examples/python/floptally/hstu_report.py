@@ -41,7 +41,7 @@ PathLike = str | os.PathLike[str]
 
 
 def read_log(path: PathLike) -> ThroughputLog:
-    """Reads the throughput lines of a file. Errors begin with the file's name."""
+    """Reads the lines of a log file that state throughput, as a ThroughputLog. Errors begin with the file's name."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
@@ -55,8 +55,8 @@ def read_log(path: PathLike) -> ThroughputLog:
 def read_experiment(
     path: PathLike, *, gpus: int, peak_tflops: float, name: str | None = None, skip: int = 0
 ) -> tuple[Experiment, list[LayerLine]]:
-    """Returns (the run, its `[LAYER]` lines), read from one log. The first `skip` steps of the run are left out. The
-    run is named after the file if `name` is None."""
+    """Reads one log. Returns (the run as an Experiment, its `[LAYER]` lines). The first `skip` steps of the run are
+    left out. The run is named after the file if `name` is None."""
     log = read_log(path)
     if skip < 0 or skip >= max(1, len(log.steps)):
         raise Error("skip", f'must be less than {len(log.steps)}, the number of steps in "{os.fspath(path)}", got {skip}')

@@ -15,8 +15,8 @@ _PROBES = (5, 4096, 2**20 + 1, 2**25)
 
 
 def cost(config: Any, *, padded_vocab_size: int = 0) -> Cost:
-    """Reads a model's cost as ``floptally.cost`` does, but does not stop a run that has begun. If a size of the config
-    is not read, it gives one AssumptionWarning and a note instead of an error."""
+    """Reads a model's cost as ``floptally.cost`` does, but does not stop a run that has begun. For a size in the config
+    that floptally does not read, it gives one AssumptionWarning and a note instead of an error."""
     if isinstance(config, Cost):
         return config
     return _read_cost(config, padded_vocab_size=padded_vocab_size, strict=False)

@@ -49,7 +49,7 @@ class Prepared(Generic[Answer]):
             raise self._problem
 
     def get(self) -> Answer:
-        """Returns the object. If building it failed, raises the error of that failure."""
+        """Returns the object that was built. If building it failed, raises the error of building."""
         if not self._is_done:
             self._run()
         if self._problem is not None:
@@ -65,8 +65,9 @@ class Prepared(Generic[Answer]):
 
 
 class Original:
-    """A trainer's own FLOPs function or class, which floptally replaces; found by its module and name. It counts by the
-    trainer's own convention, if it is installed. It also counts what floptally cannot count."""
+    """A trainer's own FLOPs function or class, which floptally replaces; found by its module and name. It still counts
+    if the user wants the trainer's own convention, or if floptally cannot count a model. Without the trainer installed,
+    floptally counts."""
 
     def __init__(self, trainer: str, module: str, name: str) -> None:
         self.trainer = trainer

@@ -36,8 +36,8 @@ def floating_point_ops(
     Args:
         self: a Trainer, or a model of transformers.
         inputs: a batch, as the model's forward takes it. The Trainer's own convention counts all values of the main
-            input: slots of rows, pixels of images, values of a spectrogram. It ignores that weights are frozen. Any
-            other convention counts real tokens, and packed documents separately (see
+            input: token ids with padding, pixels of images, values of a spectrogram. It ignores that weights are
+            frozen. Any other convention counts real tokens, and packed documents separately (see
             ``floptally.callbacks.batch_arguments``).
         convention: the Trainer's own by default.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.

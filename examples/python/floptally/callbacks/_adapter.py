@@ -215,8 +215,8 @@ class MeterAdapter:
             self.meter.set_budget(**expected)
 
     def compare_precision(self, run: str | None) -> None:
-        """Takes the meter's peak at the precision of the run, unless you passed a precision or a peak to the meter.
-        Warns if the precisions still differ. The report shows the warning too.
+        """Sets the precision of the meter's peak FLOP/s to the run's precision, unless you passed a precision or a peak
+        to the meter. Warns if the precisions still differ. The report shows the warning too.
 
         run: the precision that the run computes in, such as "bf16"; None if unknown.
         """

@@ -73,14 +73,14 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
     If documents are packed in a row, the first of these arguments in the batch says where each begins:
 
     * cu_seq_lens_q, cu_seqlens, …: the boundaries of the documents. They may also be entries of packed_seq_params or
-      packing_params, or the offsets of jagged ids. Arguments that name slots or real sequences are read with them:
+      packing_params, or the offsets of jagged ids. Arguments about padding and real sequences are read with them:
       …_padded, num_real_seqs, cu_seq_lens_q_real, cu_seqlens_unpadded, …_argmin, tail_padding_length,
       right_padding_length.
-    * seq_lens, doc_lens, …: the lengths of each row's documents. seq_lens_padded has the lengths of their slots.
-    * seq_idx, segment_ids, …: the document of each slot. Padding is 0 for JAX's names (inputs_segmentation,
+    * seq_lens, doc_lens, …: the lengths of each row's documents. seq_lens_padded has their lengths with padding.
+    * seq_idx, segment_ids, …: the document id of each token. Padding is 0 for JAX's names (inputs_segmentation,
       input_segment_ids, decoder_segment_ids) and -1 for seq_idx and sequence_id. segment_ids and document_ids count
       documents from 0 if a row begins with 0 or has only 0.
-    * attention_mask [batch, row] with ids above 1: the document of each slot. 0 is padding.
+    * attention_mask [batch, row] with ids above 1: the document id of each token. 0 is padding.
     * position_ids, positions, … [batch, row]: a document begins where the positions begin again. With rank 3, [3 or 4,
       batch, row], they are the positions of text, time, row and column (mrope), which begin again together.
 
@@ -95,9 +95,9 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
     decoder's input is as long as the encoder's. image_grid_thw and video_grid_thw, [images, 3], are added, and so are
     pixel_values of the size that the model's configuration states.
 
-    Padding of a row belongs to the slot of the document before it. A last document of two slots or more that has a
-    single id and no label is padding too. Raises an Error if nothing in the batch can be read, or if an unknown name
-    looks like packing.
+    Padding in a row belongs to the document before it. A last document of two tokens or more with a single token id and
+    no label is padding too. Raises an Error if nothing in the batch can be read, or if an unknown name looks like
+    packing.
 
     A tensor is read as input_ids or inputs_embeds. Of a list of tensors, as from a TensorDataset, the first is read
     the same way; a later one that could be a mask or another microbatch is an error. Of a list that begins with a
@@ -136,7 +136,8 @@ def _shape_if_ids(value: Any) -> tuple[int, ...] | None:
 
 
 def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """Returns the keywords of `Meter.add` for a batch, a dict by name, of a model with these inputs."""
+    """Returns the keywords of `Meter.add` for a batch, which is a dict by argument name. sides: which inputs the model
+    has."""
     batch = expanded(batch)
     cast = {*BOUNDARIES, *BESIDE_BOUNDARIES, *LENGTHS, *BESIDE_LENGTHS, *IDS, *POSITIONS, *_MASKS, ROW_LENGTHS}
     batch = {name: whole_numbers(name, value) if name in cast else value for name, value in batch.items()}

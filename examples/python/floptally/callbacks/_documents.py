@@ -96,7 +96,7 @@ def _is_stand_in(value: Any) -> bool:
 
 def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
     """Returns the keywords of `Meter.add` for a batch with boundaries of packed sequences (cu_seqlens). None without
-    boundaries. The C++ library checks them."""
+    boundaries. The C++ library checks the boundaries."""
     import numpy as np
 
     name = next((name for name in BOUNDARIES if batch.get(name) is not None), None)
