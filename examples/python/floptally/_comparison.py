@@ -83,8 +83,9 @@ class Comparison(Report):
     def matches(self) -> list[ObservedMatch]:
         """Conventions that reproduce the observed number, or most lines of the log, to the last digit. May be empty.
 
-        If no convention does so for your plan, floptally also tries tools that ignore what is frozen, adapted or
-        recomputed (`ObservedMatch.terms`), and numbers that are off by a constant (`ObservedMatch.factor`).
+        If no convention does so for your plan, floptally tries two more causes. The tool may ignore frozen weights,
+        adapters or recomputation (`ObservedMatch.terms`), or its number may be off by a constant
+        (`ObservedMatch.factor`).
         """
         return [_match(found) for found in self._found.get("observed", {}).get("matches", [])]
 

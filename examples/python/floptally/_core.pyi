@@ -140,12 +140,14 @@ class Mask:
         clip. Each frame has `prefix` extra tokens."""
     @staticmethod
     def merged_patches(side: int, line_ends: int = 0) -> Mask:
-        """Returns a statistic for `Entry.unit` that counts vision tokens after patches are merged. Each square of
-        `side` x `side` patches is one token. Each row of merged patches has `line_ends` tokens more."""
+        """Returns a statistic (a number for each image or clip) for `Entry.unit`: the vision tokens after patches are
+        merged. Each square of `side` x `side` patches is one token. Each row of merged patches has `line_ends` tokens
+        more."""
     @staticmethod
     def measured(name: str) -> Mask:
-        """Returns a statistic for `Entry.unit` whose value you measure yourself, such as a number of selected tokens.
-        Pass the value to `Tally.add_measured`, or as `measured={name: value}`."""
+        """Returns a statistic for `Entry.unit`: a number that you measure yourself and that FLOPs are proportional to,
+        such as the number of selected tokens. Pass the number to `Tally.add_measured`, or as `measured={name:
+        number}`."""
     @staticmethod
     def library() -> dict[str, list[str]]:
         """Returns the names and parameters of the library's masks: {"causal": [], "vision.grid_windows":
@@ -164,16 +166,19 @@ class Mask:
         sequences with cached tokens (`past`) are then an Error. Such masks run on the host only. Two callables with the
         same name are an Error.
 
-        shape: what this number is. Conventions that do not count attended pairs exactly need to know:
+        shape: the kind of this number. Conventions (ways to count FLOPs) that count attention over L tokens as L² or
+            L²/2 pairs depend on it:
             "units": every convention counts what `count` returns.
-            "causal": pairs in which no query attends a later key. Conventions may count L² or L²/2 at length L.
-            "full": pairs of any mask. Such conventions count L².
-            "mixed": pairs that count as L² by conventions that count L² for a causal mask.
-            "beyond_causal": pairs in addition to a causal mask. Conventions that count a square do not count them.
-            "masked_out": pairs that a kernel computes and a mask removes. Only conventions that count every mask as a
-                square count them.
-            "unregistered": units of operators that PyTorch's FlopCounterMode has no formula for. Its conventions do not
+            "causal": pairs in which no query attends a later key. Conventions may count L² or L²/2.
+            "full": pairs of any mask. Conventions may count L², but never L²/2.
+            "mixed": pairs of a mask that is causal in parts. Conventions that count L² for every mask count L². All
+                others count what `count` returns.
+            "beyond_causal": pairs in addition to those of a causal mask. Conventions that count a causal mask as L² or
+                L²/2 leave them out.
+            "masked_out": pairs that a kernel computes and a mask removes. Only conventions that count L² for every mask
                 count them.
+            "unregistered": work of operators that PyTorch's FlopCounterMode has no formula for. Conventions that
+                imitate FlopCounterMode leave it out.
         """
     def in_tower(self, tower: Tower) -> Mask:
         """Returns this mask for the sequences of another tower (part of a multimodal model): "text", "vision" or
@@ -1950,7 +1955,7 @@ class ContextParallelPack:
     ) -> Tally:
         """Returns the tally of one rank's tokens. The tallies of all ranks add up to that of the pack. bidirectional:
         True if queries attend all keys of their sequence. Each query then adds its sequence's length n to the rank's
-        sum of squares, so that all ranks together have n² for a sequence of n tokens."""
+        sum of squares. All ranks together have n² for a sequence of n tokens."""
 
 class ExchangePlan:
     """Plans an exchange of samples between ranks: which bytes each rank sends to and receives from each other rank.
@@ -2048,10 +2053,11 @@ class MemoryProbe:
     def begin_step(self, step: SupportsIndex) -> None:
         """Resets the high-water marks and takes a memory sample, if the step is one of `profile_steps`."""
     def end_step(self, step: SupportsIndex) -> None:
-        """Takes a second memory sample and adds a row to `rows`, if the step is one of `profile_steps`."""
+        """Takes a second memory sample and adds a row with both samples to `rows`, if the step is one of
+        `profile_steps`."""
     def step(self, step: SupportsIndex) -> ProbedStep:
-        """Returns a context manager that calls begin_step() and end_step(). If its body raises, the step still gets its
-        row and its snapshot."""
+        """Returns a context manager that calls begin_step() and end_step(). If its body raises, the row and the memory
+        snapshot of the step are still written."""
     @property
     def rows(self) -> list[dict[str, int]]:
         """The memory samples of the profiled steps, one dict for each. A dict has the step, the rank, and the rank's

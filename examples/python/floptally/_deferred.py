@@ -304,7 +304,8 @@ def _any_on_gpu(value: Any) -> bool:
 
 
 def finish_at_exit(meter: Meter) -> None:
-    """Counts all steps of the meter that are still waiting when the process exits. Prints the error if this fails."""
+    """Counts all steps of the meter that still wait for numbers from the GPU when the process exits. Prints the error
+    if this fails."""
     if not _unfinished:
         atexit.register(_finish)
     _unfinished.add(meter)

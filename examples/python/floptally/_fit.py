@@ -86,8 +86,9 @@ class Fit(Report):
 
     @property
     def split(self) -> str:
-        """How the layers were split over chunks, and how many layers each chunk has: "torchtitan's split: 3 x 1, 4 x
-        14, 2 x 1". Empty if all chunks have equally many."""
+        """How the layers were split over the chunks of the pipeline, as text. "torchtitan's split: 3 x 1, 4 x 14, 2 x
+        1" is 3 layers in one chunk, 4 in each of 14 chunks, and 2 in one. Empty if all chunks have equally many
+        layers."""
         return str(self._found["split"])
 
     @property

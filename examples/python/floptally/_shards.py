@@ -149,7 +149,7 @@ class ModuleUtilization(NamedTuple):
 
 class ProbedStep:
     """The context manager that MemoryProbe.step() returns: it samples memory before and after its body. If the body
-    raises, for example out of memory, the step still gets its row and its snapshot."""
+    raises, for example out of memory, the row and the snapshot of the step are still written."""
 
     def __init__(self, probe: MemoryProbe, step: int) -> None:
         self._probe, self._step = probe, step

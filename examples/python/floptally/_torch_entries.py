@@ -59,8 +59,8 @@ RULES = {
 
 
 def tokens_after(first: int) -> Mask:
-    """Returns a statistic that counts the tokens of a sequence after the first `first` ones. Convolutions without
-    padding, and layers that read the previous token, need it."""
+    """Returns a statistic (a number for each sequence) that counts the tokens after the first `first` ones. FLOPs of
+    convolutions without padding, and of layers that read the previous token, are proportional to this number."""
 
     def count(length: int, past: int, keys: int) -> int:
         return max(length - max(first - past, 0), 0)
@@ -74,8 +74,8 @@ AFTER: dict[int, Mask] = {}
 
 
 def unregistered(unit: str | Mask) -> str | Mask:
-    """Returns a statistic with the values of `unit` that conventions of PyTorch do not count, because FlopCounterMode
-    has no formula for the operator. A measured unit is returned unchanged."""
+    """Returns a statistic (a number for each sequence) with the values of `unit`, for operators that FlopCounterMode
+    has no formula for. PyTorch's conventions do not count this statistic. A measured unit is returned unchanged."""
     counted = of_name(unit) if isinstance(unit, str) else unit
     if counted.name.startswith("measured("):
         return unit
@@ -107,7 +107,8 @@ def of_name(unit: str) -> Mask:
 
 
 def unit_of_entry(unit: str) -> Any:
-    """Returns the statistic of this name in the form that `Entry(unit=…)` takes: a name or a Mask."""
+    """Returns the statistic of this name ("tokens", "squares", …) in the form that `Entry(unit=…)` takes: a name or a
+    Mask."""
     name = {"patches": "tokens"}.get(unit, unit)
     return name if name in ("count", "tokens", "keys") else of_name(unit)
 
@@ -135,7 +136,8 @@ PAIRS: dict[str, str] = {"units": "pairs", "masked_out": "masked_out_pairs"}
 
 
 def in_chunks(name: str) -> Mask:
-    """Returns a statistic that counts the chunks of a sequence. A last chunk that is not full counts as one.
+    """Returns a statistic (a number for each sequence) that counts the sequence's chunks. A last chunk that is not full
+    counts as one.
 
     name: "chunks of 64" counts all chunks, "later chunks of 64" all but the first. "chunk squares of 64" counts the
         square of their number.
@@ -603,8 +605,8 @@ class Table:
         raise AssertionError(where)
 
     def table_of(self, where: str, table: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Makes a new statistic that looks up its value by sequence length in a table. Returns {name of the statistic:
-        FLOPs per unit}.
+        """Makes a new statistic (a number for each sequence) that looks up its value by sequence length in a table.
+        Returns {name of the statistic: FLOPs per unit}.
 
         where: the module's name, for a note.
         table: {(length, keys): FLOPs of one sample} at the lengths that ran.

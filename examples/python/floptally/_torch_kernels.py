@@ -131,9 +131,9 @@ def causal_mask(_: type, variant: Any, queries: int, keys: int) -> torch.Tensor:
 @contextlib.contextmanager
 def eager_kernels() -> Iterator[None]:
     """Returns a context manager in which PyTorch runs simple kernels instead of compiled or fused ones. Recurrent
-    layers then run step by step, flex attention runs even without a kernel for its backward, and nested tensors use the
-    attention kernel that takes boundaries. The fast paths of attention and encoder layers are off: they are one
-    operator without a formula, and run only where nothing needs a gradient."""
+    layers then run step by step. Flex attention runs even without a kernel for its backward. Nested tensors use the
+    attention kernel that takes sequence boundaries. The fast paths of attention and encoder layers are off, since each
+    is one operator without a FLOPs formula."""
     with unset_fake_temporarily():
         _nt_view_dummy()  # PyTorch caches the first one; it must not be a fake tensor
     flex = sys.modules.get("torch.nn.attention.flex_attention")

@@ -110,7 +110,7 @@ def pairs_of(value: Constant, heads: int, is_turned: bool = False, is_mask: bool
     heads: the number of heads of all samples together.
     is_turned: True for weights [..., keys, queries].
     is_mask: True for a mask that is added to scores, or whose False removes a pair.
-    front: the axes of the scores in front of the last two, if those of the mask may be broadcast.
+    front: sizes of the scores' axes before the last two, if the mask may be broadcast along them.
     """
     if isinstance(value, Lazy):
         return pairs_of_rows(value, heads, is_turned, is_mask, front)

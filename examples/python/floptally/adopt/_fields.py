@@ -15,8 +15,8 @@ WAY_OUT = "count the model from its Hugging Face config by floptally.cost"
 
 
 def only_original_counts(trainer: str) -> str:
-    """Returns the text of an error about an argument that floptally cannot count, but the trainer's own function can.
-    The text says what to do."""
+    """Returns the text of an error about a model that only the trainer's own function can count. The text says to
+    install the trainer or to choose another convention."""
     return f'has no formula here: install {trainer}, or pass convention="exact"'
 
 
@@ -57,8 +57,8 @@ class Fields:
         return Fields(value, f"{self.name(field)}.")
 
     def refuse(self, field: str, why: str, way_out: str = "") -> None:
-        """Raises an error that floptally does not support this trainer's argument, unless it is 0, False, empty or
-        absent."""
+        """Raises an error if the trainer's argument of this name is set, since floptally does not support it. 0, False,
+        None and empty values are accepted."""
         value = self.get(field)
         if value:
             raise Error(self.name(field), f"{why}, got {value!r}" + (f"; {way_out}" if way_out else ""))

@@ -90,10 +90,10 @@ class MeterAdapter:
     The meter's plan is what the model says (PEFT adapters, frozen weights, activation checkpointing) together with the
     meter's `plan=`. If the two contradict each other, `watch` raises an Error.
 
-    The first batch is counted at once. If it cannot be counted, that is an error. Later there are no errors: the meter
-    leaves out the step of such a batch, `batches_left_out` counts its microbatches, one RuntimeWarning says why, and
-    the scalars of that interval have no rates. Ranks with a Reduction leave the step out together, also the first one.
-    A rank other than 0 that has no error of its own does not warn.
+    The first batch is counted at once, and raises an Error if it cannot be counted. Later batches raise no errors: the
+    meter leaves out the step of such a batch, and one RuntimeWarning says why. `batches_left_out` counts the
+    microbatches of these steps. The scalars of that interval have no rates. Ranks with a Reduction leave the step out
+    together, also the first one. A rank other than 0 warns only of an error of its own.
     """
 
     def __init__(

@@ -41,9 +41,9 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
     ``Trainer(callbacks=[…])`` would put the callback after the loggers.
 
     time: which part of a step's time counts. "step" is the whole step. "update" runs from the first forward with
-        gradients of each microbatch to the microbatch's end, and includes the optimizer. "auto" is "update" as soon as
-        the trainer generates within a step (TRL's GRPO), or the model runs without gradients within a step, since those
-        passes are not counted. Scalars then also have ``whole_step_seconds``.
+        gradients of each microbatch to the microbatch's end, and includes the optimizer. "auto" begins as "step". It
+        becomes "update" once the trainer generates text within a step (TRL's GRPO), or the model runs without gradients
+        within a step, since such passes are not counted. Scalars then also have ``whole_step_seconds``.
     prefix: the start of each scalar's name. It is empty by default: TensorBoard, Weights & Biases and other loggers of
         transformers put ``train/`` before each name themselves, and MLflow has none.
     The other arguments are those of `MeterAdapter`.
