@@ -290,8 +290,8 @@ class WeightSetting:
     ) -> None: ...
     @property
     def weights(self) -> str:
-        """Which weights the setting is for: a component ("mlp"), or component/weight ("attention.qkv/q_proj"). A final
-        "*" matches any ending."""
+        """The component ("mlp"), or component/weight ("attention.qkv/q_proj"), that the setting is for. A final "*"
+        matches any ending."""
     @property
     def state(self) -> WeightState:
         """How the weights are treated: "trainable", "frozen" or "lora" (frozen, with a trainable adapter)."""
@@ -306,7 +306,7 @@ class WeightSetting:
         """The last layer that the setting is for, itself included. None: to the last layer of the model."""
     @property
     def part(self) -> str:
-        """The kind of model part whose weights are meant: "encoder", "layer", "lm_head", … "*" is any."""
+        """The kind of model part that the weights are in: "encoder", "layer", "lm_head", … "*" is any."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -833,8 +833,8 @@ class Tally(_Adds):
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> Tally:
-        """Returns a tally with these sums, for example after an all-reduce of `accumulators()`. The first argument says
-        what is summed, as in the constructor."""
+        """Returns a tally made of an array of sums, such as an all-reduced `accumulators()`. The first argument says
+        what the sums count, as in the constructor."""
     def copy(self) -> Tally:
         """Returns an independent tally with the same sums."""
     def __iadd__(self, other: Tally) -> Tally: ...

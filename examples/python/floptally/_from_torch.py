@@ -726,7 +726,8 @@ def sizes_of(
     """Returns (input sizes to run, how many of them fit the cost). The first sizes fit the cost, and all later ones
     check it.
 
-    arity: which sizes vary. 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
+    arity: which sizes vary. 1: samples; 2: samples and length; 3: samples, length and keys; GRIDS: samples, rows and
+        columns of patches.
     lengths: the lengths that the caller passed, or None.
     windows: sizes of attention windows in tokens. One length beyond each of them is added.
     longest: the largest number of positions that the model takes.
@@ -776,8 +777,8 @@ def prepare_transformers(model: torch.nn.Module, real: bool, changed: Sequence[s
     """Changes the configs inside a model for a training step: no KV cache, and experts as batched matrix products,
     whose shapes do not depend on data.
 
-    real: True runs experts one by one instead, for a step on real tensors. changed: the implementations of experts that
-        are replaced.
+    real: True runs experts one by one instead, for a step on real tensors. changed: transformers' names of the experts'
+        implementations that are replaced.
     """
     for module in model.modules():
         config = getattr(module, "config", None)

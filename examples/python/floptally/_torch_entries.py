@@ -176,7 +176,8 @@ def statistic(name: str, size: Size) -> int:
 def shown(size: Size, arity: int) -> str:
     """Returns an input size as text for an error, such as "2 samples, length 64".
 
-    arity: which sizes vary. 1: samples; 2: samples and length; 3: samples, length and keys; or GRIDS.
+    arity: which sizes vary. 1: samples; 2: samples and length; 3: samples, length and keys; GRIDS: samples, rows and
+        columns of patches.
     """
     if arity == GRIDS:
         return f"{size[0]} samples of {size[1]} x {size[2]} patches"

@@ -92,15 +92,16 @@ def write_report(
     kernels: PathLike | None = None,
     title: str | None = None,
 ) -> list[ExperimentRow]:
-    """Writes the report of these logs into the folder `out`, and returns the rows of its table.
+    """Writes a report of these logs into the folder `out`, and returns the rows of the report's table as a list of
+    ExperimentRow.
 
     Reads everything before it writes anything. Logs of the layer benchmark have no steps: they give a table of
     layers and no rows.
 
     gpus: GPUs of each run.
-    peak_tflops: dense peak of one GPU.
-    skip: first steps of each log that do not count (compilation).
-    kernels: a results JSON for the heatmap.
+    peak_tflops: dense peak of one GPU in TFLOP/s.
+    skip: number of first steps of each log to leave out, since they include compilation.
+    kernels: a JSON of measured kernel times, for a heatmap.
     """
     from . import kernel_times, plots
 
