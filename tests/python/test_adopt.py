@@ -161,7 +161,7 @@ def test_uncountable_megatron_arguments_are_errors_with_the_field(changes: dict[
 def test_impossible_sums_of_lengths_are_an_error_in_the_megatron_drop_in() -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     for squares, text in (
-        (99, "must be a sum of squares of lengths that add up to 100"),
+        (99, "must be a sum of squared lengths, from 100 to 100²"),
         (10001, "must be a sum"),
         (0.5, "whole"),
     ):
@@ -201,10 +201,10 @@ def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_leng
         assert caught.value.field == field
     cfg.peft = object()
     assert count(cfg, 2) == count(container(named("megatron_bridge", "windows/equal")), 2)
-    with pytest.raises(floptally.Error, match="cfg.peft: does not train everything: pass plan= to say what trains"):
+    with pytest.raises(floptally.Error, match="cfg.peft: trains only some weights, and the config does not say which: pass plan="):
         count(cfg, 2, convention="exact")
     cfg.model._get_num_floating_point_operations = lambda batch_size: 5
-    text = "is set, so that the config does not describe all FLOPs: call cfg.model._get_num_"
+    text = "is set and counts FLOPs that the config does not describe: call cfg.model._get_num_"
     with pytest.raises(floptally.Error, match=text):
         count(cfg, 2)
     cfg = container(named("megatron_bridge", "gpt/equal"), hidden_size=0)
@@ -532,7 +532,7 @@ def test_torchtitan_drop_in_counts_without_torchtitan_installed(llama: floptally
     ):
         with pytest.raises(floptally.Error, match=text):
             torchtitan.read(types.SimpleNamespace(**{**vars(config), **changes}))
-    with pytest.raises(floptally.Error, match="lengths: must have at least one token"):
+    with pytest.raises(floptally.Error, match="lengths: must add up to at least one token, got 0"):
         torchtitan.flops_per_token(config, [])
 
 

@@ -80,7 +80,7 @@ def cost(
     if isinstance(config, Cost):
         usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": None, "parts": []}
         for name in ["spec"] * (spec is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
-            raise Error(name, "says how to read a config, but `config` is a Cost that was read already: leave it out")
+            raise Error(name, f"says how to read a config, but `config` is a Cost, which was read already: leave {name}= out")
         return config
     if isinstance(config, (str, os.PathLike)):
         require_file(config)

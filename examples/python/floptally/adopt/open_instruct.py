@@ -199,7 +199,7 @@ class ModelDims:
         first, second = as_lengths("prompt_lengths", prompts), as_lengths("response_lengths", responses)
         times = as_integer("samples_per_prompt", samples, least=1)
         if len(second) != times * len(first):
-            raise Error("response_lengths", f"must have {times} lengths for each of the {len(first)} prompts, got {len(second)}")
+            raise Error("response_lengths", f"must have {times * len(first)} lengths, {times} for each of the {len(first)} prompts, got {len(second)}")
         return [(first[i // times], response) for i, response in enumerate(second)]
 
     def _percent(self, flops: int, field: str, seconds: float, gpus: int) -> float:
