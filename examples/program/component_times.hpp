@@ -112,7 +112,7 @@ inline std::optional<std::vector<floptally::compared_component>> read_comparison
     const measured_times before =
         args.text("trace") ? read_traces(args, *against, timed.work) : read_times_of(*against, "against");
     if (!before.measured.seconds) {
-        throw error("against", "must have the seconds of its step: add \"seconds\" to the file");
+        throw error("against", "has no step time: add \"seconds\", the duration of the step, to the file");
     }
     floptally::time_breakdown earlier = timed;
     earlier.apart.clear();  // measured in the later step

@@ -230,8 +230,11 @@ inline floptally::report count(const arguments& args, const floptally::model_con
             throw error("phase", "must be forward, since --request decodes and trains nothing: pass --phase forward");
         }
         if (args.is_passed("routed") && !cost.needs_routed()) {
-            throw error("routed",
-                        fmt::format("{} counts no measured visits to experts: leave --routed out", model.model_type));
+            throw error(
+                "routed",
+                fmt::format("{} has no measured expert visits, since it has no experts or a fixed number per token: "
+                            "leave --routed out",
+                            model.model_type));
         }
         const floptally::mask_set masks = floptally::counted_masks(model.cost, cost);
         floptally::tally batch{masks};

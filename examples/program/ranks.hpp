@@ -143,7 +143,7 @@ inline arguments with_layout_of_step(const arguments& args) {
         sizes.pp = count("pp");
         const std::uint64_t of_replica = std::uint64_t{floptally::checked(sizes.cp, "gpus") * sizes.tp * sizes.pp};
         if (working % of_replica != 0) {
-            throw error("gpus", fmt::format("must be a multiple of cp x tp x pp, {}, got {}", of_replica, working));
+            throw error("gpus", fmt::format("must be a multiple of cp x tp x pp = {}, got {}", of_replica, working));
         }
         sizes.dp = working / of_replica;
         static_cast<void>(

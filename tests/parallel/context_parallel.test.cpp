@@ -701,7 +701,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
               return token_split::zigzag_of_each(std::array{0, 8, 4}, 2);
           }) == "cu_seqlens_padded[2]: must be at least the boundary before it, 8, got 4");
     CHECK(error_of([] { return token_split::zigzag_of_each(std::vector<int>{}, 2); }) ==
-          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning");
+          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning, got none");
 
     placed_sequences row;
     row.add({.length = 3, .keys = 2}, {.length = 8, .keys = 2});

@@ -319,7 +319,7 @@ TEST_CASE("a layout text places every layer, the embedding, the loss and multi-t
     CHECK(error_of([] {
               return pipeline_split::of(
                   2, 2, 1, {.num_layers_in_first_pipeline_stage = 1, .pipeline_model_parallel_layout = "Et|tL"});
-          }).starts_with("pipeline_model_parallel_layout: already says where every layer is"));
+          }).starts_with("pipeline_model_parallel_layout: already places every layer: leave out"));
 }
 
 TEST_CASE("multi-token prediction layers run on the rank of their chunk, and their logits on the rank of the loss") {

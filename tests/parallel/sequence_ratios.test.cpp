@@ -321,7 +321,7 @@ TEST_CASE("an invalid ratio on one rank is an error on all ranks, and no rank ha
           "numerators: is declared replicated, but ranks 2 and 3 hold different values; declare it sharded if each "
           "holds a part");
     CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::dp, placement::replicated))[0] ==
-          "scope: must be sharded over dp, because each data-parallel rank has other sequences");
+          "scope: must be sharded over dp, because each data-parallel rank has different sequences");
     CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::cp, placement::first))[1] ==
           "numerators: must be 0 on rank 1, because its scope says that other ranks hold it");
 

@@ -274,7 +274,7 @@ def test_a_reduction_can_be_built_once_and_used_every_step(ranks: list[dict[str,
         ("counts differ", "tokens: is declared replicated over cp, but its 2 ranks hold different values"),
         ("too small a group", "count: is sharded over dp, but the sum is over no axis and contains 1 of 2 parts"),
         ("too much", "tokens: the sum over all ranks does not fit 64 bits: count fewer samples"),
-        ("visits untold", "microbatches: must be passed, with ran and added, where vpp is 2"),
+        ("visits untold", "microbatches: is missing: pass ran and added, because vpp is 2"),
         ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope expects 1 additions for each"),
     ],
 )
@@ -329,7 +329,7 @@ def test_exchanged_samples_move_by_all_to_all_and_return(ranks: list[dict[str, A
 
 def test_a_payload_that_is_missing_on_one_rank_is_an_error_on_both_ranks(ranks: list[dict[str, Any]]) -> None:
     assert ranks[1]["one rank has less"] == "error: samples[1]: is missing: rank 1 must pass it, since it has this sample"
-    assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 cannot take part, so nothing was sent")
+    assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 failed, so nothing was sent")
     for found in ranks:
         problem = "the ranks have different values, so nothing was sent: configure all ranks alike"
         assert found["plans differ"] == f"error: sizes: {problem}"

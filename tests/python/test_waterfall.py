@@ -337,7 +337,7 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: must be the 33 layers of the pipeline split"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
          "num_layers_in_last_pipeline_stage: cannot be passed with layers_of_chunks"),
-        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, after idle_gpus are"),
+        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: gpus - idle_gpus must be a multiple of pp x replicas = 4, got"),
         ({"pp": 2, "microbatches": []}, "microbatches: must be at least 1, and the same number in each replica"),
         ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
         ({"vpp": 2}, "pp: is missing: vpp needs it"),
@@ -377,7 +377,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
         (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
          "cost: must know its layers, but this cost was added up from entries: make it by floptally.cost() or from_torch()"),
-        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because the positions of its tokens are not kept"),
+        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because its rows are reduced to their lengths"),
         (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is counted already"),
     ]  # fmt: skip
     for call, text in wrong:

@@ -39,7 +39,7 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
         throw error(problem.field(), std::string(problem.problem()) + ": the driver is of CUDA " +
                                          std::to_string(found / 1000) + "." + std::to_string(found % 1000 / 10) +
                                          ", and the kernels need one of CUDA " FLOPTALLY_KERNELS_NEED
-                                         " or later: update it, or build floptally with an older ptxas "
+                                         " or later: update the driver, or build floptally with an older ptxas "
                                          "(FLOPTALLY_PTXAS)");
     }
     for (const char* const name : device_kernels) {

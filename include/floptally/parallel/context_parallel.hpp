@@ -63,8 +63,8 @@ namespace floptally::inline v0_3 {
     if (more < less) {
         detail::refuse(
             which.name(),
-            {"counts ", more, " from query ", range.first, " of ", end, " on and ", less, " from query ", range.last,
-             " on, but a statistic that is split over ranks must count more for more queries: use another statistic"});
+            {"counts ", more, " for queries ", range.first, " to ", end, ", but ", less, " for queries ", range.last,
+             " to ", end, ": a statistic that is split over ranks must not count less for more queries; use another"});
     }
     return more - less;
 }
