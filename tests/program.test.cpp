@@ -220,11 +220,11 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --idle-gpus 4",
      R"(idle_gpus: must be an integer from 0 to 3, got "4")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --apart wait",
-     R"(apart: must be NAME=SECONDS, separated by commas, got "wait")"},
+     R"(apart: must be NAME=SECONDS, separated by commas, such as data=0.2,checkpoint=0.5, got "wait")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --format html",
      R"(format: must be one of table, json, markdown, got "html")"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --vpp 2",
-     "pp: is missing: --vpp needs it"},
+     "pp: is missing: pass --pp, which --vpp needs"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2",
      "microbatches: is missing: pass --microbatches N"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2 --microbatches 4 "
@@ -242,7 +242,7 @@ constexpr refusal refusals[] = {
      "network_gbps: must name one of tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate, within or between, got "
      "\"xp=4\""},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --cp-split zigzag",
-     "cp: is missing: --cp-split needs it"},
+     "cp: is missing: pass --cp, which --cp-split needs"},
     {"waterfall --config llama.json --lengths 16 --gpus 8 --peak-tflops 9 --seconds 1 --cp 2 --rank-work 1,2",
      "rank_work: cannot be passed with --tp or --cp, which determine the work of each rank: leave it out"},
     {"waterfall --config llama.json --lengths 16 --gpus 8 --peak-tflops 9 --seconds 1 --cp 2 --pp 2 --microbatches 2 "
@@ -253,7 +253,7 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --tp 4 --pp 2 --microbatches 2",
      "gpus: gpus - idle_gpus must be a multiple of tp x cp = 4, got 6"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --against x",
-     "against: works only with --trace or --component-times"},
+     "against: works only with --trace or --component-times: pass both, or leave it out"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 2",
      "micro_batch_size: micro_batch_size x 1 replicas must divide the 3 sequences, got 2"},
     {"waterfall --config llama.json --cu-seqlens 0,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1",
@@ -268,7 +268,7 @@ constexpr refusal refusals[] = {
      "--layers-of-chunks 16,16",
      "layers_of_chunks: must have 4 numbers, pp x vpp, got 2"},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --replicas 2",
-     "pp: is missing: --replicas needs it"},
+     "pp: is missing: pass --pp, which --replicas needs"},
     {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4 "
      "--layer-split even",
      "layers: the 32 remaining layers must be a multiple of the 3 pipeline stages that share them"},
@@ -276,7 +276,7 @@ constexpr refusal refusals[] = {
      "t.json",
      "component_times: cannot be passed with --trace, because both contain the times: leave one of them out"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --modules '*.mixer=mamba'",
-     "modules: works only with --trace, since it names modules of the trace"},
+     "modules: works only with --trace: pass both, or leave it out"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --trace llama.json",
      "trace: has no list \"traceEvents\": pass a trace of PyTorch's profiler"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --component-times my.spec",
@@ -323,7 +323,7 @@ constexpr refusal refusals[] = {
     {"fit --config llama.json --lengths 5 --prices 'H100 SXM=2'",
      "prices: works only with --gpus-of: pass both, or leave it out"},
     {"search --config llama.json --lengths 5,6 --global-batch 3 --gpus 2 --accelerator 'H100 SXM'",
-     "global_batch: must be the 2 sequences of --lengths, got 3: leave it out"},
+     "global_batch: must be 2, the number of sequences of --lengths, got 3: leave it out"},
     {"search --config llama.json --lengths 5 --gpus 2 --peak-tflops 100 --memory-gib 80",
      "network_gbps: is missing: pass --network-gbps within=X,between=Y with --gpus-per-node N; it is known for the "
      "accelerators of docs/search.md"},
@@ -342,11 +342,11 @@ constexpr refusal refusals[] = {
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 400",
      R"(mfu: must be above 0 and at most 100 %, such as 40% or 0.4, got "400")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent data=2",
-     "spent data: must be TIME/EVERY or SHARE%, got \"2\""},
+     "spent data: must be TIME/EVERY or SHARE%, such as 40s/1h or 2%, got \"2\""},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent data=2/1h",
      "spent data: must be a time with a unit, such as 90s, 20m, 1.5h or 2d, got \"2\""},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent 2m/1h",
-     "spent: must be NAME=TIME/EVERY or NAME=SHARE%, got \"2m/1h\""},
+     "spent: must be NAME=TIME/EVERY or NAME=SHARE%, such as checkpoint=40s/1h or failures=2%, got \"2m/1h\""},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu %",
      R"(mfu: must be above 0 and at most 100 %, such as 40% or 0.4, got "%")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 989e12",
@@ -503,8 +503,10 @@ constexpr refusal refusals[] = {
      R"(logits: must be an integer from 0 to 18446744073709551615, got "first")"},
     {"bytes --config m.json --phase forward --request 5+5 --batches 2",
      "request: already determines the steps of decoding: leave other batches, --batches and --distinct-experts out"},
-    {"flops --config m.json --new-tokens ''", R"(new_tokens[0]: must be n@past, got "")"},
-    {"flops --config m.json --new-tokens 5", R"(new_tokens[0]: must be n@past, got "5")"},
+    {"flops --config m.json --new-tokens ''",
+     R"(new_tokens[0]: must be n@past (new tokens @ cached tokens), such as 512@4096, got "")"},
+    {"flops --config m.json --new-tokens 5",
+     R"(new_tokens[0]: must be n@past (new tokens @ cached tokens), such as 512@4096, got "5")"},
     {"flops --config m.json --new-tokens 5@", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "")"},
     {"flops --config m.json --new-tokens @5", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "")"},
     {"flops --config m.json --new-tokens x@5", R"(new_tokens[0]: must be an integer from 0 to 4294967295, got "x")"},
@@ -659,9 +661,9 @@ constexpr refusal refusals[] = {
     {"flops --config small.json --lengths 5 --weights '*=frozen,*/q_prj=lora4'",
      R"(weights[1]: no weight is named "*/q_prj"; known: embedding, norm, attention.qkv/q_proj, attention.qkv/k_proj, attention.qkv/v_proj, attention.output/o_proj, mlp/gate_proj, mlp/up_proj, mlp/down_proj, lm_head)"},
     {"flops --config small.json --lengths 5 --weights ''",
-     R"(weights[0]: must be WEIGHTS=STATE, separated by commas, got "")"},
+     R"(weights[0]: must be WEIGHTS=STATE, such as embedding=frozen,mlp=lora16, got "")"},
     {"flops --config small.json --lengths 5 --weights 'mlp=frozen,'",
-     R"(weights[1]: must be WEIGHTS=STATE, separated by commas, got "")"},
+     R"(weights[1]: must be WEIGHTS=STATE, such as embedding=frozen,mlp=lora16, got "")"},
     {"flops --config small.json --lengths 5 --weights '=frozen'",
      R"(weights[0]: the name of the weights must have 1 to 39 characters, got "=frozen")"},
     {"flops --config small.json --lengths 5 --weights 'mlp=frozn'",
@@ -681,7 +683,7 @@ constexpr refusal refusals[] = {
     {"flops --config small.json --lengths 5 --recompute-components mlp,",
      R"(recompute_components: must be names of components separated by commas, got "mlp,")"},
     {"flops --config small.json --lengths 5 --repeated mlp",
-     R"(repeated: must be WEIGHTS=RANKS, separated by commas, got "mlp")"},
+     R"(repeated: must be WEIGHTS=RANKS, such as vision.*=4, got "mlp")"},
     {"flops --config small.json --lengths 5 --repeated mpl=2",
      R"(repeated[0]: no component or weight is named "mpl"; use the names that the breakdown shows)"},
     {"flops --config small.json --lengths 5 --repeated mlp=0",
@@ -1828,7 +1830,7 @@ TEST_CASE("the MBU of a model with experts is an upper bound unless the visited 
     CHECK(run(decode + "--seconds 1e-9 --distinct-experts 10").out.find("\nmore bytes than the memory could move: ") !=
           std::string::npos);
     CHECK(run(decode + "--distinct-experts 17").err ==
-          "floptally: error: distinct_experts: must be from 4 to 16: of 8 experts in each of 2 layers and 1 batch, got "
+          "floptally: error: distinct_experts: must be from 4 to 16 for 8 experts in each of 2 layers and 1 batch, got "
           "17\n");
 }
 

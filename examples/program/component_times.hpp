@@ -86,9 +86,8 @@ inline std::optional<measured_times> read_times(const arguments& args,
     }
     for (const auto& [option, needs] : {std::pair("modules", trace.has_value()), {"against", times || trace}}) {
         if (args.text(option) && !needs) {
-            throw error(option, fmt::format("works only with --trace{}", option == std::string_view("modules")
-                                                                             ? ", since it names modules of the trace"
-                                                                             : " or --component-times"));
+            throw error(option, fmt::format("works only with --trace{}: pass both, or leave it out",
+                                            option == std::string_view("modules") ? "" : " or --component-times"));
         }
     }
     return times   ? std::optional(read_times_of(*times, "component_times"))

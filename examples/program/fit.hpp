@@ -237,7 +237,7 @@ inline std::vector<floptally::holding_accelerator> read_accelerators(const argum
         for (const std::string& item : comma_separated({*list})) {
             const std::size_t equals = item.rfind('=');
             if (equals == std::string::npos) {
-                throw error("prices", fmt::format("must be NAME=PRICE, separated by commas, got \"{}\"", item));
+                throw error("prices", fmt::format("must be NAME=PRICE, such as \"H100 SXM\"=2.5, got \"{}\"", item));
             }
             const floptally::accelerator& part = floptally::accelerator_named(item.substr(0, equals));
             prices.emplace_back(part.name, parse_positive(item.substr(equals + 1), "prices"));

@@ -97,8 +97,9 @@ inline std::vector<std::uint64_t> read_global_batch(const arguments& args) {
             lengths.resize(count, lengths.front());
         }
         if (lengths.size() != count) {
-            throw error("global_batch", fmt::format("must be the {} sequences of --lengths, got {}: leave it out",
-                                                    lengths.size(), count));
+            throw error("global_batch",
+                        fmt::format("must be {}, the number of sequences of --lengths, got {}: leave it out",
+                                    lengths.size(), count));
         }
     }
     return lengths;

@@ -701,7 +701,7 @@ constexpr malformed malformed_configs[] = {
     {"{'model_type': 'vit', 'image_size': [224]}", "image_size: must be an integer or [height, width], got [224]"},
     {"{'model_type': 'vit', 'image_size': [224, 0]}", "image_size[1]: must be an integer from 1 to 16777216, got 0"},
     {"{'model_type': 'vit', 'patch_size': 225}",
-     "image_size: must be at least patch_size, but rows of its patches are 0; it is missing, and its default is 224"},
+     "image_size: must be at least patch_size, so that an image has a patch; it is missing, and its default is 224"},
     {"{'model_type': 'clip_vision_model', 'image_size': [224, 224]}",
      "image_size: must be an integer from 1 to 16777216, got [224,224]"},
     {"{'model_type': 'siglip_vision_model', 'num_attention_heads': 7}",

@@ -313,8 +313,8 @@ TEST_CASE("a layout text places every layer, the embedding, the loss and multi-t
     CHECK(problem("Et|t", 2, 2) ==
           "must begin with the embedding, E, end with the loss, L, and have each of them once");
     CHECK(problem("Et|xL", 2, 2).starts_with("must have the symbols E, t, m, L, |"));
-    CHECK(problem("E(t|tL", 2, 2) == "has a ( without its ): write it");
-    CHECK(problem("Et*|tL", 2, 2) == "must have a number after *");
+    CHECK(problem("E(t|tL", 2, 2) == "has a ( without a ): add the )");
+    CHECK(problem("Et*|tL", 2, 2) == "must have a number after *, such as t*3");
     CHECK(problem("Et*99999999|tL", 2, 2) == "must have at most 100000 symbols: lower a number after *");
     CHECK(error_of([] {
               return pipeline_split::of(

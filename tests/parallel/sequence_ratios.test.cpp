@@ -264,9 +264,10 @@ TEST_CASE("a numerator and a denominator with different scopes are an error unle
     // The loss that was off by tp: its sum over dp, its tokens over dp x tp.
     const statistic_scope over_dp = scopes::microbatch;
     const statistic_scope over_tp_too = scopes::microbatch.along(parallel_axis::tp, placement::sharded);
-    CHECK(error_of([&] { return ratio_scope(over_dp, over_tp_too).numerator(); }) ==
-          "scope: the numerator is replicated over tp, the denominator is sharded over tp, which makes their ratio "
-          "wrong by a factor of the size of tp; declare both alike, or pass different_scopes");
+    CHECK(
+        error_of([&] { return ratio_scope(over_dp, over_tp_too).numerator(); }) ==
+        "scope: the numerator is replicated over tp and the denominator is sharded over tp: their ratio is wrong by a "
+        "factor of the size of tp; declare both alike, or pass different_scopes");
     CHECK(error_of([&] {
               return ratio_scope(over_dp, over_dp.along_virtual_stages(placement::sharded)).numerator();
           }).rfind("scope: the numerator and the denominator have different scopes along virtual stages", 0) == 0);

@@ -140,7 +140,7 @@ def test_exact_megatron_count_with_windows_needs_the_lengths() -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "text"),
     [
-        ({"hidden_size": None}, "hidden_size", "must be set, but SimpleNamespace has no value"),
+        ({"hidden_size": None}, "hidden_size", "is missing: set it in the SimpleNamespace"),
         ({"num_layers": 2.5}, "num_layers", "must be a whole number from 1, got 2.5"),
         ({"swiglu": "yes"}, "swiglu", "must be True or False, got 'yes'"),
         ({"num_experts": 4, "moe_layer_freq": [1]}, "moe_layer_freq", r"must be 2 numbers that are 0 or 1, got \[1\]"),
@@ -377,7 +377,7 @@ def test_verl_drop_in_takes_images_as_grids_of_any_shape() -> None:
         == floptally.flops(config, lengths=VERL_LENGTHS, grid_thw=[(1, 4, 4), (1, 8, 8), (1, 2, 2)]).total
     )
     assert from_sums[0] > counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=None)[0]
-    with pytest.warns(RuntimeWarning, match=r"images_seqlens\[1\]: must be whole cells of 2 x 2 patches, got 6"):
+    with pytest.warns(RuntimeWarning, match=r"images_seqlens\[1\]: must be a multiple of 4, since a token has 2 x 2 patches, got 6"):
         counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=[4, 6])
 
 
@@ -386,7 +386,7 @@ def test_verl_drop_in_needs_grids_for_towers_with_windows() -> None:
     config = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
     text_alone = counter.estimate_flops(VERL_LENGTHS, 1.0)
-    with pytest.warns(RuntimeWarning, match="images_seqlens: does not say .*: pass grid_thw=.* Images are not counted"):
+    with pytest.warns(RuntimeWarning, match="images_seqlens: cannot show .*: pass grid_thw= .* Images are not counted"):
         assert counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES) == text_alone
     assert counter.estimate_flops(VERL_LENGTHS, 1.0, grid_thw=[(1, 4, 4)])[0] > 0
     text = verl.FlopsCounter({"model_type": "llama", **TINY}, accelerator=H100)
@@ -394,7 +394,7 @@ def test_verl_drop_in_needs_grids_for_towers_with_windows() -> None:
     assert text.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES) == text.estimate_flops(VERL_LENGTHS, 1.0)
     with pytest.raises(floptally.Error, match="delta_time: must be a time"):
         text.estimate_flops(VERL_LENGTHS, 0.0)
-    with pytest.raises(floptally.Error, match="batch_seqlens: must be the tokens of each sequence"):
+    with pytest.raises(floptally.Error, match="batch_seqlens: must be a list of the number of tokens of each sequence"):
         text.estimate_flops(100, 1.0)
 
 

@@ -334,7 +334,7 @@ def test_invalid_component_times_are_errors_that_name_the_field(mistral: floptal
     one: dict[str, Any] = {"name": "a", "seconds": 0.1}
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"component_times": TIMES, "trace": TRACE}, "component_times: cannot be passed with trace"),
-        ({"component_times": TIMES, "modules": "a=b"}, "modules: works only with trace=, since it names modules of the trace"),
+        ({"component_times": TIMES, "modules": "a=b"}, "modules: works only with trace=, since it names modules of the trace: pass both, or leave it out"),
         ({"trace": TRACE, "modules": 3}, "modules: must be a str, got 3"),
         ({"trace": TRACE, "modules": "a"}, "modules[0]: must be PATTERN=NAME"),
         ({"trace": 3}, "trace: must be a path, or a list of a path for each rank, got 3"),

@@ -527,7 +527,7 @@ def test_invalid_layouts_and_scopes_are_errors_with_the_field() -> None:
     wrong: list[tuple[Callable[[], Any], str]] = [
         (lambda: floptally.ParallelLayout(rank=8, dp=2, tp=4), "rank: must be below the world size, 8, got 8"),
         (lambda: floptally.ParallelLayout(rank=0, dp=0), "dp: must be at least 1, got 0"),
-        (lambda: floptally.ParallelLayout(rank=0, dp=2, world_size=3), "world_size: must be dp x cp x tp x pp, 2, got 3 ranks"),
+        (lambda: floptally.ParallelLayout(rank=0, dp=2, world_size=3), "world_size: must be dp x cp x tp x pp = 2, got 3 ranks"),
         (lambda: layout.group(["zp"]), "axes: must be one of tp, cp, dp, pp, ep, expert_dp, etp, dp_replicate, got"),
         (lambda: floptally.Scope("batch"), "preset: must be one of microbatch, context_slice, first_stage"),
         (lambda: floptally.Scope(cp="half"), "cp: must be one of replicated, trusted, sharded, first, last, got"),

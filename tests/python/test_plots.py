@@ -331,7 +331,7 @@ def test_hstu_kernel_heatmaps_count_contextual_tokens_and_targets() -> None:
         ({"sequence_lengths": [3, 5, 0]}, "sequence_lengths[2]: must be an integer of at least 1, got 0"),
         ({"peak_tflops": 0}, "peak_tflops: must be a finite number above 0, got 0"),
         ({"targets": -1}, "targets: must be an integer of at least 0, got -1"),
-        ({"components": ["mlp"]}, "components: must be of the config (attention.qkv, attention.core, attention.output)"),
+        ({"components": ["mlp"]}, "components: must be components of the config (attention.qkv, attention.core, attention.output)"),
     ],
 )
 def test_an_invalid_file_of_kernel_results_is_an_error_that_names_the_field(change: dict[str, Any], text: str) -> None:

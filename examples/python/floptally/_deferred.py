@@ -153,7 +153,7 @@ def _numbers(values: Arguments, name: str) -> list[int]:
 
 def _require_as_many(name: str, values: list[int], other: str, expected: list[int]) -> None:
     if len(values) != len(expected):
-        raise Error(name, f"must have {len(expected)} values, one for each of {other}, got {len(values)}")
+        raise Error(name, f"must be as many as {other} ({len(expected)}), got {len(values)}")
 
 
 class Unfinished:

@@ -705,8 +705,8 @@ class Table:
             raise Error(
                 where,
                 f"{series.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass "
-                "formulas= for the operator",
+                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward: pass "
+                f"formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
             )
         return split
 

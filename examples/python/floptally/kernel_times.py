@@ -92,7 +92,7 @@ class KernelTimes:
         counted = step.useful.components
         for name in self.components:
             if name not in counted:
-                raise Error("components", f'must be of the config ({", ".join(counted)}), got "{name}"')
+                raise Error("components", f'must be components of the config ({", ".join(counted)}), got "{name}"')
         parts = [counted[name] for name in self.components]
         return sum(
             {"fwd": part.forward, "bwd": part.backward, "e2e": part.forward + part.backward}[phase] for part in parts

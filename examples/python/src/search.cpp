@@ -33,8 +33,9 @@ std::vector<std::uint64_t> global_batch_of(const arguments& args) {
             lengths.resize(*count, lengths.front());
         }
         if (lengths.size() != *count) {
-            throw error("global_batch", "must be the " + std::to_string(lengths.size()) +
-                                            " sequences of lengths, got " + std::to_string(*count) + ": leave it out");
+            throw error("global_batch", "must be " + std::to_string(lengths.size()) +
+                                            ", the number of sequences of lengths, got " + std::to_string(*count) +
+                                            ": leave it out");
         }
     }
     return lengths;

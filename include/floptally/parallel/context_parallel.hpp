@@ -216,8 +216,8 @@ class context_parallel_pack {
         if (other_side_) {
             require_size("other_side", *other_side_, pack_.key_boundaries().back());
             if (other_side_->cp() != cp()) {
-                throw error("other_side", "must be split over " + std::to_string(cp()) + " ranks as the pack is, got " +
-                                              std::to_string(other_side_->cp()));
+                throw error("other_side", "must be split over cp = " + std::to_string(cp()) +
+                                              " ranks, as the pack is, got " + std::to_string(other_side_->cp()));
             }
         }
     }

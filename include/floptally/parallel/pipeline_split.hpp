@@ -335,7 +335,7 @@ class pipeline_split {
             if (symbol == '(') {
                 item = expanded(text, at, true);
                 if (text[at - 1] != ')') {
-                    throw error(field, "has a ( without its ): write it");
+                    throw error(field, "has a ( without a ): add the )");
                 }
             } else if (symbol == ',' || symbol == ' ') {
                 continue;

@@ -225,7 +225,7 @@ def _own(config: ConfigLike) -> Cost:
     inner, words = fields.integer("intermediate_size", 4 * hidden), fields.integer("vocab_size")
     types = list(fields.get("layer_types") or [])
     if "linear_attention" in types:
-        raise Error("layer_types", "linear attention " + only_original_counts("open-instruct"))
+        raise Error("layer_types", 'linear attention has no formula here: install open-instruct, or pass convention="exact"')
     window = fields.get("sliding_window")
     windowed = 0 if window is None else types.count("sliding_attention") if types else layers
     if windowed:
