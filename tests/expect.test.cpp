@@ -322,7 +322,7 @@ TEST_CASE("expect of a run that cannot be compared is an error that says why") {
     const floptally::model_config model = floptally::read_config(table()["models"]["Llama 3 8B"]["config"]);
     floptally::tally empty{model.cost.masks()};
     CHECK(problem_of([&] { (void)program::user_features(model, empty, "H100 SXM", "bf16", {}); }) ==
-          "lengths: must have text tokens, since the published runs train language models");
+          "lengths: must have text tokens, since the published runs train language models: pass --lengths");
     floptally::tally batch{model.cost.masks()};
     batch.add_lengths({8192});
     CHECK(problem_of([&] {

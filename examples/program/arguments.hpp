@@ -53,8 +53,8 @@ inline std::uint64_t parse_large_count(std::string_view text, const std::string&
     constexpr std::uint64_t most = 1'000'000'000'000'000'000;
     const auto fail = [&]() -> std::uint64_t {
         throw error(field,
-                    fmt::format("must be a whole number from 1 to 10^18, such as 15e12 or 15T (K, M, B or G, T), "
-                                "got \"{}\"",
+                    fmt::format("must be a whole number from 1 to 10^18, such as 15e12 or 15T (suffixes: K, M, B, "
+                                "G, T), got \"{}\"",
                                 text));
     };
     std::string_view rest = text;
@@ -154,7 +154,7 @@ inline std::vector<std::int64_t> parse_integers(std::string_view text, const std
         text.remove_prefix(after_comma ? 1 : 0);
     }
     if (values.empty()) {
-        throw error(field, "must list at least one integer");
+        throw error(field, "must list at least one integer, such as 512,1024, got none");
     }
     return values;
 }

@@ -175,7 +175,7 @@ template <class Report>
 std::uint64_t find_largest(const arguments& args, const floptally::tally& batch, const floptally::parallel_sizes& sizes,
                            floptally::fit_report& report, Report report_of) {
     if (!report.memory_gib) {
-        throw error("memory_gib", "is missing: --largest needs it");
+        throw error("memory_gib", "is missing: pass --memory-gib N, which --largest needs");
     }
     const auto fits = [&](const floptally::tally& microbatch) {
         report = report_of(microbatch);
@@ -206,7 +206,9 @@ std::uint64_t find_largest(const arguments& args, const floptally::tally& batch,
     const read_input input(args);
     const auto lengths = args.text("lengths");
     if (!lengths || input.get().formats() != 1 || input.get().lengths.front().row_length) {
-        throw error("largest", "varies the length of --lengths: pass it alone, with as many sequences as a microbatch");
+        throw error(
+            "largest",
+            "length varies the sequences of one microbatch: pass them as --lengths, without other batch options");
     }
     const std::uint64_t samples = batch.get(floptally::view::padded, floptally::accumulator::count);
     const std::uint64_t unit = floptally::cp_alignment(sizes.tp, sizes.cp);
@@ -235,7 +237,7 @@ inline std::vector<floptally::holding_accelerator> read_accelerators(const argum
         for (const std::string& item : comma_separated({*list})) {
             const std::size_t equals = item.rfind('=');
             if (equals == std::string::npos) {
-                throw error("prices", fmt::format("must be NAME=PRICE, separated by commas, got \"{}\"", item));
+                throw error("prices", fmt::format("must be NAME=PRICE, such as \"H100 SXM\"=2.5, got \"{}\"", item));
             }
             const floptally::accelerator& part = floptally::accelerator_named(item.substr(0, equals));
             prices.emplace_back(part.name, parse_positive(item.substr(equals + 1), "prices"));
@@ -307,7 +309,7 @@ inline std::string run_fit(const arguments& command_args) {
         }
         report.reserve_gib = parse_number_from_0(args, "reserve-gib");
         if (report.reserve_gib != 0 && !report.memory_gib && !args.flag("gpus-of")) {
-            throw error("memory_gib", "is missing: --reserve-gib needs it");
+            throw error("memory_gib", "is missing: pass --memory-gib N, which --reserve-gib needs");
         }
         return report;
     };

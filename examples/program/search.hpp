@@ -83,8 +83,10 @@ inline std::vector<std::uint64_t> read_global_batch(const arguments& args) {
     const read_input input(args);
     const floptally::model_input& all = input.get();
     if (all.lengths.size() != 1 || all.formats() != 1 || all.lengths.front().row_length) {
-        throw error("lengths",
-                    "must be the sequences of a global batch: pass --lengths or --lengths-file alone, without rows");
+        throw error(
+            "lengths",
+            "must be the sequences of a global batch: pass --lengths or --lengths-file without --row-length and "
+            "without other batch options");
     }
     std::vector<std::uint64_t> lengths = all.lengths.front().lengths.visit(
         [](const auto& numbers) { return floptally::detail::nonnegative(numbers, "lengths"); });
@@ -95,8 +97,9 @@ inline std::vector<std::uint64_t> read_global_batch(const arguments& args) {
             lengths.resize(count, lengths.front());
         }
         if (lengths.size() != count) {
-            throw error("global_batch", fmt::format("must be the {} sequences of --lengths, got {}: leave it out",
-                                                    lengths.size(), count));
+            throw error("global_batch",
+                        fmt::format("must be {}, the number of sequences of --lengths, got {}: leave it out",
+                                    lengths.size(), count));
         }
     }
     return lengths;
@@ -157,7 +160,8 @@ inline floptally::layout_predictor read_predictor(const arguments& args, const f
     floptally::training_plan plan = read_plan(args);
     plan.recomputed = floptally::recompute::none;
     if (args.text("convention").value_or("exact") != "exact") {
-        throw error("convention", "must be exact: a search predicts time from what runs");
+        throw error("convention",
+                    "must be exact, since a search predicts time from the executed FLOPs: leave --convention out");
     }
     const floptally::flop_counter counter(model, floptally::conventions::exact, plan);
     return {

@@ -130,7 +130,10 @@ inline std::vector<floptally::time_apart> parse_times(std::string_view text) {
         const std::size_t equals = item.find('=');
         const auto seconds = equals == std::string_view::npos ? std::nullopt : parse<double>(item.substr(equals + 1));
         if (!seconds || equals == 0) {
-            throw error("apart", fmt::format("must be NAME=SECONDS, separated by commas, got \"{}\"", item));
+            throw error(
+                "apart",
+                fmt::format("must be NAME=SECONDS, separated by commas, such as data=0.2,checkpoint=0.5, got \"{}\"",
+                            item));
         }
         times.push_back({std::string(item.substr(0, equals)), *seconds});
     }

@@ -701,7 +701,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
               return token_split::zigzag_of_each(std::array{0, 8, 4}, 2);
           }) == "cu_seqlens_padded[2]: must be at least the boundary before it, 8, got 4");
     CHECK(error_of([] { return token_split::zigzag_of_each(std::vector<int>{}, 2); }) ==
-          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning");
+          "cu_seqlens_padded: must have at least one boundary, the 0 at its beginning, got none");
 
     placed_sequences row;
     row.add({.length = 3, .keys = 2}, {.length = 8, .keys = 2});
@@ -712,7 +712,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
           }) == "other_side: must have the 2 tokens of the pack, got 4");
     CHECK(error_of([&] {
               return context_parallel_pack(row, token_split::zigzag(8, 2), token_split::contiguous(2, 1));
-          }) == "other_side: must be split over 2 ranks as the pack is, got 1");
+          }) == "other_side: must be split over cp = 2 ranks, as the pack is, got 1");
     const context_parallel_pack ranks(row, token_split::zigzag(8, 2));
     CHECK(error_of([&] { return ranks.tokens(2, view::useful); }) == "cp_rank: must be below cp = 2, got 2");
     CHECK(error_of([&] { return ranks.pairs(3, mask::encoder(), view::useful); }) ==

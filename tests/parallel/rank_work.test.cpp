@@ -865,7 +865,7 @@ TEST_CASE("a wrong or contradictory sharding of a cost entry is an error that na
           "mine: the numbers of heads in this fused q, k and v entry are unknown: set its sharding to "
           "tensor_sharding::fused_qkv(num_heads, num_kv_heads)");
     CHECK(split(matrix({}), matrix({}), {.splits = {{"mine", sharding_kind::unsaid}}}) ==
-          "tensor_options::splits: each must name one way to split its weights, such as columns or rows, got unsaid or "
+          "tensor_options::splits: each must name one way to split its weights, such as columns or rows, got none or "
           "several");
 }
 

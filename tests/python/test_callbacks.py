@@ -162,12 +162,12 @@ def test_position_ids_of_images_restart_with_their_document(kinds: int) -> None:
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of each document must stand together, but do not in row 0: pass a function as arguments="),
-        ({"attention_mask": [[1, -1]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
-        ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have 0 and 1, or ids of documents, as whole numbers from 0"),
-        ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have 0 and 1, or ids of documents"),
+        ({"attention_mask": [[1, 1, 2, 2, 1]]}, "attention_mask: the tokens of a document must be consecutive, but row 0 has other tokens between them: pass arguments="),
+        ({"attention_mask": [[1, -1]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
+        ({"attention_mask": [[1, 0.5]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
+        ({"attention_mask": [[1, float("nan")]]}, "attention_mask: must have whole numbers from 0, which are 0 and 1 or ids of documents"),
         ({"attention_mask": np.ones((1, 1, 5, 5)), "input_ids": np.zeros((1, 5))},
-         "attention_mask: must be \\[batch, row\\] to be read, got shape \\[1, 1, 5, 5\\]"),
+         "attention_mask: must be \\[batch, row\\], got shape \\[1, 1, 5, 5\\]"),
         ({"position_ids": np.zeros((2, 1, 5)), "input_ids": np.zeros((1, 5))}, "position_ids: must be .* got shape \\[2, 1, 5\\]"),
         ({"position_ids": np.zeros((1, 4)), "input_ids": np.zeros((1, 5))}, "position_ids: must have the shape \\[1, 5\\] of the tokens, got"),
         ({"decoder_input_ids": np.zeros((1, 3)), "input_ids": np.zeros((1, 3)), "attention_mask": [[1, 2, 2]]},

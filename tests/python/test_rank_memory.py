@@ -164,7 +164,7 @@ def test_fit_takes_layouts_of_attention_and_experts_layer_splits_and_recipe_sett
     assert work.fit(optimizer="adamw_16bit_moments").stages[0].held["optimizer"] * 3 == usual.held["optimizer"] * 2
     assert work.fit(dp=8, zero="weights").stages[0].held["buffers"] > 0 == usual.held["buffers"]
     assert "does not fit" in str(work.fit(memory_gib=1, reserve_gib=1))
-    with pytest.raises(floptally.Error, match="^memory_gib: is missing: reserve_gib needs it"):
+    with pytest.raises(floptally.Error, match="^memory_gib: is missing: pass memory_gib=, which reserve_gib needs"):
         work.fit(reserve_gib=1)
     with pytest.raises(floptally.Error, match="^layer_split: must be one of automatic, even, torchtitan"):
         work.fit(pp=3, layer_split="odd")  # type: ignore[arg-type]

@@ -331,16 +331,16 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
          "rank_work: must have a number for each of 2 replicas, got 3"),
         ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, one for each replica"),
         ({"rank_work": [], "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, got ()"),
-        ({"replicas": 2}, "pp: is missing: replicas needs it"),
-        ({"layers_of_chunks": [1]}, "pp: is missing: layers_of_chunks needs it"),
+        ({"replicas": 2}, "pp: is missing: pass pp=, which replicas needs"),
+        ({"layers_of_chunks": [1]}, "pp: is missing: pass pp=, which layers_of_chunks needs"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must have 2 numbers, pp x vpp, got 1"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: must be the 33 layers of the pipeline split"),
         ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
          "num_layers_in_last_pipeline_stage: cannot be passed with layers_of_chunks"),
-        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, after idle_gpus are"),
+        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: gpus - idle_gpus must be a multiple of pp x replicas = 4, got"),
         ({"pp": 2, "microbatches": []}, "microbatches: must be at least 1, and the same number in each replica"),
         ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
-        ({"vpp": 2}, "pp: is missing: vpp needs it"),
+        ({"vpp": 2}, "pp: is missing: pass pp=, which vpp needs"),
         ({"pp": 2}, "microbatches: is missing: pass the number that each pipeline runs"),
         ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
@@ -377,7 +377,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         (lambda: floptally.MaskedTiles(linear(3).waterfall), "cost"),
         (lambda: floptally.MaskedTiles(floptally.Cost.from_entries([("a", "tokens", "linear", 2)])),
          "cost: must know its layers, but this cost was added up from entries: make it by floptally.cost() or from_torch()"),
-        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because the positions of its tokens are not kept"),
+        (lambda: floptally.MaskedTiles(mistral).add(attention_mask=[[1, 1]]), "attention_mask: cannot be tiled, because its rows are reduced to their lengths"),
         (lambda: floptally.MaskedTiles(mistral).add(tally=floptally.Tally(mistral)), "tally: is counted already"),
     ]  # fmt: skip
     for call, text in wrong:
@@ -487,7 +487,7 @@ def test_the_waterfall_of_context_parallel_ranks_equals_that_of_the_program(mist
         ({"cp": 4}, "cp: must be a floptally.ContextShards of the batch, got 4"),
         ({"tp": 0}, "tp: must be an integer from 1 to 65536, got 0"),
         ({"tp": 16}, "gpus: must be a multiple of 16 ranks, tp x cp"),
-        ({"sequence_parallel": True}, "tp: is missing: sequence_parallel needs it"),
+        ({"sequence_parallel": True}, "tp: is missing: pass tp=, which sequence_parallel needs"),
         ({"tp": 2, "rank_work": [1, 2]}, "rank_work: cannot be passed with tp or cp"),
     ]
     for change, text in wrong:

@@ -168,7 +168,7 @@ TEST_CASE("context parallelism simulates one pipeline per cp rank, each with its
         });
     };
     CHECK(refused({.pp = 3, .microbatches = 4}, 5) ==
-          "gpus: must be a multiple of 2 ranks, tp x cp, after idle_gpus are subtracted, got 5");
+          "gpus: gpus - idle_gpus must be a multiple of tp x cp = 2, got 5");
     CHECK(refused({.pp = 3, .microbatches = 4, .loads = {1, 2}}, 6) ==
           "cp: splits the whole batch, but replicas or microbatches have their own work: pass cp or their work, not "
           "both");

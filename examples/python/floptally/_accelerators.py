@@ -147,7 +147,7 @@ def measure_peak(precision: Precision = "bf16", *, seconds: float = 1.0, device:
         first = str(problem).splitlines()[0]
         raise Error(
             "precision",
-            f"must be one in which PyTorch multiplies matrices on {name}, got {known} ({first})",
+            f"must be a format whose matrix product PyTorch can run on {name}, got {known} ({first})",
         ) from None
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before

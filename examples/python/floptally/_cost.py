@@ -80,7 +80,7 @@ def cost(
     if isinstance(config, Cost):
         usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": None, "parts": []}
         for name in ["spec"] * (spec is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
-            raise Error(name, "says how to read a config, but `config` is a Cost that was read already: leave it out")
+            raise Error(name, f"says how to read a config, but `config` is a Cost, which was read already: leave {name}= out")
         return config
     if isinstance(config, (str, os.PathLike)):
         require_file(config)
@@ -367,9 +367,9 @@ def rank_of(name: str, module: Any, explained: set[str]) -> int:
     active = [active_adapter for active_adapter in module.active_adapters if active_adapter in module.lora_A]
     odd = [one for one in active if one in getattr(module, "lora_magnitude_vector", {}) or module.use_dora.get(one)]
     if odd or module.merged:
-        raise Error(name, f"has an adapter that is {'DoRA' if odd else 'merged'}: {COUNT_IT}")
+        raise Error(name, f"has an adapter that is {'DoRA' if odd else 'merged'}, which no plan describes: {COUNT_IT}")
     if len({len(module.lora_A), len(active), 1}) != 1:
-        raise Error(name, f"has {len(module.lora_A)} adapters, {len(active)} of them active: {COUNT_IT}")
+        raise Error(name, f"must have one adapter that is active, got {len(module.lora_A)} with {len(active)} active: {COUNT_IT}")
     explained.update(f"{name}.{part}.{active[0]}.weight" for part in ("lora_A", "lora_B"))
     return int(module.r[active[0]])
 
@@ -378,7 +378,7 @@ def settings_in_layers(name: str, of_layer: Mapping[int, int], layers: set[int])
     if set(of_layer) == layers and len(set(of_layer.values())) == 1:
         return [_core.WeightSetting(name, "lora", rank=next(iter(of_layer.values())))]
     if name.split(".")[0] in ("encoder", "vision", "audio") or name.startswith("cross_"):
-        raise Error(name, f"has adapters in some layers only: {COUNT_IT}")
+        raise Error(name, f"has adapters in only some layers, which no plan describes: {COUNT_IT}")
     return [_core.WeightSetting(name, "lora", rank=rank, first_layer=n, last_layer=n) for n, rank in sorted(of_layer.items())]
 
 
@@ -412,6 +412,6 @@ def settings_of_others(base: Any, result: Cost, explained: set[str]) -> list[_co
         )
         if stored != count:
             raise Error(
-                component, f"{count} of its parameters train, but the config has {stored}: {COUNT_IT}"
+                component, f"has {count} parameters that train, but {stored} parameters by the config: {COUNT_IT}"
             )
     return [_core.WeightSetting(component, "trainable") for component in trains]

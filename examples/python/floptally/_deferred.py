@@ -139,7 +139,7 @@ def _samples(values: Arguments) -> Arguments:
     group = count(values.get("target_group", 1), "target_group", 1, 2**32 - 1)
     for place, (n, c, t) in enumerate(zip(*parts)):
         if n < c + t:
-            raise Error(f"lengths[{place}]", f"must be at least {c} contextual tokens and {t} targets, got {n}")
+            raise Error(f"lengths[{place}]", f"must be at least {c + t}, the sum of {c} contextual tokens and {t} targets, got {n}")
     return {"sequences": [(c, n - c - t, t, group) for n, c, t in zip(*parts)]}
 
 

@@ -540,7 +540,7 @@ def check_counted(step: Any) -> None:
             "multiplies no matrices",
         )
     if not step.products:
-        raise Error("model", "must run a matrix product or a convolution, or there are no FLOPs to count")
+        raise Error("model", "runs no matrix product and no convolution, so that there are no FLOPs to count: pass a model that runs one")
 
 
 def summed(outputs: Any) -> torch.Tensor:

@@ -68,7 +68,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in result if names.count(name) > 1)
-        raise ValueError(f'the key "{twice[:60]}" appears twice in one object')
+        raise ValueError(f'the key "{twice[:60]}" appears twice in one object: remove one')
     return result
 
 

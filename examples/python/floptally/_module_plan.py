@@ -141,9 +141,8 @@ def _of_linear_layers(base: Any, cost: Cost) -> list[WeightSetting]:
         if len(ranks) > 1 or stored != there:
             raise Error(
                 modules[0][0],
-                f"all weights of {unit} must train alike and have {stored} parameters together, as the config says, "
-                f"got {there}: "
-                f"{COUNT_IT}",
+                f"all {unit} weights must be trained in the same way and have {stored} parameters in total, as the config "
+                f"says, got {there}: {COUNT_IT}",
             )
         rank = next(iter(ranks))
         for name in dict.fromkeys(f"{row.component}/{row.weight}" if row.weight else row.component for row in rows):

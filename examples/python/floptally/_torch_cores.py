@@ -128,7 +128,7 @@ class SeenMasks:
         raise Error(
             series.module or "model",
             f"has an attention mask whose values {reason} ({series.first.op}): pass masks={{'{series.module or '*'}': "
-            f"floptally.Mask...}}, or a mask of Mask.from_callable",
+            f"floptally.Mask.causal()}}, another mask of floptally.Mask, or one that Mask.from_callable creates",
         )
 
     def looked_at(self, sizes: Sequence[Size], seen: Sequence[Sequence[Pairs]]) -> Looked:

@@ -504,7 +504,8 @@ class Table:
                 raise Error(
                     one.module or self.names.root,
                     f"{one.first.op} counts {one.backward[0]} in the backward of an operator without FLOPs in its "
-                    "forward, which a cost cannot express: pass formulas= for the operator",
+                    f"forward, which a cost cannot express: pass formulas={{{one.first.op}: function}}, whose function "
+                    "returns its FLOPs",
                 )
         self.add_softmax(series)
         self.add_parameters()
@@ -710,8 +711,8 @@ class Table:
             raise Error(
                 where,
                 f"{series.first.op} counts {forward[0]} forward and {backward[0]} backward with "
-                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward, so pass "
-                "formulas= for the operator",
+                f"{shown(self.sizes[0], self.arity)}: the backward must be at most twice the forward: pass "
+                f"formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
             )
         return split
 
@@ -780,14 +781,15 @@ class Table:
             raise Error(
                 where,
                 f"{series.first.op} counts {series.forward[0]} FLOPs in its forward, which differs from the product of its "
-                "shapes: pass formulas= for it",
+                f"shapes: pass formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
             )
         trained = [3 * s + 2 * v for s, v in zip(scores, values)] == series.backward
         if not trained and any(series.backward):
             raise Error(
                 where,
                 f"{series.first.op} counts {series.forward[0]} forward and {series.backward[0]} backward, but the backward of an "
-                "attention must be three products of scores and two of values, or 0: pass formulas= for it",
+                "attention must be three products of scores and two of values, or 0: pass "
+                f"formulas={{{series.first.op}: function}}, whose function returns its FLOPs",
             )
         term = "{}" if trained else "detached"
         for kind, counted in (("scores", scores), ("values", values)):
@@ -895,7 +897,7 @@ class Table:
                 raise Error(
                     where,
                     f"{series.first.op} attends {count[0]} of {count[1]} pairs with {shown(size, self.arity)}, which "
-                    "fits no mask: pass masks=",
+                    f"fits no known mask: pass masks={{'{series.module or '*'}': floptally.Mask.causal()}} or another mask",
                 )
             values[size] = every * count[0] // count[1]
             masked_out[size] = every - values[size]
@@ -904,7 +906,7 @@ class Table:
             raise Error(
                 where,
                 f"{series.first.op} has a mask, and its module runs other products of activations that look the same: "
-                "put the attention into a module of its own",
+                "move the attention into a separate module",
             )
         self.has_parts = True
         squares = sum(units.values()) if len(units) == 1 and next(iter(units)) in SQUARES else 0
@@ -953,11 +955,19 @@ class Table:
 
         where = series.module or self.names.root
         if self.arity == GRIDS:
-            raise Error(where, f"{series.first.op} attends pairs that fit no mask over image grids: pass masks=")
+            raise Error(
+                where,
+                f"{series.first.op} attends pairs that fit no known mask over image grids: pass "
+                f"masks={{'{series.module or '*'}': floptally.Mask.causal()}} or another mask",
+            )
         table: dict[tuple[int, int], int] = {}
         for size, value in values.items():
             if table.setdefault(size[1:], value // size[0]) * size[0] != value:
-                raise Error(where, f"{series.first.op} attends a number of pairs that is not proportional to the batch size: pass masks=")
+                raise Error(
+                    where,
+                    f"{series.first.op} attends a number of pairs that is not proportional to the batch size: pass "
+                    f"masks={{'{series.module or '*'}': floptally.Mask.causal()}} or another mask",
+                )
         whole = common(table.values())
         mask = by_length(PAIRS[shape], {key: value // whole for key, value in table.items()}, shape)
         if shape == "units":

@@ -226,7 +226,7 @@ class Formulas(dict[Any, Any]):
     def check(self, ran: Iterable[str]) -> None:
         """Raises an Error if a FLOPs formula of the user was not used. ran: names of operators that ran."""
         for name in self.unused.values():
-            raise Error("formulas", f"names {name}, which no step ran{nearest(name, ran)}")
+            raise Error("formulas", f"has the key {name}, an operator that the model did not run{nearest(name, ran)}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -236,7 +236,7 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)  # asks for a tensor's device
         self.step.operators += 1
         if self.step.operators > self.most_operators > 0:
-            raise TooLong(f"more than {self.most_operators} operators")
+            raise TooLong(f"the step runs more than {self.most_operators} operators")
         inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
         call = Call(func, args, kwargs, inputs)
         if decided_by_values(func):
@@ -778,7 +778,7 @@ def real_copy(model: torch.nn.Module) -> torch.nn.Module:
         raise Error("real", f"needs a model with weights, but {odd} is on the device meta: load its weights")
     for name, one in model.named_parameters():
         if type(one).__name__ == "DTensor" or type(one.data).__name__ == "DTensor":
-            raise Error("real", f"must be False for sharded parameters: this rank has a part of {name} only")
+            raise Error("real", f"must be False for sharded parameters: this rank has only a shard of {name}")
     return copy.deepcopy(model)
 
 
@@ -1026,7 +1026,7 @@ def give_values(
             known_args, known = inputs()
     except Exception as problem:  # their values stay unknown
         if any(one.is_nested for one in tensors_in((args, kwargs))):
-            raise Error("example_inputs", f"must also run without fake tensors to create nested tensors: {problem}") from problem
+            raise Error("example_inputs", f"must also create its nested tensors as real tensors, but raised: {problem}") from problem
         return []
     masks = []
     pairs = [*zip(names, args, known_args), *((key, kwargs[key], known.get(key)) for key in kwargs)]
@@ -1046,8 +1046,8 @@ def give_values(
             if real.lengths() is not None or len(set(lengths)) != 1:
                 raise Error(
                     "example_inputs",
-                    f"has a nested tensor of lengths {lengths}: those of one batch must be equal; the cost then counts "
-                    "any",
+                    f"has a nested tensor with the lengths {lengths}: pass equal lengths; the cost then counts any "
+                    "lengths",
                 )
             fake._offsets._floptally_value = real.offsets()  # type: ignore[attr-defined]
     return masks

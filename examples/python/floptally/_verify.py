@@ -296,8 +296,8 @@ def _latents(model: Any, batch: Any) -> dict[str, Any]:
     if len(shape) not in (3, 4, 5):
         raise Error(
             "batch",
-            "must have hidden_states or sample with 3 to 5 dimensions: pass them, or arguments=, a function from the "
-            "batch to grid_thw and encoder_lengths",
+            "must have hidden_states or sample with 3 to 5 dimensions: pass one, or "
+            "arguments=lambda batch: {'grid_thw': [[1, 16, 16]], 'encoder_lengths': [77]}",
         )
     if len(shape) == 5 and shape[1] != getattr(model.config, "in_channels", shape[1]):
         shape[1:3] = shape[2:0:-1]  # frames before channels

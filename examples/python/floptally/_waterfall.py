@@ -542,7 +542,7 @@ def waterfall_of(work: Breakdown, arguments: Said) -> Waterfall:
             "cannot be passed with trace, because both contain the times: leave one of them out",
         )
     if "modules" in times and "trace" not in times:
-        raise Error("modules", "works only with trace=, since it names modules of the trace")
+        raise Error("modules", "works only with trace=, since it names modules of the trace: pass both, or leave it out")
     if "trace" in times:
         paths = [times["trace"]] if is_path(times["trace"]) else times["trace"]
         if not isinstance(paths, (list, tuple)) or not paths or not all(map(is_path, paths)):
@@ -612,14 +612,14 @@ def request_of(choices: Said) -> Said:
             request[name] = count(arguments[name], name, 1, MOST_RANKS)
     if "sequence_parallel" in arguments:
         if "tp" not in arguments:
-            raise Error("tp", "is missing: sequence_parallel needs it")
+            raise Error("tp", "is missing: pass tp=, which sequence_parallel needs")
         request["sequence_parallel"] = flag(arguments["sequence_parallel"], "sequence_parallel")
     if "pp" in arguments:
         request["pipelines"] = pipelines_of(arguments)
     else:
         for name in OF_PIPELINES:
             if name in arguments:
-                raise Error("pp", f"is missing: {name} needs it")
+                raise Error("pp", f"is missing: pass pp=, which {name} needs")
         if "rank_work" in arguments:
             if arguments.keys() & {"tp", "cp"}:
                 raise Error("rank_work", "cannot be passed with tp or cp, which determine the work of each rank: leave it out")
@@ -648,7 +648,7 @@ def with_layout(choices: Said) -> Said:
         return {**choices, **{name: size for name, size in own.items() if size != 1 or name == "etp"}, "layout": None}
     of_replica = count(said.get("tp", 1), "tp", 1) * count(said.get("pp", 1), "pp", 1) * cp
     if ranks % of_replica != 0:
-        raise Error("gpus", f"must be a multiple of cp x tp x pp, {of_replica}, got {ranks}")
+        raise Error("gpus", f"must be a multiple of cp x tp x pp = {of_replica}, got {ranks}")
     experts = {name: said[name] for name in ("ep", "etp") if name in said}
     _core.ParallelLayout(rank=0, dp=ranks // of_replica, cp=cp, tp=said.get("tp", 1), pp=said.get("pp", 1), **experts)
     return choices

@@ -106,7 +106,7 @@ def write_report(
     from . import kernel_times, plots
 
     if names is not None and len(names) != len(logs):
-        raise Error("name", f"must be passed once for each of {len(logs)} logs, got {len(names)}")
+        raise Error("name", f"must have one value for each of the {len(logs)} logs, got {len(names)}")
     runs: list[Experiment] = []
     layers: list[tuple[str, LayerLine]] = []
     for index, path in enumerate(logs):

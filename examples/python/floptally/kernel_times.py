@@ -93,7 +93,7 @@ class KernelTimes:
         counted = step.useful.components
         for name in self.components:
             if name not in counted:
-                raise Error("components", f'must be of the config ({", ".join(counted)}), got "{name}"')
+                raise Error("components", f'must be components of the config ({", ".join(counted)}), got "{name}"')
         parts = [counted[name] for name in self.components]
         return sum(
             {"fwd": part.forward, "bwd": part.backward, "e2e": part.forward + part.backward}[phase] for part in parts
@@ -128,7 +128,7 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
     _require_known(source, _KEYS, "")
     entries = source.get("times")
     if not isinstance(entries, list) or not entries:
-        raise Error("times", "must be a list of at least one kernel time")
+        raise Error("times", f"must be a list of at least one kernel time, got {entries!r}")
     times: dict[Cell, float] = {}
     reasons: dict[Cell, str] = {}
     seen: set[Cell] = set()
@@ -198,7 +198,7 @@ def _axis(source: Mapping[str, Any], key: str, seen: set[int]) -> tuple[int, ...
         raise Error(key, f"must be a list of at least one integer, got {declared!r}")
     places = {_count(value, f"{key}[{index}]", 1) for index, value in enumerate(declared)}
     if not seen <= places:
-        raise Error(key, f"must list every value in times, lacks {min(seen - places)}")
+        raise Error(key, f"must list every value that times has: add {min(seen - places)}")
     return tuple(sorted(places))
 
 

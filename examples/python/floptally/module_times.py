@@ -112,7 +112,7 @@ class ModuleTimer:
             if name and pattern is not None:
                 self._watch(module, name, pattern)
         if not self._hooks:
-            raise Error("parts", f"must match the name of a module of the model, but {', '.join(self._parts)} match none")
+            raise Error("parts", f"must match the name of a module of the model, got {', '.join(self._parts)}: pass patterns of model.named_modules()")
 
     @contextmanager
     def step(self) -> Iterator[None]:
@@ -144,8 +144,7 @@ class ModuleTimer:
         if self._components.setdefault(name, tuple(components)) != tuple(components):
             raise Error(
                 "components",
-                f'must be the same for the part "{name}" in all steps, which began with '
-                f'{list(self._components[name])}',
+                f'must be {list(self._components[name])}, as when the part "{name}" was timed first, got {list(components)}',
             )
         token = object()
         self._enter(token, (name, "forward"))

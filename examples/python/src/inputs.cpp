@@ -318,7 +318,8 @@ void input_arguments::read_counted(const mask_set& masks) {
         }
         const auto& sum = value_of<tally>(counted);
         if (!(sum.masks() == tally{masks}.masks())) {
-            throw error("tally", "keeps " + names_of(sum.masks()) + " but must keep " + names_of(tally{masks}.masks()) +
+            throw error("tally", "counts " + names_of(sum.masks()) + " but must count " +
+                                     names_of(tally{masks}.masks()) +
                                      ": create it by Tally(cost, convention=…, plan=…) or Meter.new_tally()");
         }
         input_.tallies.push_back(sum);

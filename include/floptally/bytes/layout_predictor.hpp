@@ -364,7 +364,7 @@ class layout_predictor {
             for (const cost_entry& entry : part.cost.entries()) {
                 if (entry.what == accumulator::routed) {
                     throw error("routed",
-                                "visits to experts of one layout say nothing about another: leave measured experts "
+                                "expert visits that were measured in one layout do not hold for another: leave them "
                                 "out, so that tokens choose experts uniformly");
                 }
             }

@@ -227,7 +227,8 @@ class input_adder {
         for (const model_input::measured_amount& amount : batch_.measured) {
             const statistic named = measured(amount.name);
             if (!named.is_polynomial() && sum.masks().find(named) == sum.masks().size()) {
-                refuse("measured", {"\"", amount.name, "\" is not measured for ", model_.model_type, "; remove it"});
+                refuse("measured",
+                       {"\"", amount.name, "\" is not an amount that ", model_.model_type, " counts; remove it"});
             }
             tally counted{sum.masks()};
             counted.add_measured(amount.name, {.useful = amount.useful, .padded = amount.padded});

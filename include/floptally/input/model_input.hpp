@@ -97,7 +97,7 @@ struct model_input {
         /// Throws if `num_real_seqs` and `cu_seqlens_real` contradict each other.
         void require_real_count() const {
             if (cu_seqlens_real->size() == 0) {
-                throw error("cu_seqlens_real", "must have at least one boundary, the 0 at its beginning");
+                throw error("cu_seqlens_real", "must have at least one boundary, the 0 at its beginning, got none");
             }
             const std::size_t real = cu_seqlens_real->size() - 1;
             if (num_real_seqs != all_sequences && num_real_seqs != real) {

@@ -63,8 +63,8 @@ namespace floptally::inline v0_3 {
     if (more < less) {
         detail::refuse(
             which.name(),
-            {"counts ", more, " from query ", range.first, " of ", end, " on and ", less, " from query ", range.last,
-             " on, but a statistic that is split over ranks must count more for more queries: use another statistic"});
+            {"counts ", more, " for queries ", range.first, " to ", end, ", but ", less, " for queries ", range.last,
+             " to ", end, ": a statistic that is split over ranks must not count less for more queries; use another"});
     }
     return more - less;
 }
@@ -216,8 +216,8 @@ class context_parallel_pack {
         if (other_side_) {
             require_size("other_side", *other_side_, pack_.key_boundaries().back());
             if (other_side_->cp() != cp()) {
-                throw error("other_side", "must be split over " + std::to_string(cp()) + " ranks as the pack is, got " +
-                                              std::to_string(other_side_->cp()));
+                throw error("other_side", "must be split over cp = " + std::to_string(cp()) +
+                                              " ranks, as the pack is, got " + std::to_string(other_side_->cp()));
             }
         }
     }

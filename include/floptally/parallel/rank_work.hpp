@@ -84,7 +84,7 @@ class tensor_shard {
             if (split.split == sharding_kind::unsaid || split.split == sharding_kind::several) {
                 throw error(
                     "tensor_options::splits",
-                    "each must name one way to split its weights, such as columns or rows, got unsaid or several");
+                    "each must name one way to split its weights, such as columns or rows, got none or several");
             }
         }
     }

@@ -183,8 +183,7 @@ struct step_ranks {
     const std::uint64_t tp = layout ? layout->loads_of_ranks.size() / cp : 1;
     const std::uint64_t ranks = checked(tp, "tp") * cp;
     if (working_gpus % ranks != 0) {
-        detail::refuse("gpus", {"must be a multiple of ", ranks,
-                                " ranks, tp x cp, after idle_gpus are subtracted, got ", working_gpus});
+        detail::refuse("gpus", {"gpus - idle_gpus must be a multiple of tp x cp = ", ranks, ", got ", working_gpus});
     }
     if (!choices) {
         return {layout ? std::optional(rank_times::of(layout->loads_of_ranks)) : std::nullopt, 0};

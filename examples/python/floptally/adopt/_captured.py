@@ -85,6 +85,6 @@ def _rows(inputs: Inputs) -> list[int]:
     if not tensors or tensors[0].dim() == 0:
         raise Error(
             "model",
-            "was called without a tensor that has one row per sample: count the batch by floptally.flops instead",
+            "was called without a tensor that has one row per sample: count the batch by floptally.flops(model, lengths=…)",
         )
     return [1] * int(tensors[0].shape[0])

@@ -52,7 +52,7 @@ class Count:
         if sequences and sequences * squares == tokens * tokens and tokens % sequences == 0:
             return self.equal(sequences, tokens // sequences)
         if squares < tokens or squares > tokens * tokens:
-            raise Error(field, f"must be a sum of squares of lengths that add up to {tokens}, got {squares}")
+            raise Error(field, f"must be a sum of squared lengths, from {tokens} to {tokens}², got {squares}")
         linear, square = self._polynomial(field)
         return linear * tokens + square * squares
 
@@ -66,7 +66,7 @@ class Count:
                 if odd or self.lengths([length]) != linear * length + square * length**2:
                     masks = Tally(self.cost, convention=cast(Any, self.convention), plan=self.plan).masks
                     limits = ", ".join(sorted({mask.name for mask in masks})) or str(self.convention)
-                    raise Error(field, f"does not determine how many pairs are attended ({limits}): pass lengths=")
+                    raise Error(field, f"does not determine how many pairs are attended ({limits}): pass lengths=, the tokens of each sequence")
             found = self._coefficients = (linear, square)
         return found
 

@@ -68,7 +68,7 @@ class Fields:
         if value is not None:
             return value
         if otherwise is _REQUIRED:
-            raise Error(self.name(field), f"must be set, but {type(self.source).__name__} has no value")
+            raise Error(self.name(field), f"is missing: set it in the {type(self.source).__name__}")
         return otherwise
 
 
@@ -97,5 +97,5 @@ def as_lengths(field: str, value: Any) -> list[int]:
     """Returns the number of tokens of each sequence as a list. Accepts a list, an array or a tensor."""
     items = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(items, (str, bytes)) or not isinstance(items, Sequence):
-        raise Error(field, f"must be the tokens of each sequence, got {value!r}")
+        raise Error(field, f"must be a list of the number of tokens of each sequence, got {value!r}")
     return [as_integer(f"{field}[{i}]", item) for i, item in enumerate(items)]

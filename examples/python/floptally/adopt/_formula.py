@@ -66,6 +66,6 @@ def mean_of_tokens(total: int, lengths: Any) -> int | float:
     float."""
     tokens = sum(as_lengths("lengths", lengths))
     if tokens == 0:
-        raise Error("lengths", "must have at least one token")
+        raise Error("lengths", "must add up to at least one token, got 0")
     mean = Fraction(total, tokens)
     return mean.numerator if mean.denominator == 1 else float(mean)

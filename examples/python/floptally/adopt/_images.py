@@ -30,12 +30,12 @@ class Images:
             self._shaped = square != self._count.batch(lengths=text, grid_thw=[(1, side, 64 * 64 * side)])
         if self._shaped:
             raise Error(
-                "images_seqlens", "does not say which patches attend to each other in this tower: pass grid_thw="
+                "images_seqlens", "cannot show which patches attend to each other in this model: pass grid_thw= instead"
             )
         grids = []
         for i, patches in enumerate(patches_of):
             if patches % side**2:
-                raise Error(f"images_seqlens[{i}]", f"must be whole cells of {side} x {side} patches, got {patches}")
+                raise Error(f"images_seqlens[{i}]", f"must be a multiple of {side * side}, since a token has {side} x {side} patches, got {patches}")
             grids.append((1, side, patches // side))
         return grids
 

@@ -92,7 +92,7 @@ class FLOPTracker:
 def _own(config: ConfigLike) -> Cost:
     kind = model_type_of(config)
     if kind not in ("qwen2", "qwen3", "qwen3_moe", "llama", "deepseek_v3"):
-        raise Error("model_type", f"has no formula in NeMo-RL: {kind!r}. Pass convention=\"exact\"")
+        raise Error("model_type", f"NeMo-RL has no formula for {kind!r}: pass convention=\"exact\"")
     sizes = Sizes(config, derived_head_dim=kind == "llama")
     fields, hidden, layers = sizes.fields, sizes.hidden, sizes.layers
     if kind == "deepseek_v3":
@@ -103,7 +103,10 @@ def _own(config: ConfigLike) -> Cost:
     if kind == "llama":
         keys, rest = divmod(2 * hidden * hidden * sizes.groups, sizes.heads)
         if rest:
-            raise Error("num_attention_heads", "must divide hidden_size x hidden_size x num_key_value_heads")
+            raise Error(
+                "num_attention_heads",
+                f"must divide hidden_size x hidden_size x num_key_value_heads = {hidden * hidden * sizes.groups}, got {sizes.heads}",
+            )
         weights = layers * (2 * hidden * hidden + keys) + feed + sizes.lm_head()
         return formula("nemo_rl", weights, 2 * layers * hidden)
     return formula("nemo_rl", layers * sizes.attention() + feed + sizes.lm_head(), 2 * layers * sizes.queries)

@@ -63,7 +63,7 @@ def _own(model: Any, tokens: int) -> int:
     for i, block in enumerate(model.blocks.values()):
         mixer = block.attention
         if not hasattr(mixer, "n_heads"):
-            raise Error(f"blocks[{i}].attention", f"needs an installed OLMo-core, or convention=, got {type(mixer).__name__}")
+            raise Error(f"blocks[{i}].attention", f"must have n_heads, got {type(mixer).__name__}: install OLMo-core, or pass convention=\"exact\"")
         seen = min(getattr(mixer, "window_size", None) or tokens, tokens)
         width = getattr(mixer, "head_dim", None) or model.d_model // mixer.n_heads
         total += 6 * _numel(mixer) + 12 * mixer.n_heads * width * seen

@@ -200,7 +200,7 @@ class ModelDims:
         first, second = as_lengths("prompt_lengths", prompts), as_lengths("response_lengths", responses)
         times = as_integer("samples_per_prompt", samples, least=1)
         if len(second) != times * len(first):
-            raise Error("response_lengths", f"must have {times} lengths for each of the {len(first)} prompts, got {len(second)}")
+            raise Error("response_lengths", f"must have {times * len(first)} lengths, {times} for each of the {len(first)} prompts, got {len(second)}")
         return [(first[i // times], response) for i, response in enumerate(second)]
 
     def _percent(self, flops: int, field: str, seconds: float, gpus: int) -> float:
@@ -226,7 +226,7 @@ def _own(config: ConfigLike) -> Cost:
     inner, words = fields.integer("intermediate_size", 4 * hidden), fields.integer("vocab_size")
     types = list(fields.get("layer_types") or [])
     if "linear_attention" in types:
-        raise Error("layer_types", "linear attention " + only_original_counts("open-instruct"))
+        raise Error("layer_types", 'linear attention has no formula here: install open-instruct, or pass convention="exact"')
     window = fields.get("sliding_window")
     windowed = 0 if window is None else types.count("sliding_attention") if types else layers
     if windowed:

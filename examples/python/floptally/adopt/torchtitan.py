@@ -62,7 +62,7 @@ def _counted(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     if parameters != count.cost.parameters:
         raise Error(
-            "model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}"
+            "model", f"must have the {count.cost.parameters} parameters that its config describes, got {parameters}: pass the model's own config"
         )
     return parameters, _per_token(count, [as_integer("seq_len", seq_len, least=1)])
 
@@ -81,7 +81,7 @@ def flops_per_token(
 def _per_token(count: Count, lengths: list[int]) -> int | float:
     tokens = sum(lengths)
     if tokens == 0:
-        raise Error("lengths", "must have at least one token")
+        raise Error("lengths", "must add up to at least one token, got 0")
     mean = Fraction(count.lengths(lengths), tokens)
     return mean.numerator if mean.denominator == 1 else float(mean)
 

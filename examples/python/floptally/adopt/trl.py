@@ -78,7 +78,7 @@ def _own(config: ConfigLike) -> Cost:
     else:
         experts = fields.get("num_local_experts") or fields.get("num_experts")
         if experts is None:
-            raise Error("num_local_experts", "is missing, and so is num_experts: the config needs one of them")
+            raise Error("num_local_experts", "is missing in the config, and so is num_experts: add one of them")
         routed = as_integer("num_experts_per_tok", chosen) * sizes.gated(fields.integer("moe_intermediate_size"))
         routed += sizes.hidden * as_integer("num_local_experts", experts)
         every, dense = fields.integer("decoder_sparse_step"), sizes.gated(fields.integer("intermediate_size"))

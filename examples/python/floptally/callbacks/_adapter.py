@@ -121,7 +121,7 @@ class MeterAdapter:
         self._trust_plan = trust_plan
         if reduce is not None:
             if meter.reduces:
-                raise Error("reduce", "must be left out: the meter has a reduction of its own")
+                raise Error("reduce", "must be left out: the meter already has a reduction")
             compared = getattr(reduce, "convention", meter.convention)
             if compared != meter.convention:
                 raise Error(

@@ -13,8 +13,8 @@ from ._documents import (
     mask_ids, of_boundaries, of_ids, of_lengths, of_mask_and_positions, row_shape, shape_of, stand_in, whole_numbers,
 )  # fmt: skip
 from ._names import (
-    BATCH_KEYS, BESIDE_BOUNDARIES, BESIDE_LENGTHS, BOUNDARIES, DECODER_ROWS, GRIDS, IDS, LENGTHS, POSITIONS, RECORDS,
-    ROW_LENGTHS, ROWS, SOUND, UNCLEAR_MASKS, Unread, expanded, like_packing,
+    BATCH_KEYS, BESIDE_BOUNDARIES, BESIDE_LENGTHS, BOUNDARIES, DECODER_ROWS, FROM_BATCH, GRIDS, IDS, LENGTHS, POSITIONS,
+    RECORDS, ROW_LENGTHS, ROWS, SOUND, UNCLEAR_MASKS, Unread, expanded, like_packing,
 )  # fmt: skip
 
 
@@ -149,8 +149,8 @@ def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     if not found:
         raise Error(
             "batch",
-            f"must have one of {', '.join(BATCH_KEYS)}, or pass a function of your own as arguments=, "
-            f"got {', '.join(map(str, batch)) or 'nothing'}",
+            f"must have one of {', '.join(BATCH_KEYS)}, got {', '.join(map(str, batch)) or 'nothing'}: add one, or "
+            f"{FROM_BATCH}",
         )
     return found
 
@@ -166,14 +166,14 @@ def _text(batch: Mapping[str, Any]) -> Arguments:
         raise Error(
             unread,
             "looks like boundaries of packed documents but is not one of the known names "
-            f"({', '.join((*BOUNDARIES, *LENGTHS, *IDS, *POSITIONS))}): pass a function as arguments=",
+            f"({', '.join((*BOUNDARIES, *LENGTHS, *IDS, *POSITIONS))}): rename it, or {FROM_BATCH}",
         )
     unclear = next((name for name in UNCLEAR_MASKS if batch.get(name) is not None), None)
     if unclear is not None and batch.get("attention_mask") is None and batch.get(ROW_LENGTHS) is None:
         raise Error(
             unclear,
             "does not say whether its ones are tokens or padding: rename it to attention_mask, whose ones are tokens, or "
-            "pass a function as arguments=",
+            f"{FROM_BATCH}",
         )
     if batch.get("attention_mask") is not None:
         mask = mask_ids("attention_mask", batch["attention_mask"])
@@ -202,8 +202,8 @@ def _of_row_lengths(lengths: Any, rows: tuple[int, int]) -> Arguments:
     if found.shape != (rows[0],) or (found != np.floor(found)).any() or (found < 0).any() or (found > rows[1]).any():
         raise Error(
             ROW_LENGTHS,
-            f"must be the tokens of each of the {rows[0]} rows, from 0 to {rows[1]}, got {found.tolist()!r}; if it means "
-            "something else, pass a function as arguments=",
+            f"must be the numbers of tokens of the {rows[0]} rows, each from 0 to {rows[1]}, got {found.tolist()!r}; if "
+            f"these numbers mean something else, {FROM_BATCH}",
         )
     return {"lengths": found.astype(np.int64), "row_length": rows[1]}
 
@@ -226,7 +226,7 @@ def _has_decoder(batch: Mapping[str, Any], sides: Sides) -> bool:
 def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     for name in (*BOUNDARIES, *LENGTHS, *IDS, *RECORDS):
         if batch.get(name) is not None:
-            raise Error(name, "has packed documents on both sides: pass a function as arguments=")
+            raise Error(name, f"must be absent for a model with an encoder and a decoder, whose documents it does not tell apart: {FROM_BATCH}")
     found: Arguments = {}
     if not sides.sound and batch.get("input_features") is None:
         found.update(_padded("encoder_", *_row_lengths(batch, "attention_mask", ROWS)))
@@ -243,7 +243,7 @@ def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
         if "encoder_row_length" in found:
             found["row_length"] = found["encoder_row_length"]
     else:
-        raise Error("labels", "must be in the batch, or decoder_input_ids, to count the decoder")
+        raise Error("labels", "is missing, but the decoder is counted by it: add labels or decoder_input_ids to the batch")
     return found
 
 
@@ -269,11 +269,15 @@ def _row_lengths(batch: Mapping[str, Any], mask: str, names: tuple[str, ...]) ->
     if batch.get(mask) is not None:
         ids = mask_ids(mask, batch[mask])
         if (ids > 1).any():
-            raise Error(mask, "has ids above 1: for packed documents on both sides pass a function as arguments=")
+            raise Error(mask, f"must have only 0 and 1 for a model with an encoder, got the id {int(ids.max())}: {FROM_BATCH}")
         return ids.sum(axis=1), ids.shape[1]
     rows = row_shape({name.removeprefix("decoder_"): batch.get(name) for name in names})
     if rows is None:
-        raise Error(names[0], f"must be in the batch, or {mask}, for a model with an encoder, got {', '.join(map(str, batch))}")
+        raise Error(
+            names[0],
+            f"is missing, but a model with an encoder needs it: add {names[0]} or {mask} to the batch, which has "
+            f"{', '.join(map(str, batch))}",
+        )
     return np.full(rows[0], rows[1], dtype=np.int64), rows[1]
 
 
@@ -298,11 +302,11 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
         found["images"] = _images(shape_of(batch["pixel_values"]), sides.image_size)
     for key, grid in (("pixel_values_videos", "video_grid_thw"), ("images_seqlens", "image_grid_thw")):
         if sides.vision and batch.get(key) is not None and batch.get(grid) is None:
-            raise Error(key, f"must come with {grid} to be counted: add it, or pass arguments= with grid_thw=")
+            raise Error(key, f"must come with {grid} to be counted: add {grid}, or pass arguments=lambda batch: {{'grid_thw': [[1, 16, 16]]}}")
     if sides.sound and batch.get("input_features") is None:
         for key in ("input_values", "audio_values", "audio_grid_thw"):
             if batch.get(key) is not None:
-                raise Error(key, "is audio in an unknown unit: pass arguments= with audio_frames=")
+                raise Error(key, "is audio in an unknown unit: pass arguments=lambda batch: {'audio_frames': [3000]}")
     sound = sides.sound or (sides.encoder is None and batch.get("labels") is not None)
     if sound and batch.get("input_features") is not None:
         clips, frames = _frames(shape_of(batch["input_features"]))
@@ -325,7 +329,7 @@ def _images(shape: tuple[int, ...], size: int | None) -> int:
         raise Error(
             "pixel_values",
             f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}] of the size that the model's "
-            f"configuration states, got shape {list(shape)}: pass arguments= with images= or grid_thw=",
+            f"configuration states, got shape {list(shape)}: pass arguments=lambda batch: {{'grid_thw': [[1, 16, 16]]}}",
         )
     return shape[0]
 
@@ -350,7 +354,8 @@ def named(batch: Any) -> Mapping[str, Any]:
         raise Error(
             "batch",
             f"has tensors of {first[0]} and of {next(shape[0] for shape in others if shape[0] != first[0])} rows, which "
-            "may be microbatches: pass microbatches as arguments of their own or as dicts, or pass arguments=",
+            "may be several microbatches: pass each as a separate argument or as a dict. For one batch "
+            f"{FROM_BATCH}",
         )
     shapes = [tuple(part.shape) if hasattr(part, "dtype") and hasattr(part, "shape") else None for part in parts]
     ids = bool(shapes) and shapes[0] is not None and len(shapes[0]) == 2 and _kind(parts[0]) in "iu"
@@ -359,8 +364,9 @@ def named(batch: Any) -> Mapping[str, Any]:
         raise Error(
             "batch",
             "must be a mapping of tensors, or a list that begins with ids [batch, row] or embeddings [batch, row, width]; "
-            f"else pass arguments=, got {type(batch).__name__}"
-            + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else ""),
+            f"got {type(batch).__name__}"
+            + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else "")
+            + f"; otherwise {FROM_BATCH}",
         )
     by_name = {"input_ids" if ids else "inputs_embeds": parts[0]}
     for place, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
@@ -384,7 +390,7 @@ def _refuse_mask(key: str, value: Any) -> None:
         raise Error(
             key,
             "may be a mask, since it only has 0 and 1: pass arguments=, such as lambda batch: {'attention_mask': " + key + "}, "
-            "or {'lengths': [batch[0].shape[1]] * len(batch[0])} if it is no mask",
+            "or {'lengths': [batch[0].shape[1]] * len(batch[0])} if it is not a mask",
         )
 
 
@@ -400,8 +406,8 @@ def _refuse_microbatch(key: str, ids: Any, value: Any) -> None:
         return
     raise Error(
         key,
-        "may be another microbatch, since it has other ids than batch[0]: pass microbatches as arguments of their own "
-        "(step(meter, first, second)) or as dicts, or pass arguments= for tensors of another meaning",
+        "may be another microbatch, since it has other ids than batch[0]: pass each microbatch as a separate argument, "
+        f"step(meter, first, second), or as a dict. If it is not a microbatch, {FROM_BATCH}",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import Error
 from .._deferred import Arguments
-from ._names import BOUNDARIES, IDS, IDS_FROM_ONE, IDS_FROM_ZERO, LENGTHS, POSITIONS, ROWS
+from ._names import BOUNDARIES, FROM_BATCH, IDS, IDS_FROM_ONE, IDS_FROM_ZERO, LENGTHS, POSITIONS, ROWS
 
 Shape = tuple[int, int]
 
@@ -107,7 +107,7 @@ def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
     for other in ("cu_seq_lens_k", "cu_seqlens_k", "cu_seqlens_kv"):
         if batch.get(other) is not None and not np.array_equal(_boundaries_in(batch, other, rows), bounds):
             raise Error(
-                other, f"must equal {name}: if queries attend other documents' keys, pass a function as arguments="
+                other, f"must equal {name}; if queries attend to the keys of other documents, {FROM_BATCH}"
             )
     found: Arguments = {"cu_seqlens": bounds}
     for key, argument in (
@@ -155,10 +155,10 @@ def _boundaries_in(batch: Mapping[str, Any], name: str, rows: Shape | None) -> A
         assert rows is not None
         start = whole[-1]
         if not line or line[0] != 0 or line[-1] > rows[1]:
-            raise Error(name, f"must begin at 0 in each row and end within its {rows[1]} slots")
+            raise Error(name, f"must begin at 0 in each row and end at {rows[1]}, the slots of a row, or before; got {line}")
         whole += [start + each for each in line[1:]]
         if line[-1] < rows[1]:
-            raise Error(name, f"must end at the row's {rows[1]} slots if the batch has several rows, got {line[-1]}")
+            raise Error(name, f"must end at {rows[1]}, the slots of a row, if the batch has several rows, got {line[-1]}")
     return np.array(whole, dtype=np.int64)
 
 
@@ -173,11 +173,11 @@ def _mark_padding(batch: Mapping[str, Any], found: Arguments) -> None:
         if batch.get(name) is None or (tail := int(np.asarray(batch[name]).reshape(-1)[0])) == 0:
             continue
         if any(key in found for key in ("cu_seqlens_padded", "cu_seqlens_real", "num_real_seqs")):
-            raise Error(name, "cannot be used together with other keys that describe padding: pass a function as arguments=")
+            raise Error(name, f"cannot be used together with other keys that describe padding: leave it out, or {FROM_BATCH}")
         bounds = found["cu_seqlens"]
         last = int(bounds[-1] - bounds[-2]) if len(bounds) > 1 else 0
         if not 0 <= tail <= last:
-            raise Error(name, f"must be at most the {last} tokens of the last document, got {tail}")
+            raise Error(name, f"must be from 0 to {last}, the tokens of the last document, got {tail}")
         real = bounds.copy()
         real[-1] -= tail
         found["cu_seqlens"], found["cu_seqlens_padded"] = real, bounds
@@ -198,7 +198,7 @@ def _fill_rows(name: str, found: Arguments, slots: int) -> None:
     if len(bounds) == 0 or slots == 0 or (bounds[-1] >= slots and bounds[-1] % slots == 0):
         return
     if bounds[-1] > slots:
-        raise Error(name, f"must end at the batch's {slots} slots, got {int(bounds[-1])}")
+        raise Error(name, f"must end at {slots}, the slots of the batch, got {int(bounds[-1])}")
     if "cu_seqlens_real" in found:  # `cu_seqlens` begins with the real ones
         found.setdefault("num_real_seqs", len(found.pop("cu_seqlens_real")) - 1)
     found["cu_seqlens"] = np.append(found["cu_seqlens"], found["cu_seqlens"][-1])
@@ -266,12 +266,12 @@ def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
     documents = Documents([], [])
     for place, (line, room) in enumerate(zip(real, slots, strict=True)):
         if len(room) != len(line) or any(length > slot for length, slot in zip(line, room, strict=True)):
-            raise Error(padded, f"must have a slot for each document of {name}, at least as long as the document, in row {place}")
+            raise Error(padded, f"must have a slot for each document of {name} that is at least as long, got {room} for {line} in row {place}")
         result = Documents(line, room)
         if rows is not None:
             width = rows[1] if len(real) == rows[0] else rows[0] * rows[1]
             if sum(room) > width:
-                raise Error(name, f"must add up to at most {width}, the slots of a row, got {sum(room)} in row {place}")
+                raise Error(name, f"must add up to at most the {width} slots of a row, got {sum(room)} in row {place}")
             if sum(room) < width:
                 result = Documents([*line, *([] if line else [0])], [*room, *([] if room else [0])])
                 result.slots[-1] += width - sum(room)  # the last document gets the rest
@@ -307,7 +307,7 @@ def _lists(name: str, values: Any, rows: Shape | None) -> list[list[int]]:
             raise Error(name, "must have whole numbers as lengths of documents: pass integers")
         there = line > 0
         if (~there[:-1] & there[1:]).any():
-            raise Error(name, f"must be above 0, except the zeros that fill the end of row {place}")
+            raise Error(name, f"must be above 0, except for zeros that fill the end of row {place}, got {line.tolist()}")
         found.append([int(each) for each in line[there]])
     return found
 
@@ -356,10 +356,10 @@ def mask_ids(key: str, value: Any) -> Any:
 
     shape = shape_of(value)
     if len(shape) != 2:
-        raise Error(key, f"must be [batch, row] to be read, got shape {list(shape)}: pass a function as arguments=")
+        raise Error(key, f"must be [batch, row], got shape {list(shape)}; for a mask of another shape {FROM_BATCH}")
     mask = np.asarray(value)
     if mask.dtype.kind not in "biuf" or not (mask >= 0).all() or not (mask == np.floor(mask)).all():
-        raise Error(key, "must have 0 and 1, or ids of documents, as whole numbers from 0")
+        raise Error(key, f"must have whole numbers from 0, which are 0 and 1 or ids of documents")
     return mask.astype(np.int64)
 
 
@@ -433,7 +433,7 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
         raise Error(
             name,
             f"must begin again at {max(lowest, 0)} where a document begins, but the positions in row {row} decrease to "
-            "another number: pass arguments=, a function that takes the batch and returns the keywords of Meter.add",
+            f"another number: {FROM_BATCH}",
         )
     return starts
 
@@ -451,8 +451,8 @@ def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
         if len(np.unique(documents)) != len(documents):
             raise Error(
                 name,
-                f"the tokens of each document must stand together, but do not in row {row}: pass a function as "
-                "arguments=",
+                f"the tokens of a document must be consecutive, but row {row} has other tokens between them: "
+                f"{FROM_BATCH}",
             )
     first = starts & (np.cumsum(starts, axis=1) == 1)
     slots = starts & ~first

@@ -50,6 +50,9 @@ ROW_LENGTHS = "lengths"
 #: Masks of which libraries disagree whether 1 marks a token or padding.
 UNCLEAR_MASKS = ("padding_mask", "key_padding_mask", "src_key_padding_mask", "text_padding_mask")
 
+#: The way out for a batch that floptally cannot read, for error texts.
+FROM_BATCH = "pass arguments=, a function that turns the batch into keywords of Meter.add, such as {'lengths': [128, 384]}"
+
 GRIDS = ("image_grid_thw", "video_grid_thw")
 SOUND = ("input_features", "feature_attention_mask")
 #: All names that are read. Of ROWS usually only the shape is read.
@@ -116,8 +119,8 @@ def _require_rows(name: str, rows: Any) -> None:
         sizes = ", ".join(str(len(row)) if hasattr(row, "__len__") else "1" for row in rows[:8])
         raise Error(
             name,
-            f"must be rows of one length, got rows of {sizes}: pad them in a collator and pass attention_mask, or pass a "
-            "function as arguments= that returns {'lengths': […]}",
+            f"must be rows of one length, got rows of {sizes}: pad them in a collator and pass attention_mask, or "
+            f"{FROM_BATCH}",
         ) from None
 
 

@@ -33,9 +33,9 @@ def layouts(
     """
     points = getattr(search, "points", None)
     if not isinstance(points, list):
-        raise Error("search", "must be what Cost.search returns")
+        raise Error("search", f"must be the result of Cost.search, got {type(search).__name__}")
     if not points:
-        raise Error("search", "has no layout that fits: pass a search that found some")
+        raise Error("search", "has no layout that fits: search with more memory or more GPUs")
     colours = theme_named(theme)
     front = _front(points)
     width = max(gib for _, gib in points) - min(gib for _, gib in points)

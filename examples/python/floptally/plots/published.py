@@ -115,7 +115,7 @@ def gap_reason(run: PublishedRun) -> str:
 def _runs_of(expectation: Expectation) -> list[PublishedRun]:
     runs = getattr(expectation, "runs", None)
     if not isinstance(runs, list) or not runs:
-        raise Error("expectation", "must be a result of floptally.expect or floptally.published_runs")
+        raise Error("expectation", f"must be a result of floptally.expect or floptally.published_runs, got {type(expectation).__name__}")
     return runs
 
 

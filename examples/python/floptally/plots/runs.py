@@ -129,7 +129,7 @@ def comparison_bars(
     """
     colours = theme_named(theme)
     if not rows:
-        raise Error("rows", "must have at least one run")
+        raise Error("rows", "must have at least one run, got none")
     with look(colours):
         figure, axes = canvas(ax, 7.6, 1.6 + 0.42 * len(rows))
         most = max(row.best_tflops_per_gpu for row in rows)

@@ -124,7 +124,7 @@ def convention_spread(
     """
     colours = theme_named(theme)
     if reference not in totals:
-        raise Error("reference", f'must be one of the conventions in totals, got "{reference}"')
+        raise Error("reference", f'must be a convention in totals ({", ".join(totals)}), got "{reference}"')
     if totals[reference] <= 0:
         raise Error("totals", f'must be above 0 for "{reference}", got {totals[reference]}')
     names = sorted(totals, key=lambda name: (totals[name], name))

@@ -290,7 +290,7 @@ inline value of_layer_of(const function_call& c) {
         const std::string field = text_of({c.in.config().field(layers->key), ".", node.key});
         const std::size_t digits = node.key.find_first_not_of("0123456789");
         if (node.key.empty() || node.key.size() > 9 || digits != std::string::npos) {
-            refuse(field, {"every key must be the index of a layer, such as \"12\""});
+            refuse(field, {"the key must be the index of a layer, such as \"12\", got \"", node.key, "\""});
         }
         if (std::stoll(node.key) != c.number(1)) {
             continue;

@@ -140,9 +140,9 @@ class model_reader {
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
-            refuse(scope_.config().field("model_type"),
-                   {"this type has no class with the head \"", suffix, "\": change architectures, got \"",
-                    scope_.model_spec().type(), "\""});
+            refuse(scope_.config().field("architectures"),
+                   {"names a class with the head \"", suffix, "\", which model_type \"", scope_.model_spec().type(),
+                    "\" does not have: name another class"});
         }
         if (!head.entry->lines.empty() && head.entry->lines.front().part == "as") {
             const std::string_view other = trimmed(head.entry->lines.front().rest);
@@ -348,8 +348,7 @@ class model_reader {
             return;
         }
         if (scope_.has("no_mtp")) {
-            refuse("mtp",
-                   {"is not supported for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
+            refuse("mtp", {"must be 0 for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
         }
         if (!over_vocabulary_) {
             refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, or "
