@@ -67,7 +67,7 @@ def cost(
     or, with strict=False, a key that names a size and is not read. `Cost.assumptions` lists these.
 
     Raises:
-        Error: for a config that cannot be counted. It names the key.
+        Error: for a config that cannot be counted. The error names the key.
     """
 
     options: dict[str, Any] = {"mla": mla, "mtp": mtp, "padded_vocab_size": padded_vocab_size, "strict": strict,

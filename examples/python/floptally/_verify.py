@@ -186,7 +186,7 @@ def verify(
         Error: "torch" if PyTorch is missing; the errors of `floptally.from_torch` if the step cannot run.
 
     Warns:
-        AssumptionWarning: names operators that multiply and count nothing.
+        AssumptionWarning: names operators that multiply, but whose FLOPs are not counted.
     """
     torch = _torch()
     if not isinstance(model, torch.nn.Module):

@@ -9,7 +9,7 @@
     meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
 A scope says, axis by axis, whether ranks hold the same sequences or different parts (docs/parallel.md). The all-reduce
-of the accumulators also carries integers that check the scope. All ranks of the group raise a `floptally.Error` if the
+of a tally's sums also carries integers that check the scope. All ranks of the group raise a `floptally.Error` if the
 scope does not fit the group, or if ranks that should hold the same sequences have different counts. Sums are of 64-bit
 integers, on the CPU with gloo and on the current GPU with NCCL. The call waits for NCCL's result.
 """

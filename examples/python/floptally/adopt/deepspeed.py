@@ -28,7 +28,8 @@ def FlopsProfiler(
     Args:
         model, ds_engine, recompute_fwd_factor: as for DeepSpeed's own profiler.
         convention: ``"exact"``, or the name of another convention.
-        cost: the model's cost. By default that of its configuration, or ``floptally.from_torch`` of it.
+        cost: the model's cost. By default it is read from the model's configuration, else measured by
+            ``floptally.from_torch``.
         compare: logs DeepSpeed's own total next to the count.
     """
     from ._deepspeed import CountingProfiler

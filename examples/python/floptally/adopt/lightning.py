@@ -39,7 +39,8 @@ def measure_flops(
         loss_fn: a function from the model's output to the loss.
         convention: ``"exact"``, or the name of another convention.
         plan: which weights train and what is recomputed. By default all weights train and nothing is recomputed.
-        cost: the model's cost. By default that of its configuration, or ``floptally.from_torch`` of it.
+        cost: the model's cost. By default it is read from the model's configuration, else measured by
+            ``floptally.from_torch``.
         compare: also measures as Lightning does and logs both numbers.
     """
     if convention is None:

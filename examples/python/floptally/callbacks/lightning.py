@@ -40,10 +40,10 @@ class LightningMeter(MeterAdapter, Callback):
     tensor of the batch. Batches whose ``training_step`` returns None are not trained and not counted. Validation and
     checkpoints are not part of a step's time.
 
-    The run's totals are in Lightning's checkpoints. Without a reduction these are rank 0's: the totals of other ranks begin
-    at a resume, with one warning. The plan is that of the module together with the meter's ``plan=``.
-    Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the Trainer; leave
-    out the meter's ``gpus=``.
+    The run's totals are in Lightning's checkpoints. Without a reduction the checkpoint has the totals of rank 0. Other
+    ranks then begin at 0 after a resume, with one warning. The plan is that of the module together with the meter's
+    ``plan=``. Raises an Error before the first step if the two contradict each other. The number of GPUs is that of the
+    Trainer; leave out the meter's ``gpus=``.
     """
 
     def __init__(
