@@ -508,13 +508,13 @@ TEST_CASE("a misspelt key of a nested config is noted, and is an error in strict
     CHECK(unread_of(qwen) == std::vector<std::string>{"text_config.num_keyvalue_heads"});
     CHECK(error_of([&] { return floptally::read_config(qwen, {.strict = true}); }) ==
           "text_config.num_keyvalue_heads: is not read by spec qwen3_vl_text; nearest: num_key_value_heads; "
-          "correct or remove it, or turn strict off");
+          "correct or remove the key, or pass --lenient or strict=False");
     dbrx["ffn_config"]["moe_num_expert"] = dbrx["ffn_config"]["moe_num_experts"];
     dbrx["ffn_config"].erase("moe_num_experts");
     CHECK(unread_of(dbrx) == std::vector<std::string>{"ffn_config.moe_num_expert"});
     CHECK(error_of([&] { return floptally::read_config(dbrx, {.strict = true}); }) ==
           "ffn_config.moe_num_expert: is not read by spec dbrx; nearest: moe_num_experts; "
-          "correct or remove it, or turn strict off");
+          "correct or remove the key, or pass --lenient or strict=False");
     // Where the keys of a model inside stand beside the outer ones.
     for (const char* const type : {"git", "neomme", "phi4_multimodal", "vilt"}) {
         INFO(type);
@@ -639,7 +639,7 @@ TEST_CASE("config keys on the ignores line of a spec cause no note, also inside 
     CHECK(
         floptally::read_config(parsed(sizes + ", 'num_things': 5, 'extra': {'num_layers': 7}}"), strict).notes.empty());
     CHECK(error_of([&] { return floptally::read_config(parsed(sizes + ", 'extra': {'num_heads': 7}}"), strict); }) ==
-          "extra.num_heads: is not read by spec mine; correct or remove it, or turn strict off");
+          "extra.num_heads: is not read by spec mine; correct or remove the key, or pass --lenient or strict=False");
     for (const char* const elsewhere : {"'num_layers': 7}", "'extra': {'num_things': 7}}"}) {
         INFO(elsewhere);  // what is ignored at one place is noted at another
         CHECK(unread_of(parsed(sizes + ", " + elsewhere), strict.specs).size() == 1);

@@ -310,8 +310,9 @@ TEST_CASE("the lm_head counts the real vocabulary in the useful view and the pad
           "padded_vocab_size: must be at least vocab_size (33), got 32");
     json without = {{"model_type", "llama"}, {"architectures", {"LlamaForSequenceClassification"}}};
     CHECK(error_of([&] { return floptally::read_config(without, padded); }) ==
-          "padded_vocab_size: needs a class with an lm_head, but the class in architectures has none: leave it out, or "
-          "name another class");
+          "padded_vocab_size: needs a class with an lm_head, but the class in architectures has none: leave "
+          "padded_vocab_size out, or "
+          "name a class with one");
     own.erase("vocab_size");
     own.erase("padded_vocab_size");
     CHECK(error_of([&] { return floptally::read_config(own, padded); }) ==

@@ -224,9 +224,9 @@ TEST_CASE("a pipeline that cannot be split is an error that names the field") {
           "layers_of_chunks: 18446744073709551615 + 1 does not fit 64 bits: use smaller numbers");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of({}, 3); }) == "pp_rank: must be below pp, 3, got 3");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(5)), 0); }) ==
-          "layers: must be the 6 layers of the pipeline split, got a model of 5");
+          "layers: must be 6, as in the pipeline split, got a model with 5 layers: make the split for this model");
     CHECK(error_of([&] { return pipeline_split(3, three).parts_of(parts_of(small_model(7)), 0); }) ==
-          "layers: must be the 6 layers of the pipeline split, but the model has more: make the split for this model");
+          "layers: must be 6, as in the pipeline split, but the model has more: make the split for this model");
 }
 
 namespace {

@@ -225,7 +225,7 @@ class TimedPass:
             both = work.tally.accumulators()
             both[len(both) // 2 :] = run.tally.accumulators()[len(both) // 2 :]
             if any(both[: len(both) // 2] > both[len(both) // 2 :]):
-                raise Error("slots", "must contain the whole batch, but have a smaller sum than the batch: pass a slot for every sequence")
+                raise Error("slots", "must contain the whole batch, but add up to less than the batch: pass a slot for every sequence")
             tally = _core.Tally.from_accumulators(work.tally, both)
             self._read(run)
             work = self.cost.flops(plan=self.plan, convention=self.convention, tally=tally)

@@ -39,7 +39,7 @@ def load(path: PathLike) -> Cost:
     except OSError:
         raise Error("path", f'cannot read "{os.fsdecode(path)}": pass a file that Cost.save wrote') from None
     except (ValueError, KeyError, TypeError):
-        raise Error("path", f'"{os.fsdecode(path)}" is not a file of Cost.save: write it by Cost.save') from None
+        raise Error("path", f'"{os.fsdecode(path)}" is not a file of Cost.save: pass a file that Cost.save wrote') from None
     if not isinstance(text, str) or digest != digest_of(text) or type(made_by[0]) is not int:
         raise Error("path", f'"{os.fsdecode(path)}" was changed after Cost.save wrote it: its digest differs. Write it again')
     model, plan = json.loads(text)

@@ -136,8 +136,8 @@ def left_as_found() -> Iterator[list[weakref.ref[torch.Tensor]]]:
         if remaining and not failed:
             raise Error(
                 "model",
-                f"keeps a tensor of this count outside of its modules, in {', '.join(remaining)}: reset it before training. "
-                "Store it in a module, a dict or functools.cache, which floptally clears, or pass real=True",
+                f"keeps a tensor of this count outside of its modules, in {', '.join(remaining)}: reset this cache before "
+                "training, or pass real=True. floptally clears only caches in modules, dicts and functools.cache",
             )
 
 

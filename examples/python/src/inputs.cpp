@@ -304,9 +304,9 @@ void input_arguments::read_counted(const mask_set& masks) {
     if (const py::handle logits = given_.some("logits"); logits && !py::isinstance<py::str>(logits)) {
         const std::uint64_t tokens = sum_of(logits, std::string(logits_accumulator));
         if (masks.find(floptally::measured(logits_accumulator)) == masks.size()) {
-            throw error(
-                "logits",
-                "must be \"all\" or \"last\" under this plan: pass plan=Plan(logits=\"measured\") to count a number");
+            throw error("logits",
+                        "must be \"all\" or \"last\" under this plan: pass plan=Plan(logits=\"measured\") to count a "
+                        "number of tokens");
         }
         tally sum{masks};
         sum.add_measured(logits_accumulator, {.useful = tokens});

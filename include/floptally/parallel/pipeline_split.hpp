@@ -248,8 +248,8 @@ class pipeline_split {
             refuse_mtp();
         }
         if (layer != num_layers()) {
-            detail::refuse("layers",
-                           {"must be the ", num_layers(), " layers of the pipeline split, got a model of ", layer});
+            detail::refuse("layers", {"must be ", num_layers(), ", as in the pipeline split, got a model with ", layer,
+                                      " layers: make the split for this model"});
         }
         return parts_on_rank;
     }
@@ -417,9 +417,8 @@ class pipeline_split {
                 return chunk;
             }
         }
-        detail::refuse("layers",
-                       {"must be the ", num_layers(),
-                        " layers of the pipeline split, but the model has more: make the split for this model"});
+        detail::refuse("layers", {"must be ", num_layers(),
+                                  ", as in the pipeline split, but the model has more: make the split for this model"});
     }
 
     /// Returns the chunk of a part that is not a layer (norm, lm_head) and comes after `layers` layers.

@@ -81,7 +81,7 @@ namespace floptally::inline v0_3 {
         if (name == "mb" || name == "microbatch") {
             const auto samples = detail::number_of_text<std::uint64_t>(value);
             if (!samples || *samples == 0) {
-                detail::refuse("explain", {"mb must be a number of sequences from 1, got \"",
+                detail::refuse("explain", {"mb must be an integer from 1, the sequences of a microbatch, got \"",
                                            detail::shortened(std::string(value)), "\""});
             }
             layout.microbatch = *samples;

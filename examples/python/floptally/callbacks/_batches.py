@@ -226,7 +226,11 @@ def _has_decoder(batch: Mapping[str, Any], sides: Sides) -> bool:
 def _both_sides(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     for name in (*BOUNDARIES, *LENGTHS, *IDS, *RECORDS):
         if batch.get(name) is not None:
-            raise Error(name, f"must be absent for a model with an encoder and a decoder, whose documents it does not tell apart: {FROM_BATCH}")
+            raise Error(
+                name,
+                "must be absent for a model with an encoder and a decoder, since it does not say whose documents it "
+                f"describes: {FROM_BATCH}",
+            )
     found: Arguments = {}
     if not sides.sound and batch.get("input_features") is None:
         found.update(_padded("encoder_", *_row_lengths(batch, "attention_mask", ROWS)))

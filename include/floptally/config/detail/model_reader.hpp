@@ -159,8 +159,8 @@ class model_reader {
         add_head(head);
         if (is_tower_) {
             if (options_.mtp_layers != 0) {
-                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, "
-                               "or name another class"});
+                refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave mtp out, "
+                               "or name a class with one"});
             }
             note_sizes();
             return finished_tower();
@@ -310,7 +310,7 @@ class model_reader {
         }
         if (options_.padded_vocab_size != 0 && !over_vocabulary_) {
             refuse("padded_vocab_size", {"needs a class with an lm_head, but the class in architectures has none: "
-                                         "leave it out, or name another class"});
+                                         "leave padded_vocab_size out, or name a class with one"});
         }
         if (over_vocabulary_ && scope_.on("always_tied") && scope_.has("tied") && !scope_.on("tied")) {
             notes_.emplace_back("tie_word_embeddings is false: counted as tied, which the class does anyway");
@@ -351,8 +351,8 @@ class model_reader {
             refuse("mtp", {"must be 0 for model_type ", scope_.model_spec().type(), ", ", scope_.named("no_mtp").text});
         }
         if (!over_vocabulary_) {
-            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave it out, or "
-                           "name another class"});
+            refuse("mtp", {"needs a class with an lm_head, but the class in architectures has none: leave mtp out, or "
+                           "name a class with one"});
         }
         const std::uint64_t h = scope_.number("h");
         const multi_token_prediction depths{.num_layers = options_.mtp_layers,
