@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CI may leave out, and whose code its workflows run."""
+"""What CI may leave out, whose code its workflows run, and the commits that contributing.md cites."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import pathlib
 import re
 import subprocess
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -37,3 +39,15 @@ def test_the_weekly_workflow_runs_the_stages_that_the_ci_script_lists() -> None:
     assert listed is not None
     known = re.findall(r"^(\w+)\(\) \{", (ROOT / ".ci/long").read_text(), re.MULTILINE)
     assert [stage for stage in listed[1].split(", ") if stage not in known] == []
+
+
+def test_every_commit_that_the_speed_table_cites_is_in_the_history() -> None:
+    cited = sorted(set(re.findall(r"^\| `[\w.]+` at ([0-9a-f]{7}) \|", (ROOT / "docs/contributing.md").read_text(), re.MULTILINE)))
+    assert len(cited) >= 5
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository").stdout != "false\n":
+        pytest.skip("needs the whole git history")
+    assert [commit for commit in cited if git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0] == []
