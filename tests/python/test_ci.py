@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -51,3 +52,19 @@ def test_every_commit_that_the_speed_table_cites_is_in_the_history() -> None:
     if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository").stdout != "false\n":
         pytest.skip("needs the whole git history")
     assert [commit for commit in cited if git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0] == []
+
+
+def test_a_test_that_passed_before_is_left_out_unless_its_file_looks_at_what_is_installed(tmp_path: pathlib.Path) -> None:
+    passed, other = "tests/python/test_tally.py", "tests/python/test_start.py"
+    assert "find_spec" not in (ROOT / passed).read_text() and "find_spec" in (ROOT / other).read_text()
+
+    def listed(*options: str) -> list[str]:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", *options, passed, other]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return [line for line in done.stdout.splitlines() if "::" in line]
+
+    every = listed()
+    assert {test.partition("::")[0] for test in every} == {passed, other}
+    first, second = next(test for test in every if test.startswith(passed)), next(test for test in every if test.startswith(other))
+    (tmp_path / "passed").write_text(f"{first}\n{second}\n")
+    assert listed(f"--passed-before={tmp_path / 'passed'}") == [test for test in every if test != first]
