@@ -68,3 +68,12 @@ def test_a_test_that_passed_before_is_left_out_unless_its_file_looks_at_what_is_
     first, second = next(test for test in every if test.startswith(passed)), next(test for test in every if test.startswith(other))
     (tmp_path / "passed").write_text(f"{first}\n{second}\n")
     assert listed(f"--passed-before={tmp_path / 'passed'}") == [test for test in every if test != first]
+
+
+def test_long_checks_and_wheels_have_a_schedule_and_macos_runs_the_self_test() -> None:
+    long, wheels = ((ROOT / ".github/workflows" / name).read_text() for name in ("long.yml", "wheels.yml"))
+    assert "schedule: [{cron:" in long and "schedule: [{cron:" in wheels
+    assert "constraints" not in long.partition("jobs:")[2]  # the newest releases
+    assert "macos-14" in wheels and "cibuildwheel --output-dir" in wheels
+    build = re.search(r"^\[tool\.cibuildwheel\]\n((?:(?!\[).*\n)*)", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert build is not None and re.search(r'^test-command = ".*floptally\.selftest', build[1], re.MULTILINE)
