@@ -101,6 +101,8 @@ TEST_CASE("each published run has a source with its terms, a model config, and f
         for (const char* const field : {"title", "where", "date", "terms"}) {
             CHECK(!source[field].get<std::string>().empty());
         }
+        const std::string where = source["where"];
+        CHECK((where.starts_with("https://") || source.value("commit", "").size() >= 40));
         CHECK(table()["models"].contains(run["model"].get<std::string>()));
         CHECK(run["gpus"].get<int>() >= 1);
         CHECK(run["year"].get<int>() >= 2022);
