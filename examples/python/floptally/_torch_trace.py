@@ -500,7 +500,10 @@ class Recorder(TorchDispatchMode):
         if product.kind == "weight":
             for first_product in self.values.products_of(weights):
                 first_product.seen = first_product.seen or [seen]
-            self.values.mixed(call)
+            # The rows of the operand: a mix of heads has one for each pair. A layer after a core has one for each token.
+            rows = heads * (queries if weights is left else columns)
+            if any(rows % max(one.dims[1] * one.dims[3], 1) == 0 for one in self.values.products_of(weights)):
+                self.values.mixed(call)
             return
         product.seen.append(seen)
         product.is_attention = is_weight(weights)
