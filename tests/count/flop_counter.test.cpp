@@ -308,6 +308,29 @@ TEST_CASE("full recompute also runs a detached product of a layer again", "[flop
     CHECK(work.get(view::executed, phase::recompute) == work.get(view::padded, phase::forward));
 }
 
+TEST_CASE("a gradient product runs once in the backward, and no recompute repeats it", "[flop_counter]") {
+    cost model;
+    model.add("adapter", linear{.in_features = 3, .out_features = 2});
+    model.add_state("adapter.solve", 8, term::gradient);
+    tally batch;
+    batch.add(sequence{.length = 4});
+    for (const counted_passes counted : every_passes) {
+        for (const recompute again : {recompute::none, recompute::full}) {
+            const breakdown work =
+                evaluate(model, batch, conventions::exact, {.counted = counted, .recomputed = again});
+            const bool runs = counted != counted_passes::forward;
+            for (const view seen : {view::useful, view::padded, view::executed}) {
+                CHECK(work["adapter.solve"].total(seen) == flops{runs ? 4U * 2U * 8U : 0U});
+                CHECK(work["adapter.solve"].get(seen, phase::forward) == flops{});
+                CHECK(work["adapter.solve"].get(seen, phase::recompute) == flops{});
+            }
+        }
+    }
+    // A frozen model has no backward.
+    const training_plan frozen{.weights = {{.weights = "*", .state = weight_state::frozen}}};
+    CHECK(evaluate(model, batch, conventions::exact, frozen)["adapter.solve"].total(view::useful) == flops{});
+}
+
 // ---- components ----
 
 TEST_CASE("a component is found by name, and an unknown name is an error", "[flop_counter][errors]") {

@@ -69,8 +69,8 @@ class Drawn:
     def keep(self, length: int) -> torch.Tensor:
         """What is attended, [heads, queries, keys]."""
         i, j = positions(length, length)
-        found = [MASKS[self.mask](i, j, head).expand(length, length) for head in range(HEADS)]
-        whole = found[0][None] if self.mask not in BY_HEAD else torch.stack(found)
+        heads = range(HEADS if self.mask in BY_HEAD else 1)
+        whole = torch.stack([MASKS[self.mask](i, j, head).expand(length, length) for head in heads])
         if self.flipped:
             whole = whole ^ ((i == FLIPPED[0]) & (j == FLIPPED[1]))
         return whole
@@ -395,23 +395,23 @@ def outcome(drawn: Drawn) -> Outcome:
     return Outcome(drawn, "right")
 
 
-def sample(seed: int, count: int, controls: int, tell: Callable[[str], object] = print) -> Counter[str]:
-    """Draws modules, and returns how many of each outcome there are, and of each outcome of a control."""
+def sample(seed: int, count: int, controls: int, tell: Callable[[str], object] = print, first: int = 0) -> Counter[str]:
+    """Draws modules, tells the outcome of each, and returns how many of each outcome there are, and of each outcome of a
+    control. Skips the modules before number `first` of the draw."""
     warnings.simplefilter("ignore")
     random_ = random.Random(seed)
     found: Counter[str] = Counter()
     for number in range(count):
-        one = outcome(draw(random_))
-        found[one.kind] += 1
-        if one.kind != "right":
-            tell(f"{one.kind}: {one.drawn}: {one.text[:300]}")
-        elif number < controls and one.drawn.operator not in UNMASKED:
-            other = outcome(replace(one.drawn, flipped=True))
-            found[f"control {other.kind}"] += 1
-            if other.kind == "wrong":
-                tell(f"control {other.kind}: {other.drawn}: {other.text[:300]}")
-        if number % 25 == 24 and number + 1 < count:
-            tell(f"{number + 1} of {count}: {dict(found)}")
+        drawn = draw(random_)
+        if number < first:
+            continue
+        outcomes = [outcome(drawn)]
+        found[outcomes[0].kind] += 1
+        if outcomes[0].kind == "right" and number < controls and drawn.operator not in UNMASKED:
+            outcomes.append(outcome(replace(drawn, flipped=True)))
+            found[f"control {outcomes[1].kind}"] += 1
+        kinds = ", control ".join(one.kind for one in outcomes)
+        tell(f"{number} {kinds}: {drawn} {outcomes[-1].text[:300]}".rstrip())
     return found
 
 
@@ -420,10 +420,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--controls", type=int, default=400)
+    parser.add_argument("--first", type=int, default=0, help="number of the first module that runs, after a run that ended early")
     options = parser.parse_args()
     begin = time.monotonic()
     print(f"seed {options.seed}", flush=True)
-    found = sample(options.seed, options.count, options.controls, lambda text: print(text, flush=True))
+    tell = lambda text: print(text, flush=True)
+    found = sample(options.seed, options.count, options.controls, tell, options.first)
     print(f"seed {options.seed}: {dict(found)} in {time.monotonic() - begin:.0f} s", flush=True)
     return int(found["wrong"] + found["control wrong"] > 0 or 20 * found["refused"] > options.count)
 

@@ -1363,6 +1363,19 @@ def test_scan_work_between_chunks_is_counted_by_a_statistic():
         assert seen == counted_by_pytorch(NamedScan(), {"x": torch.zeros(batch, length, 6)}, lambda out: out.sum())
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_the_scan_of_a_second_layer_is_counted_by_chunks():
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    sizes = {"hidden_size": 64, "num_heads": 16, "head_dim": 8, "state_size": 8, "n_groups": 1, "vocab_size": 50}
+    config = transformers.Mamba2Config(**sizes, num_hidden_layers=2, chunk_size=16, use_cache=False)
+    cost = floptally.from_torch(transformers.Mamba2Model(config), tokens)
+    for batch, length in ((3, 21), (1, 65)):
+        model = transformers.Mamba2Model(config)
+        forward, backward = counted_by_pytorch(model, tokens(batch, length), lambda out: out.last_hidden_state.sum())
+        excess = 2 * 2 * batch * (length + 3) * 144 * 4 * 143  # of both layers: the convolution's 144 groups
+        assert by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch) == (forward, backward - excess)
+
+
 def test_relative_position_products_count_every_pair_of_tokens():
     class Relative(nn.Module):
         """Scores of 2n - 1 distances, as Transformer-XL and conformers have them."""

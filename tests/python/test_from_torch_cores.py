@@ -194,6 +194,23 @@ def test_a_causal_bias_object_of_pytorch_is_read_as_a_mask():
         assert forward(cost, 57) == 57 * PROJECTION + PAIR * pairs
 
 
+def test_full_attention_of_a_fixed_size_is_counted_if_a_larger_batch_is_too_large_to_compute(monkeypatch):
+    class PooledKeys(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.project = nn.Linear(8, 8)
+
+        def forward(self, x):
+            x = self.project(x)
+            keys = x[:, ::4]
+            return (x @ keys.transpose(-1, -2)).softmax(-1) @ keys
+
+    monkeypatch.setattr(floptally._from_torch, "MOST_DENSE", 3 * 64 * 16)  # scores of a batch of 3
+    cost = floptally.from_torch(PooledKeys(), lambda batch: torch.zeros(batch, 64, 8))
+    seen = cost.flops(lengths=[1] * 5).useful
+    assert seen.forward == 5 * (2 * 64 * 8 * 8 + 2 * 2 * 64 * 16 * 8)
+
+
 def test_attention_over_pooled_keys_is_counted_at_lengths_that_the_pool_divides():
     class Pooled(Core):
         def attend(self, q, k, v):

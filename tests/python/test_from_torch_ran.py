@@ -293,6 +293,120 @@ def test_every_matrix_operator_of_pytorch_is_counted_or_named_in_an_error():
     assert odd == []
 
 
+# Products that only the backward runs, and products that it runs again.
+
+
+class ScaledBases(torch.autograd.Function):
+    """Scales fixed matrices by vectors. The forward multiplies elements, the backward multiplies matrices."""
+
+    @staticmethod
+    def forward(ctx, bases, rows, columns):
+        ctx.save_for_backward(bases, rows, columns)
+        return rows[:, :, None] * bases * columns[None]
+
+    @staticmethod
+    def backward(ctx, gradient):
+        bases, rows, columns = ctx.saved_tensors
+        of_rows = torch.einsum("kbj,kvj,bj->kb", gradient, bases, columns)
+        return None, of_rows, torch.einsum("kbj,kvj,kb->bj", gradient, bases, rows)
+
+
+class TwoProducts(torch.autograd.Function):
+    """The element-wise product of two matrix products. The backward computes both again."""
+
+    @staticmethod
+    def forward(ctx, a, b, c, d):
+        ctx.save_for_backward(a, b, c, d)
+        return (a @ b) * (c @ d)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        a, b, c, d = ctx.saved_tensors
+        first, second = gradient * (c @ d), gradient * (a @ b)
+        return first @ b.T, a.T @ first, second @ d.T, c.T @ second
+
+
+class MadeWeight(nn.Module):
+    """A linear layer whose weight is a function of parameters."""
+
+    def __init__(self, function, *shapes):
+        super().__init__()
+        self.function = function
+        self.inner = nn.ParameterList(nn.Parameter(torch.randn(shape)) for shape in shapes)
+        self.register_buffer("bases", torch.randn(8, 1, 8))
+
+    def forward(self, x):
+        return F.linear(x, self.function(self, *self.inner))
+
+
+def rotation(module, q):
+    eye = torch.eye(8, dtype=q.dtype, device=q.device)
+    return torch.linalg.solve(eye + q - q.T, eye - q + q.T)
+
+
+ONLY_BACKWARD = {
+    "solve": lambda: MadeWeight(rotation, (8, 8)),
+    "inverse": lambda: MadeWeight(lambda module, q: torch.linalg.inv(q), (8, 8)),
+    "function": lambda: MadeWeight(
+        lambda module, rows, columns: ScaledBases.apply(module.bases, rows, columns).sum(1), (8, 3), (3, 8)
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::floptally.AssumptionWarning")
+@pytest.mark.parametrize("name", ONLY_BACKWARD)
+def test_a_product_that_only_the_backward_runs_counts_there(name):
+    cost = floptally.from_torch(ONLY_BACKWARD[name](), rows)
+    model, batch = ONLY_BACKWARD[name](), {"lengths": [21] * 3, "measured": {"passes": 1}}
+    seen = cost.flops(convention="torch_flop_counter_eager", **batch).useful
+    assert any(one.kind == "gradient" for one in cost.entries)
+    assert seen.forward == 2 * 63 * 64
+    assert seen.total == counted_by_pytorch(model, rows(3, 21))
+    forward = cost.flops(plan=floptally.Plan(phase="forward"), **batch)
+    assert forward.useful.total == 2 * 63 * 64
+
+
+def test_a_product_that_an_autograd_function_computes_again_is_recomputed():
+    shapes = (8, 2), (2, 8), (8, 2), (2, 8)
+    cost = floptally.from_torch(MadeWeight(lambda module, *weights: TwoProducts.apply(*weights), *shapes), rows)
+    of_weights, of_layer = 2 * 2 * 8 * 2 * 8, 2 * 63 * 64
+    work = cost.flops(lengths=[21] * 3, measured={"passes": 1}, plan=cost.plan)
+    assert (work.useful.forward, work.useful.backward) == (of_weights + of_layer, 2 * of_weights + of_layer)
+    assert work.executed.recompute == of_weights
+    model = MadeWeight(lambda module, *weights: TwoProducts.apply(*weights), *shapes)
+    assert work.useful.total + work.executed.recompute == counted_by_pytorch(model, rows(3, 21))
+    assert cost.plan.recompute_components == ["MadeWeight.recomputed"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["LOHA", "BOFT", "PSOFT", "RANDLORA", "OFT"])
+def test_adapters_that_multiply_their_weights_count_what_pytorch_counts(name):
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+
+    def adapted():
+        sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, vocab_size=50))
+        kind = peft.mapping.PEFT_TYPE_TO_CONFIG_MAPPING[name]
+        return peft.get_peft_model(model, kind(target_modules=["q_proj", "v_proj"]))
+
+    def inputs(batch, length):
+        return {"input_ids": torch.ones(batch, length, dtype=torch.long)}
+
+    cost = floptally.from_torch(adapted(), inputs)
+    work = cost.flops(convention="torch_flop_counter", lengths=[21] * 3, measured={"passes": 1}, plan=cost.plan)
+
+    class Logits(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = adapted()
+
+        def forward(self, ids):
+            return self.inner(input_ids=ids).logits
+
+    assert work.useful.total + work.executed.recompute == counted_by_pytorch(Logits(), inputs(3, 21)["input_ids"])
+
+
 # Keys.
 
 

@@ -44,7 +44,7 @@ EntryKind: TypeAlias = Literal[
     "linear", "input_linear", "preprocessing", "router", "lm_head", "scores", "values", "state", "delta_rule", "scan",
     "scan_convolution", "detached", "detached_head", "embedding", "tied_embedding", "position_embedding", "norm",
     "latent_norm", "bias", "softmax", "gating", "residual", "optimizer", "index_linear", "index_scores",
-    "teacher_scores",
+    "teacher_scores", "gradient",
 ]  # fmt: skip
 #: How conventions that do not count attended pairs count a mask of your own.
 PairShape: TypeAlias = Literal[

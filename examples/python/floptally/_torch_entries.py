@@ -368,6 +368,11 @@ class Series:
     def module(self) -> str:
         return self.first.module
 
+    @property
+    def runs_again(self) -> bool:
+        """True if the backward runs the product's forward again, at every size."""
+        return any(self.recomputed) and self.recomputed == self.forward
+
     def by_formula(self) -> list[Series]:
         """Splits a product into two: the FLOPs that FlopCounterMode counts without floptally's formulas, and the other
         FLOPs. A part without FLOPs is left out. If FlopCounterMode counts only the backward, the product is not split,
@@ -481,6 +486,8 @@ class Table:
     own: list[int] = field(default_factory=list)
     units: dict[str, set[str]] = field(default_factory=dict)  #: the units of a module's products
     stored: set[str] = field(default_factory=set)  #: parameters that are in an entry
+    #: Components of which the backward runs some products again and others not. They become two components each.
+    parted: set[str] = field(default_factory=set)
 
     def cost(self) -> Cost:
         parts = [one.by_formula() for one in aligned(self.steps)]
@@ -493,6 +500,11 @@ class Table:
         self.first_layer, self.last_layer = (min(places), max(places)) if places else (-1, 1 << 62)
         self.plain_cores: list[str] = []
         series = self.with_form(series)
+        ran_again: dict[str, set[bool]] = {}
+        for one in series:
+            if any(one.forward):
+                ran_again.setdefault(self.names.component(one.module), set()).add(one.runs_again)
+        self.parted = {component for component, both in ran_again.items() if len(both) > 1}
         for one in series:
             if one.first.kind == "attention":
                 self.add_fused(one)
@@ -500,13 +512,9 @@ class Table:
                 self.add_weight(one)
             elif one.first.kind in ("activations", "operator"):
                 self.add_activations(one)
-            else:
-                raise Error(
-                    one.module or self.names.root,
-                    f"{one.first.op} counts {one.backward[0]} in the backward of an operator without FLOPs in its "
-                    f"forward, which a cost cannot express: pass formulas={{{one.first.op}: function}}, whose function "
-                    "returns its FLOPs",
-                )
+            else:  # the gradient of an operator whose forward multiplies no matrices
+                for unit, flops in self.fit(one.module, one.first.op, one.backward).items():
+                    self.put(one, unit, "gradient", flops)
         self.add_softmax(series)
         self.add_parameters()
         return self.recomputing(self.checked(), series)
@@ -1038,7 +1046,8 @@ class Table:
                 term = "bias"
             else:
                 term = self.given_term(module) or "norm"
-            self.put_entry(module, self.side_of(module), term, 2 * count, 0 if term == "tied_embedding" else count)
+            stored = 0 if term == "tied_embedding" else count
+            self.put_entry(self.names.component(module), self.side_of(module), term, 2 * count, stored)
 
     def side_of(self, module: str) -> str:
         """Returns the unit by which a parameter outside of matrix products is counted: "keys" if the parameter's module
@@ -1122,11 +1131,15 @@ class Table:
             own = series.weights[0].rpartition(".")[2]
             weight = series.module.rpartition(".")[2] if own == "weight" else own
         counted = unregistered(unit) if series.is_unregistered else unit
-        self.put_entry(series.module, counted, term, flops, parameters, weight, plain)
+        self.put_entry(self.component_of(series), counted, term, flops, parameters, weight, plain)
+
+    def component_of(self, series: Series) -> str:
+        component = self.names.component(series.module)
+        return f"{component}.recomputed" if series.runs_again and component in self.parted else component
 
     def put_entry(
         self,
-        module: str,
+        component: str,
         unit: str | Mask,
         term: str,
         flops: int,
@@ -1136,7 +1149,7 @@ class Table:
     ) -> None:
         """Adds an entry to the cost. plain: FLOPs per unit for conventions that also count masked pairs. None: the same
         as `flops`."""
-        row = self.rows.setdefault((self.names.component(module), unit, term, weight), [0, 0, 0])
+        row = self.rows.setdefault((component, unit, term, weight), [0, 0, 0])
         row[0] += flops
         row[1] += parameters
         row[2] += flops if plain is None else plain
@@ -1219,8 +1232,9 @@ class Table:
         short = self.names.short(component for component, _, _, _ in self.rows)
         once: dict[str, bool] = {}
         for one in series:
-            name = short[self.names.component(one.module)]
-            once[name] = once.get(name, True) and one.recomputed == one.forward
+            if any(one.forward):
+                name = short[self.component_of(one)]
+                once[name] = once.get(name, True) and one.runs_again
         plan = Plan(recompute_components=[name for name, whole in once.items() if whole])
         plain = self.made(plain=True)
         for size, step in zip(self.sizes, self.steps):

@@ -24,8 +24,8 @@ from ._torch_values import MOST_ELEMENTS, Unseen, Valued, first_line
 from ._torch_weights import alive_by_logits, alive_by_weights, remainder
 
 FURTHEST = 1 << 20  #: length at which mask functions for any length are asked
-#: Largest number of elements of rows that are computed at once.
-MOST_IN_ROWS = 1 << 23
+#: Largest number of elements of rows that are computed at once: 8 MiB of float64, which fit into a processor's cache.
+MOST_IN_ROWS = 1 << 20
 
 FULL = "full"
 #: FULL, a bool tensor [queries, keys] of what is attended, or `Rows`.
@@ -175,9 +175,10 @@ class RowReader:
 
     def read(self, queries: Sequence[int]) -> None:
         at_once = max(MOST_IN_ROWS // self.keys - 1, 1)
-        for first in range(0, len(queries), at_once):
-            # Early queries see few keys. The last one shows better how a bias continues.
-            chosen = [*queries[first : first + at_once], self.queries - 1]
+        parts = -(-len(queries) // at_once)
+        for part in range(parts):
+            # Early queries see few keys. Later ones in the same part, and the last, show better how a bias continues.
+            chosen = [*queries[part::parts], self.queries - 1]
             with in_double():
                 weights = row_of(self.value, self.axis, torch.tensor(chosen))
             weights = weights.transpose(-1, -2) if self.axis == -1 else weights
@@ -212,7 +213,7 @@ def pairs_of_rows(value: Lazy, heads: int, is_turned: bool, is_mask: bool, front
         sample = torch.stack([reader.known[query][place] for query in sorted(reader.known)])
         number = number_of.setdefault(sample.numpy().tobytes(), len(number_of))
         if number == len(patterns):
-            patterns.append(Rows(reader.queries, reader.keys, reader.of_pattern(place)))
+            patterns.append(FULL if bool(sample.all()) else Rows(reader.queries, reader.keys, reader.of_pattern(place)))
         of.append(number)
     places_of = placed(reader.front, front if prod(reader.front) > 1 else (), heads)
     if prod(reader.front) > 1 and not front and prod(value.shape[:-2]) == heads:

@@ -193,6 +193,9 @@ class Recorder(TorchDispatchMode):
         self.without_gradient: dict[int, list[Product]] = {}
         self.backward: list[tuple[int, str, int, int, int]] = []
         self.again: list[Product] = []
+        #: Products inside autograd Functions, by the number of the node, the operator and its operands.
+        self.in_functions: dict[tuple[int, str, Operands], list[Product]] = {}
+        self.operands: list[Any] = []  # of such products, kept alive, so that their addresses stay their own
         self.replaced = own_formulas().keys() - formulas.keys()
         self.created: list[weakref.ref[torch.Tensor]] = []  # fake tensors, which must not outlive the step
         self.composites: dict[Any, bool] = {}
@@ -283,7 +286,7 @@ class Recorder(TorchDispatchMode):
                 running = torch._C._current_autograd_node()
                 at = self.module_of_node.get(running._sequence_nr(), "") if running is not None else ""
                 self.step.uncounted[(at, name)] += 1
-            if flops:
+            if flops and not self.repeats_forward(name, inputs, flops, own):
                 excess = excess_of_groups(formula, args, out) if formula and name == "convolution_backward" else 0
                 self.add_backward(name, flops, excess, own)
             return out
@@ -303,6 +306,9 @@ class Recorder(TorchDispatchMode):
                 self.step.constants[module] += flops
             else:
                 self.add_product(product, module, node, inputs, again)
+                if not torch.is_grad_enabled() and not self.values.real:
+                    self.in_functions.setdefault((node, name, operands_of(inputs)), []).append(product)
+                    self.operands += [one.untyped_storage() for one in inputs]
         if name in ("_softmax", "_safe_softmax") and not again:
             elements, _ = self.step.softmax.get(module, (0, 0))
             self.step.softmax[module] = elements + inputs[0].numel(), len(self.step.products)
@@ -418,6 +424,21 @@ class Recorder(TorchDispatchMode):
         number = -1 if node is None else node._sequence_nr()
         self.backward.append((number, node.name() if node is not None else name, flops, excess, own))
 
+    def repeats_forward(self, name: str, inputs: Iterable[torch.Tensor], flops: int, own: int) -> bool:
+        """True if the backward of an autograd Function now runs a product of its forward again, on the same operands.
+        Then records the FLOPs as recomputed."""
+        node = torch._C._current_autograd_node()
+        if node is None or not self.in_functions:
+            return False
+        products = self.in_functions.get((node._sequence_nr(), name, operands_of(inputs)), [])
+        product = next((one for one in products if not one.recomputed and one.forward == flops), None)
+        if product is None:
+            return False
+        product.recomputed = flops
+        self.step.recomputed += flops
+        self.step.own_recomputed += own
+        return True
+
     def follow(self, call: Call, name: str, module: str, product: Product | None) -> None:
         """Records which weights and inputs an operator's output was computed from, and the values of the output.
 
@@ -501,7 +522,10 @@ class Recorder(TorchDispatchMode):
         if product.kind == "weight":
             for first_product in self.values.products_of(weights):
                 first_product.seen = first_product.seen or [seen]
-            self.values.mixed(call)
+            # The rows of the operand: a mix of heads has one for each pair. A layer after a core has one for each token.
+            rows = heads * (queries if weights is left else columns)
+            if any(rows % max(one.dims[1] * one.dims[3], 1) == 0 for one in self.values.products_of(weights)):
+                self.values.mixed(call)
             return
         product.seen.append(seen)
         product.is_attention = is_weight(weights)
@@ -756,6 +780,15 @@ def pairs_of_flex(args: tuple[Any, ...], dims: Sequence[int]) -> Seen:
             biased = all_pairs(samples * heads, dims[1], dims[2])  # a learned bias
         pairs = both(pairs, biased)
     return pairs
+
+
+#: The memory of each operand of an operator: address, offset, shape and strides.
+Operands = tuple[tuple[int, int, tuple[int, ...], tuple[int, ...]], ...]
+
+
+def operands_of(inputs: Iterable[torch.Tensor]) -> Operands:
+    found = ((one.untyped_storage()._cdata, one.storage_offset(), tuple(one.shape), one.stride()) for one in inputs)
+    return tuple(found)
 
 
 def merged(tags: list[Tag], data: bool) -> Tag:

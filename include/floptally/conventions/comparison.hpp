@@ -184,6 +184,7 @@ inline constexpr convention_choice convention_choices[] = {
     {.name = "detached",
      .meaning = "products whose result does not reach the loss",
      .kinds = term_set(term::detached, term::detached_head)},
+    {.name = "gradient", .meaning = "products that only the backward runs", .kinds = term_set(term::gradient)},
     {.name = "linear",
      .meaning = "weights times activations in layers",
      .kinds = term_set(term::linear, term::input_linear)},

@@ -41,8 +41,9 @@ enum class term : std::uint8_t {
     /// A weight of a sparse attention's indexer. No gradient passes through the choice of keys; a separate loss may
     /// train it (`training_plan::indexer`).
     index_linear,
-    index_scores,   ///< activation times activation in an indexer, per scored pair
-    teacher_scores  ///< the attention's QKᵀ computed once more, as the target of an indexer's loss; added by a plan
+    index_scores,    ///< activation times activation in an indexer, per scored pair
+    teacher_scores,  ///< the attention's QKᵀ computed once more, as the target of an indexer's loss; added by a plan
+    gradient         ///< a product that only the backward runs, such as the gradient of a linear solve
 };
 
 /// The operands of the work that an entry stands for.
@@ -67,6 +68,7 @@ enum class term_backward : std::uint8_t {
     fused_again,      ///< like `fused`, and the kernel computes the forward product once more
     once,             ///< as much work as the forward, if a gradient arrives
     none,             ///< no backward that any convention counts
+    alone,            ///< the entry itself runs in the backward and has no forward
     instead           ///< the entry itself runs after the backward pass and has no forward
 };
 
@@ -119,7 +121,8 @@ inline constexpr term_meaning meanings[] = {
     {"optimizer", term_operands::updates, term_place::after_backward, term_backward::instead, term::optimizer},
     {.name = "index_linear", .when_detached = term::index_linear},
     {"index_scores", term_operands::activations, term_place::layer, term_backward::each_operand, term::index_scores},
-    {"teacher_scores", term_operands::activations, term_place::layer, term_backward::none, term::teacher_scores}};
+    {"teacher_scores", term_operands::activations, term_place::layer, term_backward::none, term::teacher_scores},
+    {"gradient", term_operands::activations, term_place::layer, term_backward::alone}};
 
 /// The number of kinds of work.
 inline constexpr std::size_t term_count = sizeof(meanings) / sizeof(meanings[0]);

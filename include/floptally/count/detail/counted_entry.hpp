@@ -92,6 +92,11 @@ struct gradients {
         run.backward_weights = plan.counted == counted_passes::forward ? 0 : 1;
         return run;
     }
+    if (meaning_of(kind).backward == term_backward::alone) {
+        run.forward = 0;
+        run.backward_data = plan.counted == counted_passes::forward || !needed.output ? 0 : 1;
+        return run;
+    }
     if (plan.counted == counted_passes::forward) {
         return run;
     }
@@ -129,6 +134,7 @@ struct gradients {
             run.backward_data = needed.output ? 1 : 0;
             break;
         case term_backward::none:
+        case term_backward::alone:
         case term_backward::instead:
             break;
     }
