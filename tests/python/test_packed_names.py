@@ -472,7 +472,7 @@ def test_images_of_the_size_in_the_config_are_counted_and_other_sizes_are_an_err
     other = callbacks.MeterAdapter(floptally.Meter(cost, gpus=1, peak_tflops=1e-3))
     other.watch(model)
     other.begin()
-    with pytest.raises(floptally.Error, match=r"^pixel_values: must be images \[n, channels, 8, 8\] of the size"):
+    with pytest.raises(floptally.Error, match=r"^pixel_values: must be images \[n, channels, 8, 8\], or \[samples, n, …\], of the size"):
         other.add({"pixel_values": np.zeros((3, 3, 12, 12), dtype=np.float32)})
 
 

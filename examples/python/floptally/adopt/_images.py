@@ -20,6 +20,9 @@ class Images:
         self._side: int | None = None
         self._shaped: bool | None = None
 
+    def has_tower(self) -> bool:
+        return self._merged_side() != 0
+
     def grids(self, patches_of: list[int]) -> list[tuple[int, int, int]]:
         side = self._merged_side()
         if side == 0:

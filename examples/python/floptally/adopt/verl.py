@@ -11,7 +11,6 @@ from ._count import Count, cost
 from ._fields import as_lengths, as_seconds
 from ._images import Images
 from ._original import Original, warn_once
-from ._verl_model import as_verl_counts, tower_flops
 
 __all__ = ["FlopsCounter"]
 
@@ -24,7 +23,8 @@ class FlopsCounter:
     """Replaces verl's FLOPs counter, for every model that floptally reads.
 
     config: a configuration of transformers, or what ``floptally.cost`` takes.
-    convention: verl's own by default.
+    convention: verl's own by default. Its own counter then counts. Without verl installed, or with `plan`, floptally's
+        convention for its formulas counts.
     plan: which weights train. By default all.
     accelerator: the GPU whose dense bf16 peak `estimate_flops` returns. By default verl's own table gives the peak of
         the current device.
@@ -46,7 +46,7 @@ class FlopsCounter:
         self._own = convention in _OWN and plan is None
 
         def build() -> tuple[Count, Images]:
-            count = Count(as_verl_counts(config) if self._own else cost(config), convention, plan)
+            count = Count(cost(config), convention, plan)
             return count, Images(config, count)
 
         self._read = _original.prepare(build, own=self._own)
@@ -93,17 +93,11 @@ class FlopsCounter:
         count, images_of = self._read.get()
         seconds = as_seconds("delta_time", delta_time)
         batch: dict[str, Any] = {"lengths": as_lengths("batch_seqlens", batch_seqlens)}
-        apart = 0
         if grid_thw is not None:
             batch["grid_thw"] = grid_thw
-        elif images is not None and len(images):
+        elif images is not None and len(images) and (images_of.has_tower() or not self._own):
             try:
-                patches = as_lengths("images_seqlens", images)
-                known = tower_flops(self.config, patches) if self._own else None
-                if known is None:
-                    batch["grid_thw"] = images_of.grids(patches)
-                else:
-                    apart = known
+                batch["grid_thw"] = images_of.grids(as_lengths("images_seqlens", images))
             except Error as error:
                 warn_once("verl", "images_seqlens", f"{error}. Images are not counted")
         work = count.cost.flops(convention=cast(Any, count.convention), plan=count.plan, **batch)
@@ -117,7 +111,7 @@ class FlopsCounter:
                     "verl divides the MFU of forward-only passes by 3, and a step of this plan is not three forwards: "
                     "pass forward_only= to estimate_flops, as docs/python.md shows",
                 )  # fmt: skip
-        return (flops + apart) / seconds / 1e12
+        return flops / seconds / 1e12
 
     def _promised(self) -> float:
         if self._accelerator is not None:

@@ -488,7 +488,8 @@ class MeterAdapter:
             lines.append(f"{postfix(self.meter)}, {hfu}{done.steps} steps in {done.seconds:.1f} s")
             lines += _what_is_left(found)
         if self.batches_left_out > 0:
-            lines.append(f"{self.batches_left_out} batches are left out, with the steps that they are of")
+            one = self.batches_left_out == 1
+            lines.append(f"{self.batches_left_out} {'batch is left out, with its step' if one else 'batches are left out, with their steps'}")
         return "\n".join([*lines, *self.notes])
 
 

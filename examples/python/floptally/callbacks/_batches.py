@@ -147,12 +147,31 @@ def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     elif sides.text:
         found.update(_text(batch))
     if not found:
-        raise Error(
-            "batch",
-            f"must have one of {', '.join(BATCH_KEYS)}, got {', '.join(map(str, batch)) or 'nothing'}: add one, or "
-            f"{FROM_BATCH}",
-        )
+        raise _unread(batch)
     return found
+
+
+def _unread(batch: Mapping[str, Any]) -> Error:
+    return Error(
+        "batch",
+        "must have input_ids, attention_mask, cu_seqlens, seq_lens, position_ids or another name of "
+        f"floptally.callbacks.BATCH_KEYS, got {_names_of(batch)}: {_way_out(batch)}",
+    )
+
+
+def _names_of(batch: Mapping[str, Any]) -> str:
+    names = [str(name) for name in batch]
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (", ".join(names[:8]) or "nothing") + more
+
+
+def _way_out(batch: Mapping[str, Any]) -> str:
+    """Returns how to count a batch without a known name. A mapping of batches is several microbatches."""
+    inside = [name for name, value in batch.items() if isinstance(value, Mapping) and _has_tokens(value)]
+    if not inside:
+        return FROM_BATCH
+    passed = ", ".join(f"batch[{name!r}]" for name in inside)
+    return f"pass the batches inside as microbatches (step(meter, {passed})), or {FROM_BATCH}"
 
 
 def _text(batch: Mapping[str, Any]) -> Arguments:
@@ -303,7 +322,12 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     if grids:
         found["grid_thw"] = np.ascontiguousarray(np.concatenate(grids))
     if sides.vision and batch.get("pixel_values") is not None and batch.get("image_grid_thw") is None:
-        found["images"] = _images(shape_of(batch["pixel_values"]), sides.image_size)
+        shape = shape_of(batch["pixel_values"])
+        if len(shape) == 5:  # pictures or frames of each sample
+            real = batch.get(REAL_PICTURES)
+            real = np.asarray(_real_pictures(batch["pixel_values"]) if real is None else real)
+            shape = (int(real.sum()), *shape[2:])
+        found["images"] = _images(shape, sides.image_size)
     for key, grid in (("pixel_values_videos", "video_grid_thw"), ("images_seqlens", "image_grid_thw")):
         if sides.vision and batch.get(key) is not None and batch.get(grid) is None:
             raise Error(key, f"must come with {grid} to be counted: add {grid}, or pass arguments=lambda batch: {{'grid_thw': [[1, 16, 16]]}}")
@@ -322,6 +346,17 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     return found
 
 
+def _real_pictures(pixel_values: Any) -> Any:
+    """Returns whether each picture of pixel_values [samples, pictures, channels, rows, columns] has a pixel that is not
+    0. Processors fill up with pictures of zeros, and models leave these out."""
+    if hasattr(pixel_values, "detach"):
+        return pixel_values.detach().flatten(2).ne(0).any(dim=2)
+    import numpy as np
+
+    values = np.asarray(pixel_values)
+    return (values != 0).any(axis=(2, 3, 4))
+
+
 def _images(shape: tuple[int, ...], size: int | None) -> int:
     """Returns the number of images in a batch. Error if the images do not have the size that the model's configuration
     states.
@@ -332,7 +367,7 @@ def _images(shape: tuple[int, ...], size: int | None) -> int:
     if len(shape) != 4 or size is None or shape[2:] != (size, size):
         raise Error(
             "pixel_values",
-            f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}] of the size that the model's "
+            f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}], or [samples, n, …], of the size that the model's "
             f"configuration states, got shape {list(shape)}: pass arguments=lambda batch: {{'grid_thw': [[1, 16, 16]]}}",
         )
     return shape[0]
@@ -415,6 +450,8 @@ def _refuse_microbatch(key: str, ids: Any, value: Any) -> None:
     )
 
 
+#: A name of `read_of`: which pictures of pixel_values [samples, pictures, …] are real.
+REAL_PICTURES = "pixel_values.real"
 _UNREAD_INPUTS = (
     "pixel_values", "pixel_values_videos", "images_seqlens", "input_values", "audio_values", "audio_grid_thw",
 )  # fmt: skip
@@ -432,6 +469,8 @@ def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
             continue
         if key in values or key.startswith("batch["):
             found[key] = value.detach() if hasattr(value, "detach") else value
+        elif key == "pixel_values" and sides.vision and len(getattr(value, "shape", ())) == 5:
+            found[key], found[REAL_PICTURES] = stand_in(value, key), _real_pictures(value)
         elif key in shapes and (hasattr(value, "shape") or isinstance(value, (list, tuple))):
             found[key] = stand_in(value, key)
         elif key in UNCLEAR_MASKS:
@@ -440,6 +479,8 @@ def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
             continue
         elif like_packing({key: value}) is not None:
             found[key] = Unread()
+    if not found:
+        raise _unread(batch)
     return found
 
 
