@@ -359,7 +359,7 @@ def mask_ids(key: str, value: Any) -> Any:
         raise Error(key, f"must be [batch, row], got shape {list(shape)}; for a mask of another shape {FROM_BATCH}")
     mask = np.asarray(value)
     if mask.dtype.kind not in "biuf" or not (mask >= 0).all() or not (mask == np.floor(mask)).all():
-        raise Error(key, f"must have whole numbers from 0, which are 0 and 1 or ids of documents")
+        raise Error(key, "must have whole numbers from 0, which are 0 and 1 or ids of documents")
     return mask.astype(np.int64)
 
 
