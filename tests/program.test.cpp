@@ -1912,55 +1912,62 @@ TEST_CASE("whatif can change batch, accelerator, memory and layout") {
     CHECK(then("--then-precision fp16")["seconds"] == same["seconds"]);
 }
 
-TEST_CASE("whatif --best lists the pipelines that fit, fastest first, with the values of single whatif calls") {
-    const std::string options =
-        "whatif --config llama.json --lengths 8192,8192,8192,8192 --seconds 1 --gpus 16 --peak-tflops 989 --pp 4 "
-        "--replicas 2 --microbatches 8 --apart transfer=0.05,optimizer=0.01 ";
-    const std::string limits = "--best --zero optimizer --activation-gib 40 --memory-gib ";
-    const json made = run_json(options + limits + "1000");
-    const json& layouts = made["best"]["layouts"];
-    CHECK(made["measured"]["seconds"] == 1.0);
-    CHECK(made["best"]["too_large"] == 0);
-    // pp 1, 2, 4, 8 of 8 pipelines with 16 microbatches: 1F1B of each, interleaved where 32 layers and the microbatches
-    // divide (vpp 2 to 16, 2 to 8, 2 and 4), two zero bubble schedules of three.
-    CHECK(layouts.size() == 4 + 4 + 3 + 2 + 2 * 3);
-    CHECK(made["best"]["impossible"] == 0 + 1 + 2);
-    const json counted = run_json("flops --config llama.json --lengths 5")["parameters"];
-    double before = 0;
+TEST_CASE("whatif --best lists the layouts of a search at the efficiency of the measured step") {
+    const std::string cluster =
+        "--config llama.json --lengths 8192 --global-batch 32 --gpus 16 --accelerator 'H100 SXM' --memory-gib 80 ";
+    const std::string step = "whatif " + cluster + "--seconds 2.5 --tp 2 --pp 2 --microbatches 8 ";
+    const json found = run_json(step + "--best --top 1000000");
+    const json& measured = found["measured"];
+    CHECK(measured["seconds"] == 2.5);
+    CHECK(measured["layout"]["dp"] == 4);
+    CHECK(measured["layout"]["tp"] == 2);
+    CHECK(measured["layout"]["pp"] == 2);
+    CHECK(measured["layout"]["microbatch"] == 1);
+    CHECK(
+        near(measured["mfu"].get<double>() * 2.5 * 16 * 989,  // the same work as of `mfu`
+             run_json("mfu --config llama.json --lengths 8192 --seconds 1 --gpus 1 --peak-tflops 1000")["mfu"]["useful"]
+                     .get<double>() *
+                 1000 * 32));
+    // The clock of the search predicts the measured seconds for the measured layout.
     bool has_measured = false;
-    for (const json& layout : layouts) {
-        const auto text = [&](const char* name) { return std::to_string(layout[name].get<std::uint64_t>()); };
-        const json alone = run_json(options + "--then-pp " + text("pp") + " --then-replicas " + text("replicas") +
-                                    " --then-vpp " + text("vpp") + " --then-microbatches " + text("microbatches") +
-                                    " --then-schedule " + layout["schedule"].get<std::string>());
-        INFO(layout.dump());
-        CHECK(alone["then"]["seconds"] == layout["seconds"]);
-        CHECK(alone["bound"]["mfu"] == layout["mfu_bound"]);
-        CHECK(layout["seconds"].get<double>() >= before);
-        before = layout["seconds"];
-        if (layout["pp"] == 4 && layout["schedule"] == "1f1b") {
+    for (const json& one : found["layouts"]) {
+        if (one["layout"] == measured["layout"]) {
             has_measured = true;
-            CHECK(near(layout["seconds"], 1));
-        }
-        if (layout["pp"] == 1) {  // a copy of the model on two GPUs, its optimizer over 8 replicas, one microbatch
-            const double parameters = static_cast<double>(number(counted["total"])) / 2;
-            CHECK(near(layout["memory_gib"], parameters * (2 + 2 + 12.0 / 8) / (1024.0 * 1024 * 1024) + 40));
+            CHECK(std::abs(one["seconds"].get<double>() / 2.5 - 1) < 1e-9);
+            CHECK(std::abs(one["mfu"].get<double>() / measured["mfu"].get<double>() - 1) < 1e-9);
+            CHECK(one["memory_gib"] == measured["memory_gib"]);
         }
     }
     CHECK(has_measured);
-    CHECK(layouts[0]["seconds"].get<double>() < 1);
-    const json tight = run_json(options + limits + "60");
-    CHECK(tight["best"]["layouts"].size() + tight["best"]["too_large"].get<std::size_t>() == layouts.size());
-    CHECK(tight["best"]["too_large"].get<std::size_t>() > 0);
-    for (const json& layout : tight["best"]["layouts"]) {
-        CHECK(layout["memory_gib"].get<double>() <= 60);
+    // A search with that efficiency finds the same layouts, at the same times.
+    const json alone = run_json("search " + cluster + "--top 1000000 --efficiency " + measured["efficiency"].dump());
+    CHECK(alone["layouts"] == found["layouts"]);
+    CHECK(alone["points"] == found["points"]);
+    CHECK(
+        run(step + "--best --top 2")
+            .out.find(
+                "measured: dp 4, tp 2, pp 2, microbatch 1 x 8, zero optimizer, recompute none, 1f1b: 2.5000 s, MFU ") ==
+        0);
+    // The same step as a layout text, and more GPUs: what --then- says binds the search.
+    const json text = run_json(
+        "whatif " + cluster +
+        "--seconds 2.5 --layout 'attn:d4p2t2c1|ffn:d4p2t2e1' --best --then-gpus 32 --then-tp 4 --then-pp 1 --top 3");
+    CHECK(text["measured"]["efficiency"] == measured["efficiency"]);
+    REQUIRE(!text["layouts"].empty());
+    for (const json& one : text["layouts"]) {
+        CHECK(one["layout"]["tp"] == 4);
+        CHECK(one["layout"]["dp"].get<int>() * one["layout"]["cp"].get<int>() == 8);
     }
-    CHECK(run(options + limits + "1000").out.find(" layouts fit, 0 do not, 3 cannot be split evenly; kept: ") !=
-          std::string::npos);
-    CHECK(run(options + "--best").err == "floptally: error: memory_gib: is missing: pass --memory-gib X\n");
-    CHECK(run(options + "--best --memory-gib 80 --batches 8").err ==
-          "floptally: error: best: searches only pipelines with equal stages and equal microbatches: leave --batches "
-          "out\n");
+    const auto fails = [&](const std::string& options) { return run(options).err; };
+    CHECK(fails(step + "--best --apart optimizer=0.1") ==
+          "floptally: error: best: predicts steps as `floptally search` does, which knows no --apart: leave it out\n");
+    CHECK(fails("whatif " + cluster + "--tp 2 --best") == "floptally: error: seconds: is missing: pass --seconds S\n");
+    CHECK(fails("whatif " + cluster + "--seconds 0.1 --tp 2 --best")
+              .find("floptally: error: seconds: is 0.1, less than the ") == 0);
+    CHECK(fails("whatif " + cluster + "--seconds 1e9 --tp 2 --best")
+              .find("floptally: error: seconds: is 1e+09, more than the ") == 0);
+    CHECK(fails("whatif " + cluster + "--seconds 2.5 --tp 3 --best").find("floptally: error: layout: ") == 0);
+    CHECK(fails(step + "--schedule zb_v --best").find("floptally: error: ") == 0);
 }
 
 TEST_CASE("waterfall has a line for each named time, and counts weight bytes once a microbatch") {

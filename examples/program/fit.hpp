@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -62,6 +63,10 @@ inline void add_held_options(cxxopts::Options& options) {
                                                        "names of --recompute-modules, attn_proj or expert_fc1",
                                                        cxxopts::value<std::string>(), "LIST")(
         "offload-layers", "number of layers whose activations are kept on the host", cxxopts::value<std::string>(),
+        "N")("gathered-bits", "bits of a weight that ZeRO-3 gathers (FSDP2's param_dtype); default: --weight-bits",
+             cxxopts::value<std::string>(), "N")(
+        "bucket-elements", "gradients that buckets copy at once: N, or all (DDP without gradient_as_bucket_view)",
+        cxxopts::value<std::string>(),
         "N")("optimizer-offload", "fraction of the optimizer state that is kept on the host, from 0 to 1",
              cxxopts::value<std::string>(),
              "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
@@ -162,7 +167,13 @@ inline floptally::memory_options read_memory_options(const arguments& args) {
         .matrix_weights = format_of(args, "matrix-weights"),
         .frozen_weights = format_of(args, "frozen-weights"),
         .host_optimizer = parse_number_from_0(args, "optimizer-offload"),
-        .offloaded_layers = parse_count(args.text("offload-layers").value_or("0"), "offload_layers", 0, 100'000)};
+        .offloaded_layers = parse_count(args.text("offload-layers").value_or("0"), "offload_layers", 0, 100'000),
+        .gathered_bits = parse_count(args.text("gathered-bits").value_or("0"), "gathered_bits", 0, 64),
+        .bucket_elements = args.text("bucket-elements").value_or("0") == "all"
+                               ? std::numeric_limits<std::uint64_t>::max()
+                               : parse_count(args.text("bucket-elements").value_or("0"), "bucket_elements", 0,
+                                             std::uint64_t{1} << 50U),
+        .keeps_gathered = args.flag("keep-gathered")};
     options.ranks.pipeline = split_options(args);
     if (const auto layers = args.text("layers-of-chunks")) {
         options.ranks.layers_of_chunks = parse_loads(*layers, "layers_of_chunks");

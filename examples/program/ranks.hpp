@@ -231,7 +231,7 @@ inline std::optional<floptally::layout_work> read_layout(const arguments& args, 
     const bool shares_tokens =
         args.text("sequence-parallel") && args.choice("sequence-parallel", {"true", "false"}) == 0;
     return floptally::layout_work_of(model.parts, counted.plan, count("tp"), shares, peak_of(args).tflops, settings,
-                                     {.sequence_parallel = shares_tokens});
+                                     {.sequence_parallel = shares_tokens}, args.text("etp") ? count("etp") : 0);
 }
 
 /// The pipeline options; nullopt without --pp.

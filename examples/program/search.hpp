@@ -219,14 +219,16 @@ inline std::function<void(std::uint64_t, std::uint64_t)> progress_of_search() {
     };
 }
 
-inline std::string run_search(const arguments& args) {
-    const floptally::model_config model = read_model(args);
+/// The layouts that fit. With a measured step it is shown too, and its efficiency is the one in `args`.
+inline std::string run_search(const arguments& args, const floptally::model_config& model,
+                              const std::optional<floptally::measured_step>& measured) {
     const auto [cluster, source] = read_cluster(args, model);
     floptally::layout_predictor predictor = read_predictor(args, model, cluster);
     floptally::search_options options = read_search_options(args);
     options.progress = progress_of_search();
     floptally::layout_search search = floptally::search_layouts(predictor, options);
-    search.assumed.front() += "; " + source;
+    search.measured = measured;
+    search.assumed.front() += "; " + (measured ? "as in the measured step" : source);
     if (const auto text = args.text("explain")) {
         const floptally::training_layout layout = floptally::training_layout_named(*text, predictor, options);
         const std::string answer = floptally::explain(predictor, search, layout);
@@ -255,5 +257,7 @@ inline std::string run_search(const arguments& args) {
            : format == 1 ? floptally::to_json(predictor, search, top).dump(2) + "\n"
                          : floptally::to_markdown(floptally::table_of(search, top));
 }
+
+inline std::string run_search(const arguments& args) { return run_search(args, read_model(args), {}); }
 
 }  // namespace program

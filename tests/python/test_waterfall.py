@@ -547,25 +547,31 @@ def test_unequal_microbatches_are_assigned_to_ranks_as_in_the_program(mistral: f
 
 
 def test_the_search_for_the_best_layout_equals_that_of_the_program(mistral: floptally.Cost) -> None:
-    account: dict[str, Any] = {"seconds": 0.25, "gpus": 16, "peak_tflops": 989, "pp": 4, "replicas": 4, "microbatches": 8,
-                               "apart": {"transfer": 0.01}}  # fmt: skip
-    options = ["--lengths", "8192,8192,8192,8192", "--seconds", "0.25", "--gpus", "16", "--peak-tflops", "989", "--pp", "4",
-               "--replicas", "4", "--microbatches", "8", "--apart", "transfer=0.01", "--best"]  # fmt: skip
-    work = mistral.flops(lengths=[8192] * 4)
-    result = work.waterfall(**account)
+    network = {"within": 450, "between": 50}
+    account: dict[str, Any] = {"seconds": 2.5, "gpus": 16, "peak_tflops": 989, "pp": 4, "tp": 2, "replicas": 2, "microbatches": 8,
+                               "network_gbps": network, "gpus_per_node": 8}  # fmt: skip
+    options = ["--lengths", "8192", "--global-batch", "16", "--seconds", "2.5", "--gpus", "16", "--peak-tflops", "989",
+               "--pp", "4", "--tp", "2", "--replicas", "2", "--microbatches", "8", "--network-gbps", "within=450,between=50",
+               "--gpus-per-node", "8", "--best"]  # fmt: skip
+    result = mistral.flops(lengths=[8192] * 16).waterfall(**account)
     for more, choice in (
-        (["--memory-gib", "80"], {"memory_gib": 80}),
-        (["--memory-gib", "40", "--zero", "optimizer", "--activation-gib", "20"],
-         {"memory_gib": 40, "zero": "optimizer", "activation_gib": 20}),
+        (["--memory-gib", "80", "--then-zero", "optimizer"], {"memory_gib": 80}),
+        (["--memory-gib", "141", "--zero", "none", "--then-zero", "none", "--then-cp", "1"],
+         {"memory_gib": 141, "zero": "none", "cp": 1}),
     ):  # fmt: skip
-        found = json_of_program("whatif", *options, *more)["best"]
-        search = result.best(**choice)  # type: ignore[arg-type]
-        assert search.to_dict() == found and len(search.layouts) > 3 and search.too_large + search.impossible > 0
+        found = json_of_program("whatif", *options, *more)
+        search = result.best(lengths=[8192], global_batch=16, **choice)  # type: ignore[arg-type]
+        assert search.to_dict() == found and len(search.layouts) > 3
+        assert search.efficiency == found["measured"]["efficiency"]
+        assert pickle.loads(pickle.dumps(search)).to_dict() == found
+    assert mistral.search(lengths=[8192], global_batch=16, gpus=8, accelerator="H100 SXM").efficiency is None
+    at = {"lengths": [8192], "global_batch": 16, "memory_gib": 80}
     wrong: list[tuple[Any, str]] = [
-        (lambda: result.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
-        (lambda: result.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
-        (lambda: result.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches only pipelines with equal stages and equal microbatches: leave"),
-        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing: pass the number of pipeline ranks"),
+        (lambda: result.best(**{**at, "memory_gib": 0}), "memory_gib: must be a finite number above 0"),
+        (lambda: result.best(**at, plan=None), "plan: is the plan of the step's Breakdown: leave it out"),
+        (lambda: result.what_if(apart={"optimizer": 0.1}).best(**at), "best: predicts steps as Cost.search does, which knows no apart: leave"),
+        (lambda: result.best(lengths=[8192] * 3), "memory_gib: is missing"),
+        (lambda: result.best(lengths=[8192] * 3, memory_gib=80), "global_batch: must be dp x microbatch x accumulation, got 3 for 2 x 1 x 8"),
     ]
     for call, text in wrong:
         with pytest.raises(floptally.Error) as raised:

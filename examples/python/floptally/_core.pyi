@@ -563,6 +563,9 @@ class Cost:
         offload_modules: Sequence[LayerModule] = [],
         offload_layers: int = 0,
         optimizer_offload: float = 0.0,
+        gathered_bits: int = 0,
+        bucket_elements: int = 0,
+        keep_gathered: bool = False,
         plan: Plan | None = None,
     ) -> Search:
         """Searches the parallel layouts of this model on a cluster for those that fit the memory. Sorts them by
@@ -598,8 +601,8 @@ class Cost:
             pipeline_model_parallel_layout, layer_split, optimizer, weight_bits, gradient_bits, activation_bits,
             cache_bits, logits_bits, cached_tokens, flash_attention, fused_elementwise, hidden_dropout,
             attention_dropout, weights_inside_experts, matrix_inputs, matrix_weights, frozen_weights,
-            recompute_modules, offload_modules, offload_layers, optimizer_offload: as in `Breakdown.fit`, for all
-                layouts.
+            recompute_modules, offload_modules, offload_layers, optimizer_offload, gathered_bits, bucket_elements,
+            keep_gathered: as in `Breakdown.fit`, for all layouts.
             plan: which weights train. The search chooses the recompute.
         """
     def total_flops(
@@ -1097,6 +1100,9 @@ class Breakdown:
         offload_modules: Sequence[LayerModule] = [],
         offload_layers: int = 0,
         optimizer_offload: float = 0.0,
+        gathered_bits: int = 0,
+        bucket_elements: int = 0,
+        keep_gathered: bool = False,
         network_gbps: float | Mapping[str, float] | None = None,
         memory_gib: float | None = None,
         reserve_gib: float = 0.0,
@@ -1145,6 +1151,12 @@ class Breakdown:
             offload_modules: modules of a layer whose activations lie on the host until the backward.
             offload_layers: number of layers whose activations lie on the host until the backward. Needs pp=1.
             optimizer_offload: the part of the optimizer state that lies on the host, from 0 to 1.
+            gathered_bits: bits of a weight that ranks gather under `zero="weights"`, such as 16 of FSDP2's
+                `param_dtype`; 0 for `weight_bits`.
+            bucket_elements: most gradients that buckets copy to sum them over ranks. DDP without
+                `gradient_as_bucket_view` copies all: pass 2**50. 0 if the gradients lie in the buckets.
+            keep_gathered: under `zero="weights"` ranks keep all gathered weights and whole gradients during a step, as
+                FSDP2 does with `reshard_after_forward=False`.
             network_gbps: bandwidth at which a rank sends, in 10^9 bytes/s: one number for all groups, one for each
                 group {"tp": …, "dp": …}, or one for each kind of link {"within": …, "between": …} (nodes). Groups with
                 a bandwidth get a time.
@@ -2121,7 +2133,14 @@ def _conventions() -> list[tuple[ConventionName, str]]:
     """Name and summary of every convention."""
 def _fit(work: Breakdown, **how: Any) -> tuple[str, str, str]:
     """The JSON of a fit, its table, and the JSON of the table. how: keywords of `Breakdown.fit`."""
-def _search(work: Breakdown, *, explain: str | None = None, **how: Any) -> tuple[str, str, str, str]:
+def _search(
+    work: Breakdown,
+    *,
+    explain: str | None = None,
+    measured_layout: str | None = None,
+    measured_seconds: float = 0.0,
+    **how: Any,
+) -> tuple[str, str, str, str]:
     """The JSON of a search, its table, the JSON of the table, and JSON: the explanation of a layout, the first layout as
     the settings of trainers, or why there are none. how: keywords of `Cost.search`."""
 def _expect(
@@ -2185,9 +2204,6 @@ def _step_waterfall(
     """The texts of a waterfall, the scalars for loggers, and the step itself. request: JSON."""
 def _write_whole(path: bytes, text: str) -> None:
     """Writes a file atomically."""
-def _fitting_pipelines(work: Breakdown, request: str) -> str:
-    """JSON of the pipelines that fit the memory, how many do not fit, how many cannot be split, and the options that
-    all pipelines share."""
 def _times_of_traces(work: Breakdown, paths: list[bytes], modules: str | None) -> str:
     """JSON of component times from the traces of a step's ranks, what else the traces say, notes, and each rank's
     step."""

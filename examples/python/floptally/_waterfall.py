@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ._accelerators import Accelerator
     from ._core import Breakdown, ContextShards, MaskedTiles
     from ._literals import LayerSplit, Precision, Schedule, ZeroStates
+    from ._search import Search
+    from ._types import Integers
 
 STAYS: Any = ...  # an argument that was not passed
 
@@ -114,52 +116,6 @@ class RankLine:
 
     def __repr__(self) -> str:
         return f"<RankLine: {self.computing:.6g} of {self.seconds:.6g} s computing, {self.waiting:.6g} s waiting>"
-
-
-@dataclass(frozen=True)
-class PipelineLayout:
-    """A pipeline layout that fits the memory, with its predicted step time. `Waterfall.best()` lists them.
-
-    pp: number of pipeline ranks.
-    replicas: number of pipelines in parallel.
-    vpp: number of chunks of layers on each rank.
-    microbatches: number of microbatches that each pipeline runs in the step.
-    schedule: its name, as `Breakdown.waterfall` takes it.
-    memory_gib: GiB that the fullest rank holds: states, and activations if you passed them.
-    seconds: predicted duration of the step, if kernels keep their present rate.
-    mfu: MFU of the predicted step; 0.412 is 41.2 %.
-    mfu_bound: MFU of the predicted step if kernels ran at their peak.
-    """
-
-    pp: int
-    replicas: int
-    vpp: int
-    microbatches: int
-    schedule: str
-    memory_gib: float
-    seconds: float
-    mfu: float
-    mfu_bound: float
-
-
-@dataclass(frozen=True)
-class LayoutSearch:
-    """The pipeline layouts that fit the memory, fastest first. `Waterfall.best()` returns it.
-
-    layouts: the layouts, as a list of PipelineLayout.
-    too_large: how many layouts do not fit the memory.
-    impossible: how many layouts cannot be used, since they do not divide the layers or the microbatches.
-    kept: the options of the waterfall that are the same in all layouts, as text.
-    """
-
-    layouts: list[PipelineLayout]
-    too_large: int
-    impossible: int
-    kept: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the layouts as a dict, with the content of the JSON that the command-line program prints."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -415,50 +371,45 @@ class Waterfall:
 
     @checked
     def best(
-        self, *, memory_gib: float, zero: ZeroStates = "none", activation_gib: float | None = None
-    ) -> LayoutSearch:
-        """Finds other pipeline layouts that fit the memory, with the same GPUs and microbatches, fastest first. Step
-        times are predicted as in `what_if`.
+        self, *, lengths: Integers, global_batch: int | None = None, zero: ZeroStates = "optimizer", **how: Any
+    ) -> Search:
+        """Finds the parallel layouts of this model, batch and GPUs that fit the memory, fastest first. It is
+        `Cost.search` at the efficiency of this step: the part of the peak with which the clock of the search meets the
+        step's seconds and layout.
 
         Args:
-            memory_gib: memory of one GPU in GiB.
-            zero: states that data parallel ranks shard: "none", "optimizer", "gradients" or "weights".
-            activation_gib: measured GiB of one microbatch, of one GPU of each stage, summed over the stages. None
-                does not count activations.
+            lengths: [n] tokens of each sequence of the step; one sequence with `global_batch`.
+            global_batch: number of sequences of the step, all as long as the one in `lengths`.
+            zero: states that data parallel ranks of the step shard. The search holds it fixed.
+            how: other keywords of `Cost.search`. `gpus`, `accelerator`, `precision`, `network_gbps` and others that
+                this waterfall knows are taken from it.
         """
-        choices = {name: value for name, value in self._said.items() if value is not None}
-        equal = ("rank_work", "layers_of_chunks", "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage",
-                 "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split", "pipeline_model_parallel_layout",
-                 "layer_split", "batches")  # fmt: skip
-        for name in equal:
+        from ._search import Search
+
+        choices = {name: value for name, value in with_layout(self._said).items() if value is not None}
+        for name in ("precisions", "clock_mhz", "apart", "rank_work", "idle_gpus", "masked_tiles", "batches",
+                     "distinct_experts", "component_times", "trace"):  # fmt: skip
             if name in choices:
-                raise Error("best", f"searches only pipelines with equal stages and equal microbatches: leave {name} out")
-        if isinstance(choices.get("microbatches"), tuple):
-            raise Error(
-                "best",
-                "searches only pipelines with equal stages and equal microbatches: pass microbatches as an int",
-            )
-        if "pp" not in choices:
-            raise Error("pp", "is missing: pass the number of pipeline ranks, which the search does not change")
-        replicas = int(choices.get("replicas", 1))
-        ranks = int(choices["pp"]) * replicas
-        request = {"pipeline_ranks": ranks, "microbatches": int(choices["microbatches"]) * replicas,
-                   "gpus_of_stage": (self.gpus - int(choices.get("idle_gpus", 0))) // ranks,
-                   "memory_gib": positive(memory_gib, "memory_gib"), "zero": zero}  # fmt: skip
-        if activation_gib is not None:
-            request["activation_gib"] = positive(activation_gib, "activation_gib")
-        result = json.loads(_core._fitting_pipelines(self._work, json.dumps(request)))
-        layouts = []
-        for found_layout in result["found"]:
-            memory = found_layout.pop("memory_gib")
-            then = self.what_if(**found_layout)
-            layouts.append(
-                PipelineLayout(**found_layout, memory_gib=memory, seconds=then.seconds, mfu=then.mfu,
-                               mfu_bound=self.what_if(**found_layout, kernel_rate=1).mfu)
-            )  # fmt: skip
-        return LayoutSearch(
-            sorted(layouts, key=lambda layout: layout.seconds), result["too_large"], result["impossible"], result["kept"]
-        )
+                raise Error("best", f"predicts steps as Cost.search does, which knows no {name}: leave it out")
+        if "plan" in how:
+            raise Error("plan", "is the plan of the step's Breakdown: leave it out")
+        if not isinstance(choices.get("microbatches", 1), int):
+            raise Error("microbatches", "must be an int: best takes the microbatches from lengths")
+        of_cluster = ("gpus", "accelerator", "peak_tflops", "precision", "memory_tbps", "gpus_per_node", "network_gbps",
+                      "weight_bits", "gradient_bits", "activation_bits", "cache_bits")  # fmt: skip
+        cluster = {name: choices[name] for name in of_cluster if name in choices}
+        sizes = {name: choices[name] for name in ("tp", "pp", "vpp", "ep", "etp", "microbatches", "schedule") if name in choices}
+        if "replicas" in choices:
+            sizes["dp"] = choices["replicas"]
+        if "cp" in choices:
+            sizes["cp"] = choices["cp"].cp
+        if "sequence_parallel" in choices:
+            sizes["sequence_parallel"] = str(bool(choices["sequence_parallel"])).lower()
+        layout = ", ".join(f"{name}={size}" for name, size in {**sizes, "zero": zero}.items())
+        return Search(
+            self._work, lengths=lengths, global_batch=global_batch, zero=zero, measured_layout=layout,
+            measured_seconds=self.seconds, **{**cluster, **how},
+        )  # fmt: skip
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
         """Returns the losses as a dict for a logger: the MFU and each known loss in per cent of the peak (together

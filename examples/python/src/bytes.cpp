@@ -195,7 +195,10 @@ memory_options memory_options_of(const arguments& args) {
                        .matrix_weights = block_format_named(args.text("matrix_weights"), "matrix_weights"),
                        .frozen_weights = block_format_named(args.text("frozen_weights"), "frozen_weights"),
                        .host_optimizer = args.number("optimizer_offload"),
-                       .offloaded_layers = args.count("offload_layers", 0, 100'000)};
+                       .offloaded_layers = args.count("offload_layers", 0, 100'000),
+                       .gathered_bits = args.count("gathered_bits", 0, 64),
+                       .bucket_elements = args.count("bucket_elements", 0, std::uint64_t{1} << 50U),
+                       .keeps_gathered = args.flag("keep_gathered")};
     const char* names[std::size(optimizer_states::all)];
     for (std::size_t i = 0; i < std::size(names); ++i) {
         names[i] = optimizer_states::all[i].name;

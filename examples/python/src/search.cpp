@@ -8,6 +8,7 @@
 #include <floptally/search/known_clusters.hpp>
 #include <floptally/search/layout_named.hpp>
 #include <floptally/search/layout_search.hpp>
+#include <floptally/search/measured_step.hpp>
 #include <floptally/search/search_report.hpp>
 
 #include "arrays.hpp"
@@ -156,8 +157,15 @@ py::tuple search_of(const counted_work& work, const arguments& args) {
         trainer_named(args.text("trainer")),
         from_name<context_exchange>(args.text("context_exchange"), "context_exchange", context_exchange_names));
     const search_options options = options_of(args);
+    std::optional<measured_step> measured;
+    if (const auto text = args.some_text("measured_layout")) {
+        training_layout layout = training_layout_named(*text, predictor, {}, "layout");
+        layout.recomputed = counted.plan.recomputed;
+        measured = fit_efficiency(predictor, layout, args.number("measured_seconds"));
+    }
     layout_search search = search_layouts(predictor, options);
-    search.assumed.front() += "; " + source;
+    search.measured = measured;
+    search.assumed.front() += measured ? "; as in the measured step" : "; " + source;
     const std::uint64_t top = args.count("top", 1, 10'000'000);
     nlohmann::ordered_json more{{"settings", settings_of_first(predictor, search)}};
     if (const auto text = args.some_text("explain")) {
