@@ -5,6 +5,8 @@
 
 #include "classes.hpp"
 
+template void floptally::detail::input_adder::add_to(floptally::tally&) const;  // program.cpp calls it too
+
 namespace floptally::python {
 
 namespace {
@@ -204,21 +206,20 @@ void input_arguments::add_to(tally& to) const {
     tally sum{to.masks()};
     without_gil(integers_, [&] {
         for (const model_input::list& list : input_.lengths) {
-            list.lengths.visit([&](const auto& lengths) {
-                if (input_.encoder_lengths) {
-                    input_.encoder_lengths->visit([&](const auto& other) {
+            if (input_.encoder_lengths) {
+                floptally::detail::visit_both(
+                    list.lengths, *input_.encoder_lengths, [&](const auto& lengths, const auto& other) {
                         if (list.row_length || input_.encoder_row_length) {
                             sum.add_encoder_decoder(lengths, other, {list.row_length, input_.encoder_row_length});
                         } else {
                             sum.add_encoder_decoder(lengths, other);
                         }
                     });
-                } else if (list.row_length) {
-                    sum.add_padded(lengths, *list.row_length);
-                } else {
-                    sum.add_lengths(lengths);
-                }
-            });
+            } else {
+                list.lengths.visit([&](const auto& lengths) {
+                    list.row_length ? sum.add_padded(lengths, *list.row_length) : sum.add_lengths(lengths);
+                });
+            }
         }
         if (input_.boundaries) {
             input_.boundaries->add_to(sum);

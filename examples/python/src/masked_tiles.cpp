@@ -4,6 +4,8 @@
 
 #include "classes.hpp"
 
+template void floptally::detail::input_adder::add_to(floptally::masked_tiles&) const;  // program.cpp calls it too
+
 namespace floptally::python {
 
 namespace {
