@@ -185,7 +185,8 @@ constexpr counted_statistics count_pairs(const statistic& attends, const convent
                 return counted_statistics(attends);
             }
             counted_statistics all = square();
-            if (attends.is<mask_statistics::block_causal>() && attends.as<mask_statistics::block_causal>().copies == 2) {
+            if (attends.is<mask_statistics::block_causal>() &&
+                attends.as<mask_statistics::block_causal>().copies == 2) {
                 all.also(moment_statistics::squares{}).also(moment_statistics::cached{});  // (2n)² for both copies
             }
             return all;
