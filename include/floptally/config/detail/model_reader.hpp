@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -154,7 +155,9 @@ class model_reader {
         if (encoder_.get() != nullptr) {
             encoder_->join_encoder(sum_, parts_, towers_);
         }
-        add_layers();
+        // A backbone hands out stages. The layers after the last of these run without use.
+        add_layers(suffix.ends_with("Backbone") ? scope_.number_or("layers_used", ~std::uint64_t{0})
+                                                : ~std::uint64_t{0});
         tied_ = scope_.on("always_tied") || (part_ != nullptr && !part_->is_side ? part_->tied : scope_.on("tied"));
         add_head(head);
         if (is_tower_) {
@@ -214,8 +217,9 @@ class model_reader {
 
     // ---- layers ----
 
-    void add_layers() {
-        layers_.read(part_ == nullptr ? ~std::uint64_t{0} : part_->layers_used, sum_, parts_);
+    /// Adds all layers. Only the results of the first `used` layers reach the loss.
+    void add_layers(std::uint64_t used = ~std::uint64_t{0}) {
+        layers_.read(part_ == nullptr ? used : std::min(used, part_->layers_used), sum_, parts_);
         put("norm", part_role::input, norm("first_norm"));
         if (!is_tower_) {
             put("after", part_role::layer, block_cost(scope_, "after"));
