@@ -67,12 +67,13 @@ inline void add_held_options(cxxopts::Options& options) {
              cxxopts::value<std::string>(), "N")(
         "bucket-elements", "gradients that buckets copy at once: N, or all (DDP without gradient_as_bucket_view)",
         cxxopts::value<std::string>(),
-        "N")("optimizer-offload", "fraction of the optimizer state that is kept on the host, from 0 to 1",
+        "N")("keep-gathered", "ZeRO-3 keeps gathered weights and whole gradients during a step")(
+        "optimizer-offload", "fraction of the optimizer state that is kept on the host, from 0 to 1",
+        cxxopts::value<std::string>(),
+        "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
              cxxopts::value<std::string>(),
-             "X")("reserve-gib", "GiB of one GPU for workspaces, CUDA, NCCL and the allocator's waste",
-                  cxxopts::value<std::string>(),
-                  "X")("memory-gib", "memory of one GPU in GiB; the table then says whether the rank fits",
-                       cxxopts::value<std::string>(), "X");
+             "X")("memory-gib", "memory of one GPU in GiB; the table then says whether the rank fits",
+                  cxxopts::value<std::string>(), "X");
 }
 
 inline void add_fit_options(cxxopts::Options& options) {

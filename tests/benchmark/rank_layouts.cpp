@@ -303,10 +303,10 @@ std::string places_of(std::vector<published_step>& steps) {
         if (sooner >= 10 && behind > 10) {
             place& one = places.emplace_back();
             one.behind = behind;
-            append_text(one.row, "| `%s`, %d %s, %s | %zu | %zu | %.1f | %s | %s |\n", step.model().c_str(),
+            append_text(one.row, "| `%s`, %d %s, %s | %zu | %zu | %.1f | %s |\n", step.model().c_str(),
                         step.row->at("gpus").get<int>(), step.row->at("accelerator").get<std::string>().c_str(),
                         step.row->at("precision").get<std::string>().c_str(), search.found.size(), sooner, behind,
-                        main_cause(own, search.found.front()).c_str(), to_string(search.found.front().layout).c_str());
+                        main_cause(own, search.found.front()).c_str());
         }
         std::fprintf(stderr, "%s: %zu fit, %zu sooner, %.1f %%, %s\n",
                      step.row->at("recipe").get<std::string>().c_str(), search.found.size(), sooner, behind,
@@ -320,9 +320,8 @@ std::string places_of(std::vector<published_step>& steps) {
         "The first is slower than the\npublished one %zu times. The other %zu:\n\n",
         steps.size(), good, near, first_slower, places.size());
     text +=
-        "| run | layouts that fit | sooner than the published one | the first is sooner by, % | most of it | the first "
-        "|\n"
-        "| --- | ---: | ---: | ---: | --- | --- |\n";
+        "| run | layouts that fit | sooner than the published one | the first is sooner by, % | most of it |\n"
+        "| --- | ---: | ---: | ---: | --- |\n";
     for (const place& one : places) {
         text += one.row;
     }
