@@ -23,6 +23,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensor, FakeTensorMode, unset_fake_temporarily
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nested._internal.nested_tensor import NestedTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
@@ -195,7 +196,7 @@ class Recorder(TorchDispatchMode):
         self.again: list[Product] = []
         #: Products inside autograd Functions, by the number of the node, the operator and its operands.
         self.in_functions: dict[tuple[int, str, Operands], list[Product]] = {}
-        self.operands: list[Any] = []  # of such products, kept alive, so that their addresses stay their own
+        self.operands: list[StorageWeakRef] = []  # of such products: their addresses stay their own
         self.replaced = own_formulas().keys() - formulas.keys()
         self.created: list[weakref.ref[torch.Tensor]] = []  # fake tensors, which must not outlive the step
         self.composites: dict[Any, bool] = {}
@@ -306,9 +307,9 @@ class Recorder(TorchDispatchMode):
                 self.step.constants[module] += flops
             else:
                 self.add_product(product, module, node, inputs, again)
-                if not torch.is_grad_enabled() and not self.values.real:
+                if not torch.is_grad_enabled():
                     self.in_functions.setdefault((node, name, operands_of(inputs)), []).append(product)
-                    self.operands += [one.untyped_storage() for one in inputs]
+                    self.operands += [StorageWeakRef(one.untyped_storage()) for one in inputs]
         if name in ("_softmax", "_safe_softmax") and not again:
             elements, _ = self.step.softmax.get(module, (0, 0))
             self.step.softmax[module] = elements + inputs[0].numel(), len(self.step.products)
