@@ -884,6 +884,25 @@ TEST_CASE("lengths in a file may be separated by white space and commas") {
     CHECK(report == run_json("flops --config llama.json --lengths-file /dev/stdin <mixed.txt"));
 }
 
+TEST_CASE("lengths may be written as a length and the number of sequences that have it") {
+    const json report = run_json("flops --config llama.json --lengths 2048x3,512");
+    CHECK(report == run_json("flops --config llama.json --lengths 2048,2048,2048,512"));
+    CHECK(run_json("flops --config encdec.json --lengths 5x2,7 --encoder-lengths 9x3") ==
+          run_json("flops --config encdec.json --lengths 5,5,7 --encoder-lengths 9,9,9"));
+    CHECK(run_json("flops --config llama.json --lengths '3x2 4 , 5x1'") ==
+          run_json("flops --config llama.json --lengths 3,3,4,5"));
+    for (const char* const text : {"2048x", "x16", "2048x0", "2048x-1", "2048x2x2", "2048X2", "2048x16777217"}) {
+        INFO(text);
+        const outcome wrong = run(std::string("flops --config llama.json --lengths 7,") + text);
+        CHECK(wrong.status == 2);
+        CHECK(wrong.err.find("lengths[1]: must be ") != std::string::npos);
+        CHECK(wrong.err.find(std::string("got \"") + (text[0] == 'x' ? "" : text)) != std::string::npos);
+    }
+    // Boundaries are not repeated.
+    CHECK(run("flops --config llama.json --cu-seqlens 0,5x2").err ==
+          "floptally: error: cu_seqlens[1]: must be a 64-bit integer, got \"5x2\"\n");
+}
+
 TEST_CASE("the command flops counts packed sequences with padded slots and mock sequences") {
     const std::string row = "flops --config llama.json --cu-seqlens 0,512,1536,1600";
     CHECK(run_json(row) == run_json("flops --config llama.json --lengths 512,1024,64"));
@@ -1104,6 +1123,12 @@ TEST_CASE("the Muon option counts the FLOPs of Muon once a step for the weights 
     CHECK(work("--muon 5 --weights '*=frozen'") == 0);
     const json report = run_json(count + "--muon 5 --row-length 128 --convention megatron");
     CHECK(total(report) == total(run_json(count + "--convention megatron")));
+    CHECK(report["notes"] == json{"optimizer.muon: convention megatron with this plan counts nothing of it: choose "
+                                  "another, or leave it out"});
+    CHECK(run(count + "--muon 5 --convention verl").out.find("note: optimizer.muon: convention verl ") !=
+          std::string::npos);
+    CHECK(run_json(count + "--muon 5")["notes"].empty());
+    CHECK(run_json(count + "--muon 5 --weights '*=frozen'")["notes"].empty());  // no weight has products of Muon
     CHECK(run(count + "--muon 5").out.find("\n  measured(optimizer_steps) ") != std::string::npos);
     // The optimizer has no padding.
     CHECK(run_json(count + "--muon 5 --row-length 128")["padding"]["in_slots"] ==

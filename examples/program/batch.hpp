@@ -29,7 +29,7 @@
 namespace program {
 
 inline void add_batch_options(cxxopts::Options& options) {
-    options.add_options("Batch")("lengths", "tokens of each sequence", cxxopts::value<std::string>(), "512,1024")(
+    options.add_options("Batch")("lengths", "tokens of each sequence; 2048x16 is 16 sequences of 2048", cxxopts::value<std::string>(), "512,1024")(
         "lengths-file", "--lengths from a file, separated by white space or commas", cxxopts::value<std::string>(),
         "FILE")("cu-seqlens", "boundaries of a packed sequence", cxxopts::value<std::string>(), "0,512,1536")(
         "cu-seqlens-padded", "boundaries with the padding that kernels process", cxxopts::value<std::string>(),
@@ -327,8 +327,8 @@ class read_input {
         return mask;
     }
 
-    floptally::integer_view keep(std::string_view text, const std::string& field) {
-        return kept_.emplace_back(parse_integers(text, field));
+    floptally::integer_view keep(std::string_view text, const std::string& field, bool is_repeatable = true) {
+        return kept_.emplace_back(parse_integers(text, field, is_repeatable));
     }
 
     template <class One>
@@ -349,14 +349,14 @@ class read_input {
             }
             return;
         }
-        const floptally::integer_view real = keep(*boundaries, "cu_seqlens");
+        const floptally::integer_view real = keep(*boundaries, "cu_seqlens", false);
         const auto slots = args_.text("cu-seqlens-padded");
         const auto num_real_seqs = args_.text("num-real-seqs");
         const auto real_alone = args_.text("cu-seqlens-real");
         input_.boundaries = {
-            real, slots ? std::optional(keep(*slots, "cu_seqlens_padded")) : std::nullopt,
+            real, slots ? std::optional(keep(*slots, "cu_seqlens_padded", false)) : std::nullopt,
             num_real_seqs ? parse_count(*num_real_seqs, "num_real_seqs", 0, real.size() - 1) : floptally::all_sequences,
-            real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real")) : std::nullopt};
+            real_alone ? std::optional(keep(*real_alone, "cu_seqlens_real", false)) : std::nullopt};
     }
 
     const arguments& args_;
