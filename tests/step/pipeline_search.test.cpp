@@ -107,7 +107,7 @@ TEST_CASE("a pipeline search compares the memory limit with the model states and
           "gpus: must be at least 1, got 0");
 }
 
-TEST_CASE("a pipeline that needs exactly the memory limit fits, and one that needs more is counted as too large") {
+TEST_CASE("a pipeline that needs exactly the memory limit fits, and one that needs more is listed as too large") {
     const std::vector<model_part> model = small_model(4);
     const double needed = states_of(4 * layer_weights + head_weights);
     pipeline_search_options options{.pipeline_ranks = 1, .microbatches = 4, .memory_gib = needed};
