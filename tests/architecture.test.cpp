@@ -316,7 +316,7 @@ TEST_CASE("docs/contributing.md says for every fuzz target which property it che
     CHECK(targets >= 4);
 }
 
-TEST_CASE("headers use the word stage only for pipeline stages, ZeRO stages and stages of a schedule") {
+TEST_CASE("headers use the word stage only for pipeline stages, ZeRO stages and stages of a pipeline schedule") {
     const std::set<std::string> of_stages{"step/layout_work",
                                           "step/memory",
                                           "step/pipelines",

@@ -146,7 +146,7 @@ TEST_CASE("at least 300 published runs of 20 sources have an exact MFU") {
     CHECK(unread["megatron_bridge"] + unread["torchtitan"] <= 40);
 }
 
-TEST_CASE("published figures follow from tokens/s by the convention that they name, or from none if they name none") {
+TEST_CASE("each published figure follows from tokens/s by its listed convention, or is listed as following from none") {
     std::size_t named = 0;
     std::size_t none = 0;
     for (const json& run : table()["runs"]) {
@@ -174,7 +174,7 @@ TEST_CASE("published figures follow from tokens/s by the convention that they na
     CHECK(none > 100);
 }
 
-TEST_CASE("a published count that no convention gives is reproduced by the reason noted for it") {
+TEST_CASE("a published FLOP count that no convention gives is reproduced from its noted reason") {
     std::map<std::string, std::size_t> counted;
     for (const json& run : table()["runs"]) {
         const std::string reason = run.value("reason", "");
@@ -246,7 +246,7 @@ TEST_CASE("a published run without tokens/s gets its MFU from its source's conve
     FAIL("the run is not in the table");
 }
 
-TEST_CASE("the distance of two published runs counts doublings and is symmetric") {
+TEST_CASE("the distance between two published runs is symmetric and grows by 1 for each doubling of a size") {
     const program::run_features own = llama();
     CHECK(own.length == 8192);
     CHECK(program::distance(own, own) == 0);
@@ -270,7 +270,7 @@ TEST_CASE("the distance of two published runs counts doublings and is symmetric"
     CHECK(changed([](features& other) { other.part = &floptally::accelerator_named("MI300X"); }) > 2);
 }
 
-TEST_CASE("expect lists the nearest published runs and counts those below the user's MFU") {
+TEST_CASE("the expect command lists the nearest published runs and counts those below the user's MFU") {
     const program::run_features own = llama();
     const program::expectation found = program::expect(own, 0.4, 12, false);
     REQUIRE(found.runs.size() == 12);
@@ -320,7 +320,7 @@ TEST_CASE("quantiles are interpolated linearly between two values") {
     CHECK(program::quantile({1, 2, 4, 8}, 1) == 8);
 }
 
-TEST_CASE("expect of a run that cannot be compared is an error that says why") {
+TEST_CASE("the expect command refuses a run that cannot be compared and says why") {
     const floptally::model_config model = floptally::read_config(table()["models"]["Llama 3 8B"]["config"]);
     floptally::tally empty{model.cost.masks()};
     CHECK(problem_of([&] { (void)program::user_features(model, empty, "H100 SXM", "bf16", {}); }) ==

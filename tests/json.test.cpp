@@ -164,7 +164,7 @@ bool has_models_inside(std::string_view type) {
 
 }  // namespace
 
-TEST_CASE("the FLOPs of every enumerated step equal the count in total, forward, executed and each component") {
+TEST_CASE("the total, forward, executed and component FLOPs of every reference step equal an enumeration") {
     const json models = golden("models.json");
     std::size_t rows = 0;
     for (const json& row : golden("exact.json")) {
@@ -649,7 +649,7 @@ TEST_CASE("layerdrop is noted for each encoder or decoder that runs") {
                 " 'decoder_layerdrop': 0.1}") == list{decoder});
 }
 
-TEST_CASE("the library's models equal their published configs") {
+TEST_CASE("the library's model presets cost the same as their published configs") {
     const json models = golden("models.json");
     const auto value_for = [&](const char* name) { return floptally::read_config(models[name]).cost; };
     const auto same_products = [](const floptally::cost& a, const floptally::cost& b) {
@@ -809,7 +809,7 @@ TEST_CASE("the number of experts and their width are read from the keys of each 
     CHECK(per_unit(oss, "moe.experts") == 2ULL * 3 * 64 * 10 * 4);  // experts_per_token is a field that nothing reads
 }
 
-TEST_CASE("gpt2 prefers the long key name to the short one") {
+TEST_CASE("a gpt2 config may have hidden_size or n_embd, and hidden_size takes precedence") {
     const std::string sizes = "'model_type': 'gpt2', 'vocab_size': 61, ";
     const floptally::cost small = cost_of("{" + sizes + "'n_embd': 48, 'n_layer': 2, 'n_head': 4, 'n_positions': 29}");
     CHECK(small == cost_of("{" + sizes +
@@ -829,7 +829,7 @@ TEST_CASE("gpt2 prefers the long key name to the short one") {
     CHECK(cost_of("{'model_type': 'gpt_neox', 'n_embd': 48}") == cost_of("{'model_type': 'gpt_neox'}"));
 }
 
-TEST_CASE("null, absent and present keys give the heads and widths of each model class") {
+TEST_CASE("null, absent and present keys give each model class its own number of heads and widths") {
     const auto attention = [](const std::string& fields) {
         const floptally::cost cost =
             cost_of("{'num_hidden_layers': 1, 'hidden_size': 50, 'vocab_size': 9, " + fields + "}");

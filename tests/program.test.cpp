@@ -798,7 +798,7 @@ TEST_CASE("the program reads a config from a file, a folder, standard input or f
     CHECK(run_json("flops --config=llama.json --lengths=8192") == run_json("flops --lengths 8192 --config llama.json"));
 }
 
-TEST_CASE("flops --json has the documented keys and string counts") {
+TEST_CASE("flops --json prints the documented keys and writes counts as strings") {
     const json report = run_json("flops --config llama.json --lengths 8192");
     std::set<std::string> keys;
     for (const auto& [key, value] : report.items()) {
@@ -825,7 +825,7 @@ TEST_CASE("flops --json has the documented keys and string counts") {
     CHECK(number(report["flops"]["useful"]["forward"]) == 421651971833856 / 3);
 }
 
-TEST_CASE("the table of flops ends with the exact total") {
+TEST_CASE("the table of the flops command ends with the exact total") {
     const outcome result = run("flops --config llama.json --lengths 8192");
     CHECK(result.status == 0);
     CHECK(result.err.empty());
@@ -853,7 +853,7 @@ TEST_CASE("a note on the config appears in the table and in the JSON") {
     CHECK(run_json("flops --config bare.json --lengths 5")["notes"] == json::array({note}));
 }
 
-TEST_CASE("flops reads the example's real sequence lengths from a file") {
+TEST_CASE("the flops command reads the example's real sequence lengths from a file") {
     std::uint64_t tokens = 0, squares = 0, pairs = 0, count = 0;
     std::ifstream file(data / "man-pages.txt");
     for (std::uint64_t length = 0; file >> length;) {
@@ -926,7 +926,7 @@ TEST_CASE("the command flops counts packed sequences with padded slots and mock 
     CHECK(no_slots["tokens"] == json{{"useful", "0"}, {"padded", "1600"}});
 }
 
-TEST_CASE("flops counts HSTU sequences exactly and by the recsys-examples convention") {
+TEST_CASE("the flops command counts HSTU sequences exactly and by the recsys-examples convention") {
     // tests/golden/peers.json, recsys/hstu-benchmark-ranking/ctx8_cand100/train
     const std::string batch =
         "flops --config hstu.json --sequence 8,0,100 --sequence 8,1,100 --sequence 8,900,100,1 --sequence 8,4096,100";
@@ -968,7 +968,7 @@ TEST_CASE("images count as patches of the vision tower, with text or alone") {
     CHECK(table.find("sequences") == std::string::npos);
 }
 
-TEST_CASE("flops counts new tokens after cached tokens") {
+TEST_CASE("the flops command counts new tokens after cached tokens") {
     const json report = run_json("flops --config llama.json --new-tokens 1@8191 --new-tokens 3@5");
     CHECK(number(report["statistics"]["tokens"]["useful"]) == 4);
     CHECK(number(report["statistics"]["pairs"][0]["value"]["useful"]) == 8192 + 6 + 7 + 8);
@@ -987,7 +987,7 @@ json forward_by_component(const json& report) {
 
 }  // namespace
 
-TEST_CASE("flops counts both sides of an encoder-decoder") {
+TEST_CASE("the flops command counts both sides of an encoder-decoder") {
     const json report = run_json("flops --config encdec.json --lengths 5,2 --encoder-lengths 9,4 --phase forward");
     CHECK(number(report["statistics"]["tokens"]["useful"]) == 5 + 2);
     const json flops = forward_by_component(report);
@@ -1168,7 +1168,7 @@ TEST_CASE("the options --strict and --lenient decide whether unread keys are err
           "floptally: error: lenient: contradicts --strict: pass one of them\n");
 }
 
-TEST_CASE("the train phase is forward plus backward") {
+TEST_CASE("the phase option train counts forward plus backward") {
     const std::string flops = "flops --config llama.json --lengths 100,3000";
     const json train = run_json(flops)["flops"];
     CHECK(run_json(flops + " --phase train")["flops"] == train);
@@ -1237,7 +1237,7 @@ bool near(const json& value, double expected) {
 
 }  // namespace
 
-TEST_CASE("mfu divides by the peak of the accelerator") {
+TEST_CASE("the mfu command divides by the peak of the accelerator") {
     const json report = run_json(step + "--accelerator 'H100 SXM'");
     CHECK(report["flops"] == run_json("flops --config llama.json --lengths 8192")["flops"]);
     const json& mfu = report["mfu"];
@@ -1261,13 +1261,13 @@ TEST_CASE("mfu divides by the peak of the accelerator") {
           std::string::npos);
 }
 
-TEST_CASE("mfu uses the peak of the chosen precision") {
+TEST_CASE("the mfu command uses the peak of the chosen precision") {
     const json mfu = run_json(step + "--accelerator 'H100 SXM' --precision fp8")["mfu"];
     CHECK(mfu["precision"] == "fp8");
     CHECK(mfu["peak_tflops"].get<double>() > 1900);
 }
 
-TEST_CASE("mfu names the kind of peak and marks a source that is not the vendor") {
+TEST_CASE("the mfu command names the kind of peak and marks a source that is not the vendor") {
     const json boost = run_json(step + "--accelerator 'H100 SXM' --clock-mhz 1980")["mfu"];
     CHECK(near(boost["peak_tflops"], 132 * 4096 * 1980e-6));
     CHECK(boost["peak_kind"] == "boost");
@@ -1301,7 +1301,7 @@ TEST_CASE("the option --peak-tflops takes precedence over --accelerator") {
     CHECK(run_json(step + "--peak-tflops 1e3")["mfu"] == input);
 }
 
-TEST_CASE("mfu notes a step with more FLOPs than the peak allows") {
+TEST_CASE("the mfu command notes a step with more FLOPs than the peak allows") {
     CHECK(run_json(step + "--peak-tflops 1000")["notes"].empty());
     const json notes = run_json(step + "--peak-tflops 1")["notes"];
     CHECK(notes == json::array({"more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right"}));
@@ -1338,7 +1338,7 @@ double share_of(const json& made, const std::string& named) {
 
 }  // namespace
 
-TEST_CASE("waterfall lines add up to the step time and end at the MFU of the mfu command") {
+TEST_CASE("lines of the waterfall command add up to the step time and end at the MFU of the mfu command") {
     const std::string options = "--seconds 0.5 --gpus 4 --peak-tflops 989 --recompute full ";
     const std::string known =
         "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 "
@@ -1375,7 +1375,7 @@ TEST_CASE("waterfall lines add up to the step time and end at the MFU of the mfu
     CHECK(report.find("\n| **measured MFU** | 106.585 | 21.32 | real tokens") != std::string::npos);
 }
 
-TEST_CASE("waterfall attributes lost MFU to components with measured times") {
+TEST_CASE("the waterfall command attributes lost MFU to components with measured times") {
     const std::string options = "waterfall --config llama.json --lengths 8192 --gpus 4 --peak-tflops 989 ";
     const json made = run_json(options + "--seconds 0.5 --component-times times.json");
     const auto lost = [](const json& of) {
@@ -1422,7 +1422,7 @@ TEST_CASE("waterfall attributes lost MFU to components with measured times") {
     CHECK(table.find("\nnote: ") != std::string::npos);
 }
 
-TEST_CASE("waterfall reads known times from one profiler trace and combines traces of several ranks") {
+TEST_CASE("the waterfall command reads known times from one profiler trace and combines traces of several ranks") {
     const std::string traces = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces/";
     const std::string tiny = "waterfall --config tiny.json --lengths 128,128 --gpus 2 --peak-tflops 10 ";
     const json one = run_json(tiny + "--trace " + traces + "gpu_step.json");
@@ -1449,7 +1449,7 @@ TEST_CASE("waterfall reads known times from one profiler trace and combines trac
           std::string::npos);
 }
 
-TEST_CASE("waterfall and whatif accept tensor and context parallelism, alone and in a pipeline") {
+TEST_CASE("the waterfall and whatif commands accept tensor and context parallelism, alone and in a pipeline") {
     const std::string base = "--config llama.json --lengths 8192 --gpus 8 --peak-tflops 989 ";
     const auto executed = [](const std::string& batch) {
         return static_cast<double>(
@@ -1480,7 +1480,7 @@ TEST_CASE("waterfall and whatif accept tensor and context parallelism, alone and
     CHECK(near(run_json("whatif --seconds 1 " + base + "--tp 2 --then-tp 2")["then"]["seconds"], 1));
 }
 
-TEST_CASE("waterfall estimates unmeasured communication from bytes if a bandwidth is given") {
+TEST_CASE("the waterfall command estimates unmeasured communication from bytes if a bandwidth is passed") {
     const std::string base = "--config llama.json --lengths 8192,8192 --seconds 9 --gpus 4 --peak-tflops 989 ";
     const auto line_of = [](const json& made) {
         for (const json& line : made["lines"]) {
@@ -1504,7 +1504,7 @@ TEST_CASE("waterfall estimates unmeasured communication from bytes if a bandwidt
     CHECK(near(then["then"]["seconds"], 9 - 2 * 0.75 * 2 * parameters / 100e9));
 }
 
-TEST_CASE("waterfall compares two traces and can sort its lines by cost") {
+TEST_CASE("the waterfall command compares two traces and can sort its lines by cost") {
     const std::filesystem::path traces = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces";
     json slower = json::parse(std::ifstream(traces / "gpu_step.json"));
     for (json& event : slower["traceEvents"]) {  // the MLP's backward takes 7 us more, and all after it is later
@@ -1535,7 +1535,7 @@ TEST_CASE("waterfall compares two traces and can sort its lines by cost") {
     CHECK(by_cost.find("\nkernels below their peak: usually helps: ") != std::string::npos);
 }
 
-TEST_CASE("waterfall accepts the work of each rank and separate peaks for each precision") {
+TEST_CASE("the waterfall command accepts the work of each rank and separate peaks for each precision") {
     const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
     const auto value_for = [](const json& made, const std::string& named) {
         for (const json& line : made["lines"]) {
@@ -1612,7 +1612,7 @@ simulated_step simulated(const std::vector<std::vector<std::string>>& batches, c
 
 }  // namespace
 
-TEST_CASE("waterfall shows the bubble and imbalance of a pipeline with unequal stages and replicas") {
+TEST_CASE("the waterfall command shows the bubble and imbalance of a pipeline with unequal stages and replicas") {
     const std::string options = "waterfall --config llama.json --seconds 2 --gpus 8 --peak-tflops 989 --pp 4 ";
     const auto check = [&](const std::string& subject, const simulated_step& expected) {
         const json made = run_json(options + subject);
@@ -1642,7 +1642,7 @@ TEST_CASE("waterfall shows the bubble and imbalance of a pipeline with unequal s
     CHECK(near(share_of(loads, "bubble"), expected.bubble));
 }
 
-TEST_CASE("fit shows the memory and the sent bytes of one rank of each pipeline stage") {
+TEST_CASE("the fit command shows the memory and the sent bytes of one rank of each pipeline stage") {
     const json made = run_json(
         "fit --config llama.json --lengths 64,64 --dp 2 --tp 2 --pp 2 --zero optimizer --sequence-parallel true "
         "--microbatches 4 "
@@ -1668,7 +1668,7 @@ TEST_CASE("fit shows the memory and the sent bytes of one rank of each pipeline 
     CHECK(table.find("does not fit: ") != std::string::npos);
 }
 
-TEST_CASE("fit reads a layout in AReaL's format like the same sizes passed by name") {
+TEST_CASE("the fit command reads a layout in AReaL's format like the same sizes passed by name") {
     const std::string common = "fit --config moe.json --lengths 64 --sequence-parallel true ";
     const json by_text = run_json(common + "--layout 'attn:d1p1t2c4|ffn:d1p1t1e8'");
     CHECK(by_text == run_json(common + "--tp 2 --cp 4 --ep 8 --etp 1"));
@@ -1684,7 +1684,7 @@ TEST_CASE("fit reads a layout in AReaL's format like the same sizes passed by na
     }
 }
 
-TEST_CASE("fit shows how layers are split over pipeline ranks, and accepts Megatron's layout text") {
+TEST_CASE("the fit command shows how layers are split over pipeline ranks, and accepts Megatron's layout text") {
     const json automatic = run_json("fit --config llama.json --lengths 64 --pp 5 --microbatches 5");
     CHECK(automatic["split"] == "torchtitan's split: 6 x 1, 7 x 3, 5 x 1");
     const json text = run_json(
@@ -1695,7 +1695,7 @@ TEST_CASE("fit shows how layers are split over pipeline ranks, and accepts Megat
           std::string::npos);
 }
 
-TEST_CASE("fit accepts number formats, recompute, offload and a memory reserve") {
+TEST_CASE("the fit command accepts number formats, recompute, offload and a memory reserve") {
     const auto held = [](const std::string& options, const char* kind) {
         return number(run_json("fit --config llama.json --lengths 64 " + options)["stages"][0]["held"][kind]);
     };
@@ -1711,7 +1711,8 @@ TEST_CASE("fit accepts number formats, recompute, offload and a memory reserve")
 }
 
 TEST_CASE(
-    "fit finds the largest microbatch and the longest sequences that fit, and the accelerators that hold a step") {
+    "the fit command finds the largest microbatch and the longest sequences that fit, and the accelerators that hold a "
+    "step") {
     const std::string common = "fit --config llama.json --dp 8 --zero optimizer --recompute full --memory-gib 79 ";
     const auto total = [](const json& made) { return number(made["stages"][0]["held"]["total"]); };
     const auto limit = std::uint64_t{79} << 30U;
@@ -1859,7 +1860,7 @@ TEST_CASE("the MBU of a model with experts is an upper bound unless the visited 
           "17\n");
 }
 
-TEST_CASE("waterfall shows memory-bound time if a bandwidth is known") {
+TEST_CASE("the waterfall command shows memory-bound time if a bandwidth is known") {
     const std::string decode =
         "waterfall --config llama.json --phase forward --new-tokens 1@100 --seconds 0.02 --gpus 1 ";
     const auto line = [](const json& made) { return made["lines"][made["lines"].size() - 2]; };
@@ -1882,7 +1883,8 @@ TEST_CASE("waterfall shows memory-bound time if a bandwidth is known") {
     CHECK(line(run_json(adapters))["known"] == true);
 }
 
-TEST_CASE("whatif applies changed settings at the measured kernel rate and gives an upper bound of the MFU") {
+TEST_CASE(
+    "the whatif command applies changed settings at the measured kernel rate and gives an upper bound of the MFU") {
     const std::string step_options = "--config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
     const json made = run_json("whatif " + step_options +
                                "--pp 4 --microbatches 8 --recompute full --then-recompute none "
@@ -1896,7 +1898,7 @@ TEST_CASE("whatif applies changed settings at the measured kernel rate and gives
     CHECK(run("whatif " + step_options).out.find("\nbound: kernels at their peak ") != std::string::npos);
 }
 
-TEST_CASE("whatif without changes repeats the measurement, also for memory-bound steps") {
+TEST_CASE("the whatif command without changes repeats the measurement, also for memory-bound steps") {
     const auto check = [](const std::string& options) {
         const json made = run_json("whatif --config llama.json " + options);
         INFO(options);
@@ -1914,7 +1916,7 @@ TEST_CASE("whatif without changes repeats the measurement, also for memory-bound
     check("--phase forward --new-tokens 1@100 --seconds 0.004 --gpus 1 --accelerator 'H100 SXM'");
 }
 
-TEST_CASE("whatif can change batch, accelerator, memory and layout") {
+TEST_CASE("the whatif command can change batch, accelerator, memory and layout") {
     const std::string measured =
         "whatif --config llama.json --lengths 4096,2048 --row-length 8192 --seconds 1 --gpus 4 "
         "--accelerator 'A100 SXM' --memory-tbps 2 ";
@@ -1995,7 +1997,7 @@ TEST_CASE("whatif --best lists the layouts of a search at the efficiency of the 
     CHECK(fails(step + "--schedule zb_v --best").find("floptally: error: ") == 0);
 }
 
-TEST_CASE("waterfall has a line for each named time, and counts weight bytes once a microbatch") {
+TEST_CASE("the waterfall command has a line for each named time, and counts weight bytes once a microbatch") {
     const std::string options =
         "waterfall --config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
     const json made = run_json(options + "--apart data_wait=0.02,Optimizer=0.01,launches=0.005,mine=0.001");
@@ -2030,8 +2032,7 @@ TEST_CASE("a decoding request counts the logits that an engine samples from unle
     CHECK(total(run_json(packed + "--logits 900,300")) == total(run_json(packed)));
 }
 
-TEST_CASE(
-    "compare shows every convention, its terms to the exact count, and which convention gives a dashboard's number") {
+TEST_CASE("the compare command lists the terms of every convention and finds the convention of a dashboard's number") {
     const std::string compared = "compare --config llama.json --lengths 8192 ";
     const json all = run_json(compared);
     REQUIRE(all["conventions"].size() == floptally::conventions::all.size());
@@ -2107,7 +2108,7 @@ TEST_CASE("the plan command distinguishes 40% from 0.4 and reads token counts su
               .out.find("\nnote: mfu 40 is taken for 40 %; ") != std::string::npos);
 }
 
-TEST_CASE("the plan command shows how many hours goodput costs and what they cost in money") {
+TEST_CASE("the plan command shows how many hours a run loses to checkpoints, restarts and data, and their price") {
     const std::string base =
         "plan --config llama.json --lengths 8192 --gpus 1024 --peak-tflops 989 --tokens 15T --mfu 40% ";
     const json plain = run_json(base);
@@ -2129,7 +2130,7 @@ TEST_CASE("the plan command shows how many hours goodput costs and what they cos
     CHECK(table.find(" at 2 an hour of a GPU\n") != std::string::npos);
 }
 
-TEST_CASE("mfu notes an MFU that is implausibly low or high") {
+TEST_CASE("the mfu command notes an MFU that is implausibly low or high") {
     const auto notes = [](const std::string& said) {
         return run_json("mfu --config llama.json --lengths 8192 --gpus 1 --accelerator 'H100 SXM' " + said)["notes"];
     };

@@ -692,7 +692,7 @@ TEST_CASE("the lower bound adds the samples that must share a rank with the cost
     CHECK(free_of_cost.lower_bound() == 0);
 }
 
-TEST_CASE("a sample goes to the rank that has room and then has the smallest largest load") {
+TEST_CASE("a sample that does not fit on its rank moves to the rank with room whose larger load is then smallest") {
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},
@@ -724,7 +724,7 @@ TEST_CASE("the balancer is never worse than its initial assignments or than cont
     }
 }
 
-TEST_CASE("the initial assignments of the balancer are those of LPT and of Karmarkar-Karp differencing") {
+TEST_CASE("the balancer starts from LPT (longest sample first) or from Karmarkar-Karp differencing") {
     // Graham's example for 3 ranks, where LPT is at its worst, 4/3 − 1/9 of the optimum of 9.
     const std::vector<int> graham{5, 5, 4, 4, 3, 3, 3};
     const auto peak = [](const std::vector<int>& costs, std::uint64_t ranks, balance_seed seed, balance_mode mode) {

@@ -647,7 +647,7 @@ TEST_CASE("packing uses at most 11/9 of the minimum number of packs plus one") {
     CHECK(pack_by_capacity(hard, 8).packs.size() == 3);
 }
 
-TEST_CASE("packing makes at least min_packs packs, a multiple of the divisor, and no empty pack") {
+TEST_CASE("packing gives at least min_packs packs, none of them empty, and their number is a multiple of the divisor") {
     std::mt19937 random(12);
     for (int round = 0; round < 200; ++round) {
         const numbers lengths = random_numbers(random, 12 + random() % 20, 30);

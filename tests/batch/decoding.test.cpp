@@ -119,7 +119,7 @@ TEST_CASE("a prompt has the same attended pairs with every prefill chunk size") 
     }
 }
 
-TEST_CASE("a mask whose pairs depend on where a pass ends is counted pass by pass") {
+TEST_CASE("a mask whose attended pairs depend on the end of a pass is counted pass by pass") {
     const full_last_queries mask{3, 1};
     CHECK(statistic(mask).shape() == pair_shape::causal);
     CHECK(!statistic(mask).counts_by_position());
@@ -141,7 +141,8 @@ TEST_CASE("a mask whose pairs depend on where a pass ends is counted pass by pas
     }
 }
 
-TEST_CASE("a mask that counts by query position has the same pairs however a prompt is split into passes") {
+TEST_CASE(
+    "a mask whose pairs depend only on query positions has the same pairs however a prompt is split into passes") {
     std::vector<std::string> by_position;
     const auto check = [&](const statistic& which) {
         if (!which.counts_by_position()) {

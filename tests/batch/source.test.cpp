@@ -387,7 +387,7 @@ TEST_CASE("tallies, counters and packs count cached tokens and HSTU samples alik
     is_refused([&](auto& to) { to.add_new_tokens(lengths, none); }, "past: must be as many as lengths (3), got 0");
 }
 
-TEST_CASE("tallies, counters and packs count packs with slots and mock sequences alike") {
+TEST_CASE("tallies, counters and packs count packed slots and mock sequences alike") {
     is_source_of(floptally::packed_sequences(cu_seqlens), filled({5, 6, 3, 2}));
     is_added([&](auto& to) { to.add_cu_seqlens(cu_seqlens); }, filled({5, 6, 3, 2}));
     const slot_list all = slotted({{5, 8}, {6, 8}, {3, 4}, {2, 4}});
@@ -516,7 +516,7 @@ TEST_CASE("add_lengths and the other add functions accept lists in braces") {
     CHECK(towers.get(view::useful, accumulator::tokens, modality::audio) == 16);
 }
 
-TEST_CASE("tallies, counters and packs count prefix trees and other packs alike") {
+TEST_CASE("tallies, counters and packs count prefix trees, nested packs and lists of samples alike") {
     const std::array<int, 4> parents{-1, 0, 0, 2};
     const std::array<int, 4> lengths{4, 3, 2, 5};
     const slot_list nodes{{{4}, {4}}, {{3, 4}, {3, 4}}, {{2, 4}, {2, 4}}, {{5, 6}, {5, 6}}};

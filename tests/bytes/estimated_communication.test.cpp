@@ -41,7 +41,7 @@ const auto one_for_all = [](double gbps) {
 
 }  // namespace
 
-TEST_CASE("the estimated time of gradient communication is that of a ring at the given bandwidth") {
+TEST_CASE("the estimated time of gradient communication is that of a ring all-reduce at the passed bandwidth") {
     const small_step step;
     // 8 030 261 248 parameters in 16 bits: a ring of four sends 2 x 3/4 of them.
     const double bytes = 2 * 3 * 2.0 * 8'030'261'248 / 4;
@@ -55,7 +55,7 @@ TEST_CASE("the estimated time of gradient communication is that of a ring at the
     CHECK(unsaid.assumed == "estimated, were none of it hidden: dp 24.1 GB without a bandwidth");
 }
 
-TEST_CASE("the estimated time of pipeline communication is that of the slowest rank") {
+TEST_CASE("the estimated time of pipeline communication is the time of the rank that communicates longest") {
     const small_step step;
     // Two ranks, one microbatch: 8192 tokens of 4096 in 16 bits go on, and as many gradients come back.
     const auto result = estimated_communication(step.model, step.batch, {.pp = 2}, 2, {}, {}, one_for_all(10));

@@ -391,7 +391,8 @@ TEST_CASE("offloaded optimizer states and layers take no device memory", "[bytes
           "offload_layers: must be below the 6 layers of the rank, and works only with pp 1; got 6 with pp 1");
 }
 
-TEST_CASE("memory has buffers for the gathered weights of two layers and for token copies", "[bytes]") {
+TEST_CASE("rank memory includes buffers for the gathered weights of two layers and for copies of routed tokens",
+          "[bytes]") {
     CHECK(held(gpt(), 16, 1, {.dp = 4}, {.sharded = zero_stage::gradients}).buffers == 0);
     const std::uint64_t layer = 12 * h * h + 2 * h;
     const std::uint64_t table = vocabulary * h;

@@ -99,7 +99,7 @@ void check(const std::string& name, const model_config& model) {
 
 }  // namespace
 
-TEST_CASE("decoding requests move the bytes of their engine steps under every mask") {
+TEST_CASE("the bytes of decoding requests equal the sum over their engine steps under every mask") {
     const gqa heads{.num_heads = 4, .num_kv_heads = 2, .head_dim = 8};
     const gated_mlp mlp{.intermediate_size = 64};
     check("causal", made_of(heads, mlp));

@@ -330,7 +330,7 @@ TEST_CASE("every copy of a token reaches its expert, and the work and bytes of a
           }).starts_with("sequence_parallel: must be on where tensor-parallel ranks share experts"));
 }
 
-TEST_CASE("activation memory grows by the token copies that a rank gathers over expert tensor parallelism") {
+TEST_CASE("activation memory includes the tokens that a rank gathers from other expert-tensor-parallel ranks") {
     const std::vector<model_part> model = sparse();
     tally microbatch(floptally::cost_of(model).masks());
     microbatch.add_lengths(std::vector<std::uint64_t>{tokens});

@@ -278,7 +278,7 @@ TEST_CASE("every published config is read in strict mode without a note on an un
     CHECK(noted == "");
 }
 
-TEST_CASE("a size that no spec reads is refused by default in every object of every model type's config") {
+TEST_CASE("a size that no spec reads is an error by default at every nesting level of every model type's config") {
     const std::uint32_t seed = std::random_device()();
     std::mt19937 random(seed);
     std::vector<std::string> keys = structural_keys();
@@ -607,7 +607,7 @@ TEST_CASE("a layer pattern that falls back to its default is noted, and a contra
     CHECK(sizes_of(image).ends_with(", depths [3,3,9,3]"));
 }
 
-TEST_CASE("whole words of a config key decide whether it is a size, with a number, text or object as its value") {
+TEST_CASE("a config key is recognised as a size by whole words of its name, with a number, text or object as value") {
     const std::string sizes =
         "{'model_type': 'llama', 'architectures': ['LlamaForCausalLM'], 'hidden_size': 64, "
         "'intermediate_size': 8, 'vocab_size': 9, 'num_hidden_layers': 2, 'num_attention_heads': 4";

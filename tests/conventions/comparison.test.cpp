@@ -124,7 +124,7 @@ TEST_CASE("a comparison of the exact convention with itself has no terms", "[com
     }
 }
 
-TEST_CASE("FLOPs beyond the useful view are one term of a comparison in the padded and executed views",
+TEST_CASE("padding is one term of a comparison in the padded view, and repeated work is one more in the executed view",
           "[comparison]") {
     const convention_comparison compared(presets::llama_3_8b, {.recomputed = recompute::full});
     tally batch{compared.masks()};
@@ -155,7 +155,8 @@ TEST_CASE("a user's convention is compared like the library's conventions", "[co
     CHECK(terms_of(lines[0]) == "causal_pairs " + std::to_string(square) + ", router " + std::to_string(router));
 }
 
-TEST_CASE("a comparison needs masks that count only if a fused attention kernel is not counted", "[comparison]") {
+TEST_CASE("a comparison tally includes the masks that a convention counts only without a fused attention kernel",
+          "[comparison]") {
     // Neither the convention, whose backward is of 2.5 times the forward, nor exact counts the window of 2.
     static constexpr convention user_convention{
         .name = "ours",

@@ -265,8 +265,7 @@ TEST_CASE("every convention counts the matmuls of a recorded trace by its own fo
     }
 }
 
-TEST_CASE("each option of a convention changes its count as the recorded trace says, alone and combined",
-          "[convention]") {
+TEST_CASE("each option of a convention, alone or combined, changes the count as in a recorded trace", "[convention]") {
     std::size_t number = 0;
     for (const causal_pairs causal : {causal_pairs::exact, causal_pairs::half_square, causal_pairs::full_square}) {
         for (const window_pairs windows : {window_pairs::exact, window_pairs::ignored}) {

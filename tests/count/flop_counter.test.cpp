@@ -248,7 +248,8 @@ TEST_CASE("without fused attention the backward recomputes no attention product"
     }
 }
 
-TEST_CASE("full recompute runs whole layers again, and attention recompute only the attention core", "[flop_counter]") {
+TEST_CASE("full recompute runs whole layers again, and attention recompute runs only the attention core again",
+          "[flop_counter]") {
     tally batch{mixed_model.masks()};
     for (const slot& s : samples()) {
         batch.add(s.real, s.padded);

@@ -189,7 +189,7 @@ TEST_CASE("the lm_head moves the bytes of only those tokens whose logits are com
     }
 }
 
-TEST_CASE("logits of a subset of tokens can be counted at compile time") {
+TEST_CASE("logits of only some tokens can be counted at compile time") {
     constexpr flops counted = [] {
         const flop_counter counter(presets::llama_3_8b.cost(), conventions::exact,
                                    {.counted = counted_passes::forward, .logits = logit_tokens::last});

@@ -1099,7 +1099,7 @@ TEST_CASE("a plan for a cost without parts assumes that the gradient reaches the
     }());
 }
 
-TEST_CASE("a trained norm inside a part counts as if it stood at the start of the part", "[training_plan]") {
+TEST_CASE("a trained norm inside a model part counts as if it stood at the start of the part", "[training_plan]") {
     const layer where{.hidden_size = h};
     const model_part item{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
     tally batch;
@@ -1167,8 +1167,9 @@ TEST_CASE("a plan for parts that declare no data flow counts an upper bound and 
     CHECK(unmarked > 50);
 }
 
-TEST_CASE("a cost entry without declared data flow reads the main stream unless the model is an encoder-decoder",
-          "[training_plan]") {
+TEST_CASE(
+    "a cost entry without declared data flow reads the main residual stream unless the model is an encoder-decoder",
+    "[training_plan]") {
     const auto silenced = [](std::vector<model_part> parts) {
         for (model_part& part : parts) {
             part.cost = part.cost.with_entries([](cost_entry entry) {

@@ -70,7 +70,8 @@ TEST_CASE("compressed attention counts its projections, a window of tokens and g
     check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) { add_common(trace, sequences); });
 }
 
-TEST_CASE("compressed attention attends its window plus all or the best compressed keys", "[compressed_attention]") {
+TEST_CASE("compressed attention attends a window of tokens plus either all or the best-scoring compressed keys",
+          "[compressed_attention]") {
     std::size_t number = 0;
     for (const std::uint64_t ratio : {1U, 2U, 3U, 5U}) {
         for (const bool overlap : {true, false}) {

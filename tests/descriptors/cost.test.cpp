@@ -615,7 +615,7 @@ TEST_CASE("a component appended to a breakdown starts with zero FLOPs", "[cost]"
     placed->~breakdown();
 }
 
-TEST_CASE("two entries of a weight with different shardings merge into one that splits by their common divisor",
+TEST_CASE("cost entries of one weight with different shardings merge into one with their greatest common divisor",
           "[cost]") {
     const auto sum_of = [](const tensor_sharding& a, const tensor_sharding& b) {
         cost sum;
@@ -650,7 +650,8 @@ TEST_CASE("two entries of a weight with different shardings merge into one that 
     CHECK((5 * layer).entries()[0].sharding == tensor_sharding::columns(36));
 }
 
-TEST_CASE("a cost entry for a statistic counts its pairs, visits or measured number instead of tokens", "[cost]") {
+TEST_CASE("a cost entry for a statistic is multiplied by its pairs, visits or measured count instead of tokens",
+          "[cost]") {
     constexpr linear matrix{.in_features = 3, .out_features = 5};
     const auto only = [](const cost& sum) {
         REQUIRE(sum.entries().size() == 1);
@@ -689,7 +690,7 @@ TEST_CASE("only matrices can have LoRA adapters, and vectors are replicated on e
     CHECK(vectors.entries()[2].sharding == tensor_sharding{});
 }
 
-TEST_CASE("entries for one measured count merge if their useful and padded FLOPs per visit are equal",
+TEST_CASE("cost entries for one measured count merge if their useful and padded FLOPs per visit are equal",
           "[cost][routed]") {
     const auto entry = [](std::uint64_t useful, std::uint64_t padded,
                           const tensor_sharding& sharding = tensor_sharding::experts(4, 6)) {

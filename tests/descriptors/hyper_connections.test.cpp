@@ -27,8 +27,9 @@ static_assert(stream_head{4}.cost({.hidden_size = 4096}).parameters() == 4 * 163
 
 }  // namespace
 
-TEST_CASE("hyper-connections count the coefficients of all residual streams and the products that mix them",
-          "[hyper_connections]") {
+TEST_CASE(
+    "hyper-connections count the mixing coefficients of all residual streams and the products that mix the streams",
+    "[hyper_connections]") {
     for (const std::uint64_t streams : {1U, 3U, 4U}) {
         for (const bool mixes : {true, false}) {
             CAPTURE(streams, mixes);

@@ -91,7 +91,7 @@ TEST_CASE("a gated delta net counts its projections, its convolution and three s
     }
 }
 
-TEST_CASE("the delta rule written as loops runs the counted multiply-adds and reads back what it wrote",
+TEST_CASE("the delta rule written as loops runs the counted multiply-adds and reads the stored values back",
           "[linear_attention]") {
     recurrence::counted work;
     for (int head = 0; head < 4; ++head) {

@@ -94,7 +94,7 @@ TEST_CASE("trained weights are reported for parts before, in and after the layer
     CHECK(parts.in_order()[3].cost == matmul(3).in(modality::audio));
 }
 
-TEST_CASE("consecutive parts of the same layers have one name, role and layer range") {
+TEST_CASE("consecutive model parts are grouped if their name, role and layer range are equal") {
     const model_part each_part{.name = "layer", .role = part_role::layer, .first_layer = 2, .repeat = 3};
     const auto changed = [&each_part](auto change) {
         model_part other = each_part;

@@ -177,7 +177,8 @@ TEST_CASE("masks over image grids equal an enumeration of all pairs of patches")
     }
 }
 
-TEST_CASE("conventions that count a causal mask as a square add no pairs for later image tokens") {
+TEST_CASE(
+    "conventions that count causal attention as a full square add no pairs for image tokens that attend later ones") {
     cost model;
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::causal());
     model.add("text", attention_core{.num_heads = 3, .qk_head_dim = 5, .v_head_dim = 5}, mask::later_image_tokens(2));
@@ -266,7 +267,7 @@ std::uint64_t pairs_or_nothing(const mask& which, const grid& g) {
 
 }  // namespace
 
-TEST_CASE("strided grid cells and their windows equal repeated halving of the grid") {
+TEST_CASE("the numbers of strided grid cells and of their windows equal repeated halving of the grid") {
     for (std::uint32_t h = 1; h < 14; ++h) {
         for (std::uint32_t w = 1; w < 14; ++w) {
             grid up{2, h, w};
@@ -305,7 +306,7 @@ TEST_CASE("strided grid cells and their windows equal repeated halving of the gr
           "level: must be from 0 to 30, got 31");
 }
 
-TEST_CASE("strided cells, and pairs at the same place of all frames, equal an enumeration") {
+TEST_CASE("the numbers of strided grid cells and of pairs at one position of all frames equal an enumeration") {
     const auto left = [](std::uint32_t cells, std::int64_t field, std::int64_t stride) {
         std::uint64_t count = 0;
         for (std::int64_t first = 0; first + field <= std::int64_t{cells}; first += stride) {
@@ -430,7 +431,7 @@ TEST_CASE("the number of strided audio frames equals that of a sliding convoluti
     }
 }
 
-TEST_CASE("chunks of audio frames and their window pairs equal an enumeration") {
+TEST_CASE("the numbers of audio chunks and of pairs within their windows equal an enumeration") {
     struct stack {
         std::int64_t kernel;
         std::int64_t stride;
@@ -654,7 +655,7 @@ TEST_CASE("input that a tower cannot process is an error with its name and chang
     CHECK(text == tally{});
 }
 
-TEST_CASE("a decoder attends an audio clip only if its keys are the tower's output") {
+TEST_CASE("an audio clip gives a decoder keys only if the audio tower's output is declared as keys") {
     floptally::model_config model;
     CHECK(keys_of(model, audio_clip{9}) == 0);
     model.towers.push_back({.in = modality::audio, .units = unit::level_cells({.field = 3, .stride = 2})});

@@ -460,7 +460,7 @@ TEST_CASE("every listed mistake of a public counter changes the number of a test
     }
 }
 
-TEST_CASE("the sums of squared lengths of BioNeMo's batch layouts are accumulators of a tally", "[tally][peers]") {
+TEST_CASE("a tally has accumulators for the sums of squared lengths of BioNeMo's batch layouts", "[tally][peers]") {
     std::size_t layouts = 0;
     for (const json& entry : cases()) {
         const std::string id = entry["id"];

@@ -193,7 +193,7 @@ TEST_CASE("the models tested against PyTorch include the model type of every pub
     CHECK(composites >= 30);
 }
 
-TEST_CASE("a multimodal config without a weight-tying key ties as in its version of transformers") {
+TEST_CASE("a multimodal config without a tie_word_embeddings key ties weights as in its version of transformers") {
     // The matrix of the lm_head: that many rows of the text's width.
     constexpr std::uint64_t mistral_head = std::uint64_t{131072} * 5120;
     json config = config_of("mistralai/Mistral-Small-3.2-24B-Instruct-2506");
@@ -211,7 +211,7 @@ TEST_CASE("a multimodal config without a weight-tying key ties as in its version
     CHECK(parameters() == aya);
 }
 
-TEST_CASE("a multimodal config is noted if its own vocab_size differs from the one of its text config") {
+TEST_CASE("a multimodal config whose vocab_size differs from that of its text config gets a note") {
     json config = config_of("HuggingFaceM4/Idefics3-8B-Llama3");
     CHECK(floptally::read_config(config, {.strict = true}).notes.empty());
     config["vocab_size"] = 128000;

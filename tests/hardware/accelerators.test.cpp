@@ -235,7 +235,7 @@ TEST_CASE("an unknown accelerator name is an error that lists similar names", "[
     CHECK(refusal("-/-") == R"(accelerator: no known accelerator is called "-/-"; )" + offer);
 }
 
-TEST_CASE("names that look like an accelerator but are another product are refused", "[accelerator]") {
+TEST_CASE("product names that only resemble an accelerator's name are refused", "[accelerator]") {
     for (const std::string_view product : {"NVIDIA RTX A1000",
                                            "RTX A1000",
                                            "NVIDIA RTX A4000",
@@ -599,7 +599,8 @@ TEST_CASE("one die of a two-die package has half of the package's rate", "[accel
     }
 }
 
-TEST_CASE("dense rates are those of the right form factor where other published tables are wrong", "[accelerator]") {
+TEST_CASE("dense rates are those of the right form factor, also where other published tables are wrong",
+          "[accelerator]") {
     CHECK(rate("H100 SXM", precision::tf32) == 494.7);
     CHECK(rate("L40", precision::fp16) == 181.05);
     CHECK(rate("L40S", precision::bf16) == 362.05);
@@ -788,7 +789,8 @@ TEST_CASE("memory of every accelerator has a source and is found by each of the 
     }
 }
 
-TEST_CASE("an accelerator's name has one memory size or bandwidth only if all its variants agree", "[accelerator]") {
+TEST_CASE("a name shared by several accelerator variants has a memory size or bandwidth only if the variants agree",
+          "[accelerator]") {
     CHECK(floptally::memory_bandwidth_named("V100 SXM2")->tbps == 0.9);
     CHECK(!floptally::memory_size_named("V100 SXM2"));
     CHECK(!floptally::memory_bandwidth_named("A100 SXM"));

@@ -281,7 +281,7 @@ TEST_CASE("checked arithmetic that exceeds 64 bits is an error with the field an
     }
 }
 
-TEST_CASE("an overflow of checked operands reports the field of the left one") {
+TEST_CASE("an overflow of two operands with field names reports the field of the left operand") {
     const checked heads(4294967296, "attention.qkv");
     const checked width(4294967296, "attention.output");
     CHECK(overflow_of([&] { return plain(heads * width); }).starts_with("attention.qkv: "));
@@ -292,7 +292,7 @@ TEST_CASE("an overflow of checked operands reports the field of the left one") {
     CHECK(overflow_of([&] { return plain(checked(width, "mixer.state") * heads); }).starts_with("mixer.state: "));
 }
 
-TEST_CASE("an error has a field and a problem, and what() has both") {
+TEST_CASE("the what() text of an error contains its field and its problem") {
     const error e("text_config.hidden_size", "must be above 0, got 0");
     CHECK(e.field() == "text_config.hidden_size");
     CHECK(e.problem() == "must be above 0, got 0");

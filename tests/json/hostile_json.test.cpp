@@ -108,7 +108,7 @@ std::string error_of_reading(const json_reader& by, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("deeply nested, long or invalid JSON is an error with the field of the reading function") {
+TEST_CASE("deeply nested, long or invalid JSON is an error that names the argument that was read") {
     std::vector<std::pair<const char*, std::string>> texts{
         {"nothing", ""},
         {"lists without an end", repeated("[", million)},
@@ -149,7 +149,7 @@ TEST_CASE("deeply nested, long or invalid JSON is an error with the field of the
     }
 }
 
-TEST_CASE("every truncated JSON text is an error with the field of the reading function") {
+TEST_CASE("every truncated JSON text is an error that names the argument that was read") {
     for (const json_reader& by : readers()) {
         const std::string whole = with(by, by.value);
         for (std::size_t size = 0; size + 1 < whole.size(); ++size) {

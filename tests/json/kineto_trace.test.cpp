@@ -66,7 +66,7 @@ std::string refusal_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a CPU trace attributes each time as an independent implementation does") {
+TEST_CASE("the module times of a CPU trace equal those of an independent implementation") {
     const trace_times made(floptally::load_kineto_trace(folder / "cpu_step.json"));
     const nlohmann::json expected = golden("traces/cpu_step_times.json");
     CHECK_FALSE(made.on_gpu());
@@ -157,7 +157,7 @@ TEST_CASE("a trace that is a bare list of events, with times as numbers or text,
                                  {{"no operator runs", "forward"}, 102'000 - 4'001 - 15'000}});
 }
 
-TEST_CASE("a corrupted trace is an error, or its attributed times still add up") {
+TEST_CASE("a corrupted trace is an error, or its attributed times still add up to the step") {
     const std::string whole = text_of("gpu_step.json");
     std::mt19937_64 random(7);
     std::size_t read_anyway = 0;

@@ -241,7 +241,7 @@ TEST_CASE("a saved state with a wrong type, a missing key or a value out of rang
           }).find("are not among the durations: the saved histogram is damaged") != std::string::npos);
 }
 
-TEST_CASE("a saved state that is truncated or has a flipped bit is an error or means the same") {
+TEST_CASE("a saved state that is truncated or has a flipped bit is refused or loads with its old meaning") {
     const json state = state_json();
     const std::string whole = state.dump();
     const auto refused = [](const std::string& text) {

@@ -97,7 +97,7 @@ void compare(const meter& m, const nlohmann::json& expected) {
 
 }  // namespace
 
-TEST_CASE("a saved state with a flipped bit is an error or has exactly the same meaning") {
+TEST_CASE("a saved state with a flipped bit is refused or loads with exactly its old meaning") {
     meter m = fresh();
     count_from(m, 0, 3);
     m.goodput().begin();

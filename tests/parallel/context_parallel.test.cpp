@@ -159,7 +159,7 @@ static_assert(head_split(32, 8, 4).key_value_heads(3) == index_range{6, 8});
 
 }  // namespace
 
-TEST_CASE("a zigzag context-parallel rank has a chunk and its mirror, and merging restores the order") {
+TEST_CASE("a zigzag context-parallel rank has a chunk and its mirror chunk, and merging restores the order") {
     for (u64 cp = 1; cp <= 7; ++cp) {
         for (u64 m = 0; m <= 4; ++m) {
             const u64 tokens = 2 * cp * m;
@@ -347,7 +347,7 @@ TEST_CASE("sequences are aligned to multiples of 2 tp cp, or of tp without conte
           }) == "cu_seqlens[2]: must be at least the boundary before it, 5, got 3");
 }
 
-TEST_CASE("zigzag context-parallel ranks have equal padded causal pairs, a cp-th of the whole each") {
+TEST_CASE("each zigzag context-parallel rank has exactly 1/cp of the padded causal pairs") {
     for (u64 cp = 1; cp <= 16; ++cp) {
         for (const u64 m : {1U, 2U, 3U, 64U, 1'000'003U}) {
             const u64 tokens = 2 * cp * m;
@@ -460,7 +460,7 @@ TEST_CASE("useful and windowed pairs of context-parallel ranks equal an enumerat
     CHECK(rows == 90);
 }
 
-TEST_CASE("max over mean of causal pairs has its known value for each context-parallel token split",
+TEST_CASE("the max over mean of causal pairs has its known value for each context-parallel token split",
           "[context_parallel]") {
     placed_sequences row;
     row.add({.length = 64});
@@ -502,7 +502,7 @@ TEST_CASE("max over mean of rank loads is exact and is 1 if no rank has work", "
           "loads: must have the load of at least one rank, got none");
 }
 
-TEST_CASE("tallies of context-parallel shards add up to the tally of the pack in every token split",
+TEST_CASE("tallies of context-parallel shards add up to the tally of the pack for every token split",
           "[context_parallel]") {
     random_rows random;
     // Every kind that needs a integer, those that are no masks too.
@@ -786,8 +786,7 @@ TEST_CASE("an impossible context-parallel split is an error with field and value
           }) == "lengths[1]: must be at most the row_length, 8, got 9");
 }
 
-TEST_CASE("lengths, boundaries and padded rows are added to a context-parallel pack as to a tally",
-          "[context_parallel]") {
+TEST_CASE("a context-parallel pack accepts lengths, boundaries and padded rows like a tally", "[context_parallel]") {
     const mask_set masks{mask::sliding_window(5)};
     const std::array<int, 4> cu_seqlens{0, 5, 9, 20};
     const std::array<int, 4> slots{0, 8, 16, 32};

@@ -135,7 +135,7 @@ TEST_CASE("every layer runs on one pipeline rank, the embedding on the first and
     }
 }
 
-TEST_CASE("a pipeline rank's list of model parts keeps the parts of other ranks and marks them") {
+TEST_CASE("each pipeline rank lists all model parts and marks those of other ranks") {
     const std::vector<model_part> model = parts_of(small_model(12));
     const layer_list chunks{5, 0, 7};
     const pipeline_split split(3, chunks);
@@ -278,7 +278,7 @@ TEST_CASE("layers that do not divide evenly are split like in Megatron or torcht
           "layers: 2 layers, the embedding and the loss are fewer than the 8 chunks: pass a smaller pp or vpp");
 }
 
-TEST_CASE("a layout text places every layer, the embedding, the loss and multi-token prediction") {
+TEST_CASE("Megatron's pipeline layout text places every layer, the embedding, the loss and multi-token prediction") {
     const auto read = [](const char* text, std::uint64_t layers, std::uint64_t pp, std::uint64_t vpp) {
         return pipeline_split::of(layers, pp, vpp, {.pipeline_model_parallel_layout = text});
     };

@@ -485,7 +485,7 @@ TEST_CASE("latent projections of experts are replicated on every tp rank") {
     }
 }
 
-TEST_CASE("heads of recurrent states are sharded whole, so that every convention adds up over tp ranks") {
+TEST_CASE("recurrent states are sharded by whole heads, and every convention adds up over tp ranks") {
     const layer where{0, hidden, mask::causal()};
     const mamba2 scan{.num_heads = 4, .head_dim = 6, .n_groups = 2, .state_size = 3, .conv_kernel = 4};
     const gated_delta_net delta{
@@ -685,7 +685,7 @@ TEST_CASE("a size that tensor parallelism cannot divide is an error that names t
           }) == "layers_of_chunks: must have pp x vpp numbers, 4, got 2");
 }
 
-TEST_CASE("matrices and adapters whose sizes are not multiples of tp have whole multiply-adds on each rank") {
+TEST_CASE("each rank runs a whole number of multiply-adds even if matrix or adapter sizes are not multiples of tp") {
     for (const tensor_sharding& sharding : {tensor_sharding::replicated(), tensor_sharding::experts(2, 3)}) {
         cost whole;
         whole.add("mlp",

@@ -675,7 +675,7 @@ TEST_CASE("building a reduction fails if any field of convention, plan or model 
     CHECK(by_counter(named("a"), named("b")) == coefficient_error);
 }
 
-TEST_CASE("loss tokens and prompt tokens are named statistics with their own scopes") {
+TEST_CASE("loss tokens and prompt tokens can be reduced as named statistics, each with its own scope") {
     // Prompt tokens are counted from the batch by every rank; loss tokens by the last pipeline stage, where the loss
     // is.
     using floptally::measured;
@@ -902,7 +902,7 @@ TEST_CASE("a number of microbatches other than declared is an error, also withou
           "correct its scope");
 }
 
-TEST_CASE("ratios are reduced as two sums, extremes as extremes, and a rank may have no tokens") {
+TEST_CASE("ratios are reduced as two sums, minima and maxima as such, and a rank may have no tokens") {
     // Slices of 4 cp ranks: their ratios are 1, 1/2, nothing and 0; a mean of them would be 1/2 or 3/8.
     const std::uint64_t hits[] = {2, 50, 0, 0};
     const std::uint64_t seen[] = {2, 100, 0, 8};
@@ -1092,7 +1092,7 @@ TEST_CASE("MFU divides the data-parallel total by the peak of all ranks") {
     CHECK(ends == no_error(8));
 }
 
-TEST_CASE("a rank that reduces other accumulators is an error on every rank and no rank hangs") {
+TEST_CASE("if one rank reduces other accumulators than the rest, every rank gets an error and no rank hangs") {
     const parallel_sizes sizes{.dp = 3};
     const auto run = [&](auto mine_of, auto scope_of, auto layout_of, auto how_of) {
         thread_world world;
@@ -1201,7 +1201,7 @@ TEST_CASE("a reduced tally records the reduced axes that have several ranks") {
     }
 }
 
-TEST_CASE("the hash of several texts depends on where each text ends") {
+TEST_CASE("the hash of a list of texts depends on where each text ends") {
     using floptally::detail::schema_hash;
     CHECK((schema_hash() << "ab"
                          << "c")

@@ -187,7 +187,7 @@ TEST_CASE("a statistic reduced over any group of ranks is the global value or an
     }
 }
 
-TEST_CASE("a scope that is wrong on one axis is an error, changes nothing, or is detected by token counts") {
+TEST_CASE("a statistic scope that is wrong on one axis is an error, is harmless, or is detected by token counts") {
     std::mt19937_64 random(3);
     std::size_t parts_as_replicas = 0;
     std::size_t replicas_as_parts = 0;
@@ -273,7 +273,7 @@ TEST_CASE("a scope that contradicts the tokens of ranks is an error with the ran
     CHECK(in_two.count() == 3);
 }
 
-TEST_CASE("summing over ranks that are no group, or twice over one group, is an error") {
+TEST_CASE("summing over ranks that do not form a group, or twice over one group, is an error") {
     std::mt19937_64 random(4);
     for (const parallel_sizes& sizes : layouts_up_to(12)) {
         const parallel_layout layout(sizes, world_of(sizes), 0);

@@ -29,11 +29,11 @@ def set_address(tree: pathlib.Path, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_every_file_has_the_address_of_this_repository() -> None:
+def test_every_file_that_names_the_repository_has_the_same_repository_address() -> None:
     assert set_address(ROOT, "--check") == (0, "\n", "")
 
 
-def test_one_command_writes_the_repositorys_address_into_every_file_and_another_removes_it(tree: pathlib.Path) -> None:
+def test_one_command_writes_the_address_of_the_repository_into_every_file_and_another_removes_it(tree: pathlib.Path) -> None:
     empty = {file: (tree / file).read_text() for file in (*SAYS, ".ci/address")}
     assert not any("forge.invalid" in text for text in empty.values())
     for _ in range(2):  # the second time changes nothing

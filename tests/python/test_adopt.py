@@ -69,7 +69,7 @@ def test_no_adopt_module_imports_the_trainer_that_it_replaces() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_an_unknown_adopted_trainer_is_an_attribute_error() -> None:
+def test_adopting_a_trainer_without_a_drop_in_is_an_attribute_error() -> None:
     assert set(adopt.__all__) <= set(dir(adopt))
     with pytest.raises(AttributeError, match="axolotl"):
         adopt.axolotl  # noqa: B018
@@ -79,7 +79,7 @@ def test_an_unknown_adopted_trainer_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize("case", cases("megatron"))
-def test_megatron_drop_in_gives_its_golden_numbers(case: dict[str, Any]) -> None:
+def test_megatron_drop_in_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
     args = arguments("megatron", case)
     assert megatron.num_floating_point_operations(args, **case["call"]) == case["expected"]
     if "lengths" in case:
@@ -108,7 +108,7 @@ def test_megatron_arguments_count_like_the_config_of_the_same_model(llama: flopt
     assert found < 0.8 * megatron.num_floating_point_operations(args, 1, convention="exact")
 
 
-def test_exact_megatron_count_uses_the_real_vocabulary_and_counts_routers() -> None:
+def test_exact_megatron_count_uses_the_real_vocabulary_and_counts_the_routers_of_experts() -> None:
     args = arguments("megatron", named("megatron", "mixtral/bshd"))
     own = megatron.num_floating_point_operations(args, 1)
     exact = megatron.num_floating_point_operations(args, 1, convention="exact")
@@ -180,7 +180,7 @@ def container(case: dict[str, Any], **changes: Any) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("case", cases("megatron_bridge"))
-def test_megatron_bridge_drop_in_gives_its_golden_numbers(case: dict[str, Any]) -> None:
+def test_megatron_bridge_drop_in_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
     cfg = container(case)
     found = megatron_bridge.num_floating_point_operations(cfg, **case["call"])
     assert found == round(case["expected"])  # its windows are a mean, and a float
@@ -216,7 +216,7 @@ def test_megatron_bridge_drop_in_refuses_models_that_need_more_than_sums_of_leng
 
 
 @pytest.mark.parametrize("case", cases("maxtext"))
-def test_maxtext_drop_in_gives_its_golden_numbers(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_maxtext_drop_in_returns_the_stored_reference_counts(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     found = maxtext.calculate_tflops_training_per_device(arguments("maxtext", case), log=False)
     assert capsys.readouterr().out == ""
     total, weights, attention = (round(value * 10**12) for value in found)
@@ -248,7 +248,7 @@ def gpt(case: dict[str, Any]) -> types.SimpleNamespace:
 
 
 @pytest.mark.parametrize("case", cases("nanogpt"))
-def test_nanogpt_drop_in_gives_its_golden_numbers(case: dict[str, Any]) -> None:
+def test_nanogpt_drop_in_returns_the_stored_reference_counts(case: dict[str, Any]) -> None:
     assert nanogpt.estimate_mfu(gpt(case), **case["call"]) == case["expected"]
 
 
@@ -598,7 +598,7 @@ def test_transformers_drop_in_counts_like_the_installed_trainer(model_type: str,
         floating_point_ops(trainer, {"labels": 1})
 
 
-def test_transformers_drop_in_counts_an_image_model_like_the_trainer_and_exactly() -> None:
+def test_transformers_drop_in_counts_an_image_model_like_the_trainer_or_exactly() -> None:
     """The Trainer multiplies by pixels: 6 x parameters x 3 x 32 x 32 an image, frozen or not."""
     transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
     original = pytest.importorskip("transformers.trainer").Trainer.floating_point_ops
@@ -819,7 +819,7 @@ def diffs() -> list[Any]:
 
 
 @pytest.mark.parametrize("blocks", diffs())
-def test_patch_of_each_trainer_has_at_most_six_lines_and_uses_only_existing_names(blocks: list[str]) -> None:
+def test_the_documented_patch_of_each_trainer_has_at_most_six_lines_and_uses_only_existing_names(blocks: list[str]) -> None:
     assert len(blocks) == 1 and len(blocks[0].splitlines()) <= 6
     addition = [line[1:] for line in blocks[0].splitlines() if line.startswith("+")]
     imports = [line for line in addition if line.startswith("from floptally.")]

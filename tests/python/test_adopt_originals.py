@@ -63,7 +63,7 @@ def lora() -> floptally.Plan:
     return floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("*/q_proj", "lora", rank=8)])
 
 
-def test_a_forward_only_pass_with_lora_is_reported_times_three_by_the_exact_verl_drop_in() -> None:
+def test_exact_verl_drop_in_returns_three_times_the_forward_flops_for_a_forward_only_pass_with_lora() -> None:
     config = {"model_type": "llama", **TINY}
     counter = verl.FlopsCounter(config, convention="exact", plan=lora(), accelerator=H100)
     forward = floptally.flops(config, lengths=[100, 30], plan=lora()).useful.forward
@@ -134,7 +134,7 @@ def test_maxtext_drop_in_with_random_arguments_counts_like_the_original(name: st
     assert [round(tflops * 10**12) for tflops in found] == expected
 
 
-def test_exact_maxtext_drop_in_counts_local_sliding_attention_as_a_window() -> None:
+def test_exact_maxtext_drop_in_counts_attention_of_type_local_sliding_as_a_window() -> None:
     local = arguments("maxtext", named("maxtext", "llama"), attention_type="local_sliding")
     count = functools.partial(maxtext.calculate_tflops_training_per_device, log=False, convention="exact")
     whole = arguments("maxtext", named("maxtext", "llama"))
@@ -215,7 +215,7 @@ def trainer(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> types.ModuleType:
     return module(monkeypatch, "megatron.training.training", TRAINING, tmp_path)
 
 
-def test_trainers_own_count_is_returned_and_compared_with_one_warning_if_floptally_differs(trainer: types.ModuleType) -> None:
+def test_the_trainer_count_is_returned_and_option_compare_warns_once_if_floptally_counts_differently(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # by its own convention the trainer counts, and nothing else
@@ -228,7 +228,7 @@ def test_trainers_own_count_is_returned_and_compared_with_one_warning_if_floptal
 
 
 @pytest.mark.parametrize("convention", ["megatron", "exact"])
-def test_uncountable_arguments_return_the_trainers_own_count_with_one_warning(trainer: types.ModuleType, convention: str) -> None:
+def test_uncountable_arguments_return_the_count_of_the_original_function_with_one_warning(trainer: types.ModuleType, convention: str) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
     with pytest.warns(RuntimeWarning, match="num_layers: must be a whole number.*Its own count is returned") as caught:
         for _ in range(3):
@@ -238,7 +238,7 @@ def test_uncountable_arguments_return_the_trainers_own_count_with_one_warning(tr
         megatron.num_floating_point_operations(args_of_gpt(), 3, convention="no such")
 
 
-def test_trainers_own_function_is_found_after_floptally_has_replaced_it(trainer: types.ModuleType) -> None:
+def test_the_original_function_of_a_trainer_is_found_after_floptally_has_replaced_it(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
     own = functools.partial(megatron.num_floating_point_operations, convention="exact")
     trainer.num_floating_point_operations = own  # type: ignore[attr-defined]
@@ -267,7 +267,7 @@ def test_option_compare_warns_once_if_the_trainer_is_not_installed() -> None:
         maxtext.calculate_tflops_training_per_device(config, log=False, compare=True)
 
 
-def test_exception_in_the_trainers_own_count_does_not_stop_training(trainer: types.ModuleType) -> None:
+def test_an_exception_in_the_original_count_of_a_trainer_does_not_stop_training(trainer: types.ModuleType) -> None:
     trainer.num_floating_point_operations = lambda *given, **more: 1 // 0  # type: ignore[attr-defined]
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     with pytest.warns(RuntimeWarning, match="the original raises ZeroDivisionError"):

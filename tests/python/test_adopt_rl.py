@@ -375,7 +375,7 @@ def test_bionemo_drop_in_counts_like_the_original_source_file(config: dict[str, 
     assert bionemo._compute_attn_flop_coeff(config) == theirs._compute_attn_flop_coeff(config)
 
 
-def test_bionemo_work_of_a_batch_counts_like_the_original_source_file() -> None:
+def test_bionemo_drop_in_counts_the_work_of_a_batch_like_the_original_source_file() -> None:
     torch = pytest.importorskip("torch")
     theirs = originals.bionemo()
     ids = torch.zeros(2, 8, dtype=torch.int64)

@@ -13,7 +13,7 @@ import floptally
 LENGTHS = [100, 9000, 512, 512, 40, 8192, 3000, 7]
 
 
-def test_flops_of_samples_add_up_to_the_batch(mistral: floptally.Cost) -> None:
+def test_flops_of_single_samples_add_up_to_the_flops_of_the_batch(mistral: floptally.Cost) -> None:
     costs = mistral.sample_flops(LENGTHS)
     assert costs == [mistral.flops(lengths=[length]).total for length in LENGTHS]
     assert sum(costs) == mistral.flops(lengths=LENGTHS).total

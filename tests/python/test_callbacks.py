@@ -284,7 +284,7 @@ def test_meter_adapter_pauses_and_discards_steps_and_begins_new_intervals() -> N
         first.add([1])
 
 
-def test_a_batch_of_one_tensor_is_read_as_rows_of_ids_and_a_possible_mask_next_to_it_is_an_error() -> None:
+def test_a_batch_of_one_tensor_is_read_as_rows_of_ids_and_a_second_tensor_that_may_be_a_mask_is_an_error() -> None:
     ids, labels = torch.randint(2, 32, (3, 5)), torch.full((3, 5), -100)
     for batch in (ids, [ids], (ids, labels), [ids, torch.zeros(3)], [ids, torch.ones(3, 5)], ids.numpy(), [{"input_ids": ids}, labels]):
         assert floptally.flops(CONFIG, **callbacks.batch_arguments(batch)).total == work_of([5, 5, 5]).total

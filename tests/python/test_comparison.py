@@ -98,7 +98,7 @@ def log_of(total: int, steps: int = 20) -> str:
     return "\n".join(lines)
 
 
-def test_a_log_is_matched_to_the_convention_by_which_its_lines_count(tmp_path: pathlib.Path) -> None:
+def test_a_log_is_matched_to_the_convention_that_gives_its_logged_flops(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "train.log"
     path.write_text(log_of(MODEL.total_flops(convention="palm", **BATCH)))
     result = MODEL.compare(log=path, gpus=8, **BATCH)
@@ -138,7 +138,7 @@ def test_tools_that_ignore_lora_are_found_by_the_term_for_frozen_weights() -> No
     assert {(one.name, one.view) for one in padded.matches} >= {("megatron", "padded")}
 
 
-def test_hf_6nd_convention_under_lora_is_what_the_trainer_logs_for_a_peft_model() -> None:
+def test_hf_6nd_convention_under_lora_gives_the_flops_that_the_trainer_logs_for_a_peft_model() -> None:
     transformers = pytest.importorskip("transformers.trainer")
     torch, peft = pytest.importorskip("torch"), pytest.importorskip("peft")
     classes = importlib.import_module("transformers")

@@ -102,7 +102,7 @@ def test_transformers_configs_with_infinities_are_read(kind):
 
 
 @pytest.mark.parametrize("name", ["meta-llama/Llama-3.1-8B", "gpt2"])
-def test_a_hub_name_passed_as_config_suggests_autoconfig(name, monkeypatch, tmp_path):
+def test_a_hub_name_passed_as_config_is_an_error_that_suggests_autoconfig(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(floptally.Error, match=f"^config: there is no file .*AutoConfig.from_pretrained\\(\"{name}\"\\)"):
         floptally.cost(name)
@@ -182,7 +182,7 @@ def test_a_data_parallel_wrapper_counts_as_its_model(one_rank):
     assert counted.flops(lengths=[21] * 3).total == plain.flops(lengths=[21] * 3).total
 
 
-def test_a_torch_module_without_config_suggests_from_torch():
+def test_a_torch_module_without_config_is_an_error_that_suggests_the_function_from_torch():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     with pytest.raises(floptally.Error, match="^config: Linear is a torch.nn.Module without .* floptally.from_torch"):
         floptally.cost(torch.nn.Linear(3, 4))
@@ -272,7 +272,7 @@ def test_the_config_of_a_peft_model_warns_that_full_training_is_counted():
         (lambda peft: peft.PrefixTuningConfig(num_virtual_tokens=3, task_type="CAUSAL_LM"), "adds tokens"),
     ],
 )
-def test_peft_adapters_without_a_formula_suggest_from_torch(make, text):
+def test_peft_adapters_without_a_formula_are_an_error_that_suggests_the_function_from_torch(make, text):
     peft = pytest.importorskip("peft", reason="peft is not installed")
     model = peft.get_peft_model(llama_of(None), make(peft))
     with pytest.raises(floptally.Error, match=f"{text}.*floptally.from_torch"):
@@ -339,7 +339,7 @@ def test_peft_adapters_other_than_lora_are_counted_as_they_run(kind, config, mod
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_an_adapter_on_an_unknown_matrix_suggests_from_torch():
+def test_an_adapter_on_an_unknown_matrix_is_an_error_that_suggests_the_function_from_torch():
     peft = pytest.importorskip("peft", reason="peft is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     model = transformers.CTRLLMHeadModel(transformers.CTRLConfig(**GPT, dff=48))

@@ -85,7 +85,7 @@ def test_bytes_of_a_request_equal_those_of_its_engine_steps() -> None:
     assert moved.mbu(1.0, gpus=1, memory_tbps=3.35) == pytest.approx(read / 3.35e12)
 
 
-def test_a_meter_takes_requests() -> None:
+def test_a_meter_accepts_decoding_requests() -> None:
     meter = floptally.Meter(MODEL, gpus=1, peak_tflops=989, plan=LAST)
     with meter.step(seconds=1.0):
         meter.add(requests=[(2000, 38)])
@@ -188,7 +188,7 @@ def test_generating_models_count_like_pytorch(kind: str) -> None:
         assert counted.total + again == counter.get_total_flops()
 
 
-def test_the_serving_example_counts_the_output_of_a_scheduler(capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_that_generate_tokens_count_the_flops_that_pytorch_counts(capsys: pytest.CaptureFixture[str]) -> None:
     spec = importlib.util.spec_from_file_location("serve_schedule", SOURCE / "examples" / "serve_schedule.py")
     assert spec is not None and spec.loader is not None
     example = importlib.util.module_from_spec(spec)

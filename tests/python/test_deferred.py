@@ -183,7 +183,7 @@ def test_rocm_tensors_are_copied_like_cuda_tensors(meter: Meter, gpu: Gpu) -> No
         floptally.Tally(meter.cost).add_lengths(RocmTensor([1]))
 
 
-def test_deferred_calls_with_the_names_of_tally_methods_copy_their_gpu_arrays(mistral: floptally.Cost, gpu: Gpu) -> None:
+def test_deferred_calls_have_the_names_of_tally_methods_and_copy_their_gpu_arrays(mistral: floptally.Cost, gpu: Gpu) -> None:
     plan = floptally.Plan(phase="forward")
     meter = Meter(mistral, gpus=1, peak_tflops=1e5, plan=plan)
     expected = floptally.Tally(mistral, plan=plan)

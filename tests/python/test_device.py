@@ -220,7 +220,7 @@ def test_methods_of_a_device_tally_have_the_names_and_results_of_a_tally(mistral
         counted.add_cu_seqlens(Tensor(boundaries), num_real_seqs=3, cu_seqlens_real=Tensor(boundaries))
 
 
-def test_the_same_calls_add_to_a_tally_a_device_tally_and_a_meter(mistral: floptally.Cost) -> None:
+def test_tallies_and_device_tallies_and_meters_accept_the_same_calls_for_adding_batches(mistral: floptally.Cost) -> None:
     """The calls are the same on a Tally, a DeviceTally and a Meter; in C++ tests/cuda/device_tally.test.cu asks its three."""
     lengths, parts = [5, 700, 40], [1, 0, 7]
     boundaries, slots, flags = [0, 5, 705, 745], [0, 8, 708, 752], [[1, 1, 0], [0, 1, 1]]
@@ -327,7 +327,7 @@ def test_the_error_about_an_old_cuda_version_names_the_version_that_kernels_need
     assert (abis, versions) == ({"12": ({7}, {b"8"}), "13": ({8}, {b"9"})}[said[1]])
 
 
-def test_destroying_a_device_tally_does_not_use_the_callers_stream(mistral: floptally.Cost, host: Host) -> None:
+def test_destroying_a_device_tally_does_not_use_the_stream_of_the_caller(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     lengths = Tensor([5])
     streams = [host.stream() for _ in range(2)]
@@ -419,7 +419,7 @@ def test_a_device_tally_skips_invalid_input_with_the_error_of_a_tally_and_counts
     assert (str(again), again.counted) == (str(of_device.value), of_device.value.counted)
 
 
-def test_errors_that_the_host_can_see_are_raised_by_the_call(mistral: floptally.Cost, host: Host) -> None:
+def test_errors_that_the_host_can_detect_are_raised_by_the_call_itself(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral)
     one = Tensor([0, 5])
     wrong: list[tuple[dict[str, Any], str]] = [
@@ -547,7 +547,7 @@ def test_input_memory_is_kept_while_a_graph_takes_snapshots(mistral: floptally.C
     assert lengths.deleted == 1
 
 
-def test_a_device_tally_on_another_gpu_keeps_the_current_gpu(mistral: floptally.Cost, host: Host) -> None:
+def test_a_device_tally_on_another_gpu_leaves_the_current_gpu_unchanged(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral, device="cuda:1")
     assert counted.device == 1
     counted.add(lengths=Tensor([5], device=1))

@@ -278,7 +278,7 @@ def test_a_reduction_can_be_built_once_and_used_every_step(ranks: list[dict[str,
         ("visits of every stage", "count: was added 8 times for 4 microbatches, but its scope expects 1 additions for each"),
     ],
 )
-def test_a_scope_that_does_not_match_is_an_error_on_both_ranks(
+def test_contradicting_scopes_layouts_or_counts_are_an_error_on_both_ranks(
     ranks: list[dict[str, Any]], name: str, text: str
 ) -> None:
     assert ranks[0][name].startswith(f"error: {text}")
@@ -437,7 +437,7 @@ def test_ranks_that_reduce_must_count_the_same_cost() -> None:
         floptally.Meter(cost, peak_tflops=1, reduce=Planned(forward))
 
 
-def test_exceptions_of_a_users_reducer_propagate_and_its_buffers_stay_valid() -> None:
+def test_exceptions_of_a_user_defined_reducer_propagate_and_its_buffers_stay_valid() -> None:
     remaining: list[Any] = []
 
     class Breaks(Alone):
@@ -456,7 +456,7 @@ def test_exceptions_of_a_users_reducer_propagate_and_its_buffers_stay_valid() ->
     assert [int(integer) for integer in remaining[0]] == before and len(before) == 14
 
 
-def test_missing_torch_distributed_is_named_in_the_error() -> None:
+def test_the_error_for_a_missing_torch_distributed_package_names_the_package() -> None:
     pytest.importorskip("torch.distributed", reason="PyTorch is not installed")
     from floptally import distributed
 

@@ -24,14 +24,14 @@ def printed(*arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_expect_in_python_equals_the_programs_output() -> None:
+def test_the_function_expect_gives_the_output_of_the_program() -> None:
     found = floptally.expect(CONFIG, **H100, mfu=0.41, nearest=7)
     options = ["--config", CONFIG, "--lengths", "8192", "--accelerator", "H100 SXM", "--gpus", "8", "--mfu", "41%", "--nearest", "7"]
     assert str(found) == printed(*options)
     assert found.to_dict() == json.loads(printed(*options, "--format", "json"))
 
 
-def test_published_runs_equals_the_programs_whole_table() -> None:
+def test_the_function_published_runs_returns_the_whole_table_of_the_program() -> None:
     everything = floptally.published_runs()
     assert everything.to_dict() == json.loads(printed("--all", "--format", "json"))
     assert all(run.distance is None for run in everything.runs)
@@ -39,7 +39,7 @@ def test_published_runs_equals_the_programs_whole_table() -> None:
     assert len(everything.runs) + len(everything.to_dict()["unread"]) == len(table["runs"])
 
 
-def test_expect_counts_the_published_runs_below_the_users_mfu() -> None:
+def test_the_function_expect_counts_the_published_runs_below_the_mfu_of_the_user() -> None:
     found = floptally.expect(floptally.cost(CONFIG), **H100, mfu=0.41, nearest=30)
     mfus = [run.mfu for run in found.runs]
     assert found.below == sum(mfu < 0.41 for mfu in mfus)
@@ -98,13 +98,13 @@ def test_an_expectation_can_be_pickled_and_has_a_readable_repr() -> None:
         ({"lengths": []}, "lengths: must have text tokens"),
     ],
 )
-def test_invalid_input_of_expect_is_an_error(change: dict[str, Any], message: str) -> None:
+def test_invalid_input_of_the_function_expect_is_an_error(change: dict[str, Any], message: str) -> None:
     with pytest.raises(floptally.Error) as problem:
         floptally.expect(CONFIG, **{**H100, **change})
     assert str(problem.value).startswith(message)
 
 
-def test_expect_of_an_unknown_model_type_is_an_error() -> None:
+def test_the_function_expect_raises_an_error_for_an_unknown_model_type() -> None:
     with pytest.raises(floptally.Error, match="model_type"):
         floptally.expect({"model_type": "no_such_type"}, **H100)
 
@@ -122,7 +122,7 @@ def test_contradicting_options_of_floptally_expect_are_errors() -> None:
         assert done.stderr.startswith(f"floptally: error: {message}")
 
 
-def test_expect_computes_the_users_mfu_from_seconds() -> None:
+def test_the_function_expect_computes_the_mfu_of_the_user_from_seconds() -> None:
     step = ["--config", CONFIG, "--lengths", "8192", "--accelerator", "H100 SXM", "--gpus", "1", "--seconds", "1"]
     own = json.loads(printed(*step, "--format", "json"))["own"]["mfu"]
     assert own == pytest.approx(floptally.cost(CONFIG).flops(lengths=[8192]).total / 989e12)

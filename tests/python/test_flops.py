@@ -111,14 +111,14 @@ def test_a_spec_decides_how_a_config_is_read(tmp_path: pathlib.Path) -> None:
         ([PAGE, None], "spec[1]", "must be the path or the text of a spec, got None"),
     ],
 )
-def test_an_invalid_spec_is_an_error_with_its_line_and_word(spec: Any, field: str, said: str) -> None:
+def test_an_invalid_spec_is_an_error_that_names_the_line_and_the_word(spec: Any, field: str, said: str) -> None:
     with pytest.raises(floptally.Error) as raised:
         floptally.cost({"model_type": "my_model"}, spec=spec)
     assert raised.value.field == field
     assert said in raised.value.problem
 
 
-def test_passing_a_spec_with_a_cost_that_is_already_read_is_an_error(llama: floptally.Cost) -> None:
+def test_passing_a_spec_together_with_a_cost_instead_of_a_config_is_an_error(llama: floptally.Cost) -> None:
     with pytest.raises(floptally.Error, match="spec: says how to read a config, but `config` is a Cost, which was read already: leave spec= out"):
         floptally.cost(llama, spec=PAGE)
     with pytest.raises(floptally.Error, match="^spec: "):
@@ -292,7 +292,7 @@ def test_muon_counts_once_a_step_as_a_separate_component(llama: floptally.Cost) 
         llama.with_muon(iterations=0)
 
 
-def test_muon_counts_the_matmuls_of_pytorchs_muon_optimizer() -> None:
+def test_muon_counts_the_matmuls_of_the_muon_optimizer_of_pytorch() -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     if not hasattr(torch.optim, "Muon"):
@@ -537,7 +537,7 @@ def test_a_breakdown_is_a_small_escaped_table_in_a_notebook(llama: floptally.Cos
     assert "42.63 %" in measured
 
 
-def test_a_plan_for_a_cost_without_parts_is_an_upper_bound_with_a_note(llama: floptally.Cost) -> None:
+def test_a_plan_for_a_cost_without_parts_counts_an_upper_bound_with_a_note(llama: floptally.Cost) -> None:
     head = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("lm_head", "trainable")])
     exact = llama.flops(lengths=[512], plan=head)
     assert not exact.is_upper_bound and exact.notes == llama.notes
@@ -780,7 +780,7 @@ def test_a_multimodal_model_takes_images(llama: floptally.Cost) -> None:
         model.flops(lengths=[200], grid_thw=[(1, 4, 4), (4, 4)])
 
 
-def test_hstu_sequences_and_cached_tokens_are_counted(llama: floptally.Cost) -> None:
+def test_hstu_sequences_and_cached_tokens_are_counted_by_costs_and_tallies(llama: floptally.Cost) -> None:
     hstu = floptally.cost(
         {
             "model_type": "hstu",

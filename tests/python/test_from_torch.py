@@ -381,7 +381,7 @@ class Hidden(nn.Module):
         return F.scaled_dot_product_attention(q, x, x, attn_mask=x @ x.transpose(1, 2) > 0)
 
 
-def test_masks_passed_by_the_caller_decide_the_exact_pairs():
+def test_masks_passed_by_the_caller_decide_the_exact_attended_pairs():
     example = {"x": torch.zeros(2, 9, 8)}
     with pytest.raises(floptally.Error, match="^model: has an attention mask .* masks="):
         floptally.from_torch(Hidden(), example)
@@ -407,7 +407,7 @@ def every_other(length, past, keys):
     return (length + 1) ** 2 // 4
 
 
-def test_a_users_statistic_may_be_passed_as_a_mask():
+def test_a_user_defined_statistic_may_be_passed_as_a_mask():
     own = Mask.from_callable("every_other_pair", every_other)
     cost = floptally.from_torch(HandWritten(), {"ids": torch.zeros(2, 9, dtype=torch.long)}, masks=own)
     assert cost.masks == [own]
@@ -491,7 +491,7 @@ def test_a_mask_added_to_scores_is_read_from_its_values_however_it_was_computed(
     assert floptally.from_torch(model, {"x": torch.zeros(2, 9, 8)}).masks == [Mask.sliding_window(7)]
 
 
-def test_a_mask_of_no_known_form_is_counted_by_a_table_of_lengths():
+def test_a_mask_unlike_any_library_mask_is_counted_by_a_table_of_its_pairs_at_each_length():
     holes = lambda length: torch.arange(length)[:, None] % 3 >= torch.arange(length)[None] % 3
     cost = floptally.from_torch(Attention(holes), {"x": torch.zeros(2, 9, 8)})
     assert any("a mask of no known form, whose pairs are known at lengths 1 to 2047" in note for note in cost.notes)
@@ -527,7 +527,7 @@ def test_matmuls_outside_attention_need_no_mask():
     assert cost.flops(lengths=[10]).useful.forward == 2 * 36 * 10 + 2 * 6 * 100
 
 
-def test_a_model_of_fixed_input_size_with_a_data_dependent_mask_counts_by_masks():
+def test_a_model_of_fixed_input_size_with_a_data_dependent_mask_is_counted_with_masks_passed_by_the_caller():
     inputs = lambda batch: torch.zeros(batch, 11, 8)
     with pytest.raises(floptally.Error, match="^model: has an attention mask whose values depend on data .*: pass masks="):
         floptally.from_torch(Hidden(), inputs)
@@ -682,7 +682,7 @@ def in_chunks(x):
         (in_chunks, "^odd: bmm counts .*: chunks, padding or data decide. "),
     ],
 )
-def test_flops_that_no_formula_of_the_length_gives_are_an_error_that_names_the_module(function, text):
+def test_flops_that_do_not_fit_any_formula_of_the_length_are_an_error_that_names_the_module(function, text):
     with pytest.raises(floptally.Error, match=text):
         floptally.from_torch(Root(function), {"x": torch.zeros(2, 9, 6)})
 
@@ -772,7 +772,7 @@ def test_work_independent_of_the_batch_is_counted_once_per_pass():
     assert by_phase(cost, "torch_flop_counter_eager", lengths=[21] * 3) == counted
 
 
-def test_images_of_any_size_are_counted_by_grids():
+def test_images_of_any_size_are_counted_by_their_grids_of_patches():
     def build():
         return nn.Sequential(
             nn.Conv2d(3, 6, 4, stride=4), nn.ReLU(), nn.Conv2d(6, 8, 3, padding=1), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
@@ -1317,7 +1317,7 @@ class Chunked(nn.Module):
 
 
 @pytest.mark.parametrize("chunk", [16, 64, 100])
-def test_products_over_padded_chunks_are_counted_by_a_statistic_of_chunks(chunk):
+def test_products_over_padded_chunks_are_counted_by_the_number_of_chunks(chunk):
     cost = floptally.from_torch(Chunked(chunk), {"x": torch.zeros(2, 9, 6)})
     assert f"counts by chunks of {chunk} tokens, of which the last one is filled up" in cost.notes
     for batch, length in ((3, 21), (2, chunk), (1, 4 * chunk + 1)):
@@ -1356,7 +1356,7 @@ def scan_by_chunks(parts, chunk_size=16):
     return scanned(parts, chunk_size)
 
 
-def test_scan_work_between_chunks_is_counted_by_a_statistic():
+def test_scan_work_between_chunks_counts_the_same_as_pytorch():
     cost = floptally.from_torch(NamedScan(), {"x": torch.zeros(2, 9, 6)})
     for batch, length in ((3, 21), (2, 32), (1, 65)):
         seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
@@ -1422,7 +1422,7 @@ CHANCE = "what runs depends on data: a random number is taken as its mean, 0.5"
         (lambda x: torch.rand(()).item() < 0.7, True, CHANCE),
     ],
 )
-def test_branches_on_infinities_and_on_random_numbers_are_decided_and_noted(decide, runs, note):
+def test_branches_on_infinities_or_random_numbers_assume_finite_numbers_and_the_mean_random_number_with_a_note(decide, runs, note):
     cost = floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
     assert note in cost.notes
     assert cost.flops(lengths=[50]).useful.forward == 2 * 36 * 50 * (2 if runs else 1)
@@ -1468,7 +1468,7 @@ def test_integers_of_the_example_input_cannot_define_a_mask():
 
 
 @pytest.mark.parametrize("positions", [60, 1_000_000])
-def test_work_once_per_pass_that_grows_with_the_length_is_an_error(positions):
+def test_work_that_is_done_once_per_pass_but_grows_with_the_length_is_an_error(positions):
     class Positions(nn.Module):
         """A table of distances goes through a layer once, whatever the batch."""
 
@@ -1486,7 +1486,7 @@ def test_work_once_per_pass_that_grows_with_the_length_is_an_error(positions):
         floptally.from_torch(Positions(), {"x": torch.zeros(2, 9, 6)}, **lengths)
 
 
-def test_a_tensor_in_a_plain_attribute_keeps_its_values():
+def test_a_tensor_in_a_plain_attribute_of_a_module_keeps_its_values():
     class Held(nn.Module):
         """Weights at places that a plain attribute says."""
 

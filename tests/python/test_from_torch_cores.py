@@ -148,7 +148,7 @@ def test_learned_queries_count_the_keys_that_a_mask_leaves(of):
         assert every == own + PAIR * 3 * length
 
 
-def test_lengths_passed_by_the_caller_are_also_the_lengths_of_keys():
+def test_lengths_passed_by_the_caller_are_also_used_as_key_lengths():
     lengths = [16, 24, 40, 64, 100]
     seen = []
 
@@ -172,7 +172,7 @@ def test_a_mask_among_the_inputs_keeps_its_values():
     assert "masks among the inputs count as they are passed: mask" in cost.notes
 
 
-def test_an_example_with_a_mask_of_one_length_asks_for_a_callable():
+def test_a_mask_of_fixed_size_in_the_example_inputs_is_an_error_that_suggests_a_callable():
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
     mask = nn.Transformer.generate_square_subsequent_mask(9)
     with pytest.raises(floptally.Error, match="^example_inputs: has a mask of 9 x 9, .*: pass a callable"):
@@ -221,7 +221,7 @@ def test_attention_over_pooled_keys_is_counted_at_lengths_that_the_pool_divides(
     assert forward(cost, 64) == 64 * PROJECTION + PAIR * 64 * 16
 
 
-def test_flops_that_no_formula_of_the_length_gives_are_counted_by_a_table_of_lengths():
+def test_flops_that_do_not_fit_any_formula_of_the_length_are_counted_by_a_table_of_lengths():
     cost = floptally.from_torch(
         nn.Conv2d(3, 4, 3, 2, 1, bias=False), lambda batch, side: torch.zeros(batch, 3, side, side), lengths=[16, 33, 48, 50, 81]
     )
@@ -315,7 +315,7 @@ def test_scores_added_to_a_mask_are_counted_like_a_mask_added_to_scores(scores):
     assert floptally.from_torch(Added(scores), inputs).masks == [Mask.causal()]
 
 
-def test_a_model_of_many_operators_runs_at_all_lengths_if_it_is_counted_by_a_table(monkeypatch):
+def test_a_model_of_many_operators_gives_the_same_table_of_lengths_as_when_all_lengths_are_run(monkeypatch):
     from floptally import _from_torch
 
     class Holes(Core):
@@ -491,12 +491,12 @@ def test_a_vision_transformer_is_counted_by_a_table_of_the_image_sides_that_ran(
         assert forward(cost, side) == patches * (2 * 3 * 16 * 16 * 8 + PROJECTION) + PAIR * patches**2
 
 
-def test_an_example_whose_length_equals_its_width_varies_the_length_alone():
+def test_if_the_length_of_an_example_input_equals_its_width_only_the_length_is_varied():
     cost = floptally.from_torch(nn.Linear(8, 24, bias=False), {"input": torch.zeros(2, 8, 8)})
     assert forward(cost, 57, 5) == 62 * PROJECTION
 
 
-def test_an_example_with_channels_before_the_length_varies_the_last_axis():
+def test_the_last_axis_is_varied_if_an_example_input_has_channels_before_the_length():
     cost = floptally.from_torch(nn.Conv1d(8, 24, 3, padding=1, bias=False), {"input": torch.zeros(2, 8, 50)})
     assert forward(cost, 57, 5) == 62 * 3 * PROJECTION
     with pytest.raises(floptally.Error, match="cannot run on fake tensors with 2 samples, length 32: .*8"):

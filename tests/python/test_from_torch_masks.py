@@ -378,7 +378,7 @@ def test_a_trained_bias_added_to_a_constant_causal_mask_keeps_the_mask(fused, of
     assert cost.masks == [Mask.causal()]
 
 
-def test_block_masks_of_another_size_are_read():
+def test_block_masks_of_a_block_size_other_than_the_default_are_read():
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
     def attend(q, k, v):

@@ -647,7 +647,7 @@ def test_attention_over_pooled_tokens_counts_the_pairs_of_pools(fused):
         assert seen.useful.forward == batch * (pools * 2 * 6 * 18 + 2 * 2 * pools * pools * 6)
 
 
-def test_each_length_passed_by_the_caller_is_also_a_number_of_keys():
+def test_each_length_passed_by_the_caller_is_also_used_as_a_number_of_keys():
     seen = set()
 
     class Crossed(nn.Module):

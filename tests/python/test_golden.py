@@ -109,7 +109,7 @@ MASKS = {
 }
 
 
-def test_masks_have_the_enumerated_pairs() -> None:
+def test_attended_pairs_of_every_mask_equal_an_enumeration() -> None:
     checked = 0
     for row in golden("mask_pairs.json"):
         if row["mask"] not in MASKS or row["n_q"] > row["n_k"]:
@@ -223,7 +223,7 @@ def peers() -> list[Any]:
 
 
 @pytest.mark.parametrize(("case", "preset"), peers())
-def test_conventions_give_the_numbers_of_public_counters(case: dict[str, Any], preset: str) -> None:
+def test_conventions_give_the_numbers_of_public_flop_counters(case: dict[str, Any], preset: str) -> None:
     config = config_of(case)
     assert config is not None
     cost = floptally.cost(config)
@@ -242,5 +242,5 @@ def test_conventions_give_the_numbers_of_public_counters(case: dict[str, Any], p
         assert total("exact") == case["exact"]
 
 
-def test_most_numbers_of_public_counters_are_compared() -> None:
+def test_at_least_150_numbers_of_public_flop_counters_are_compared() -> None:
     assert len(peers()) >= 150

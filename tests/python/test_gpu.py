@@ -110,7 +110,7 @@ def test_calls_of_a_device_tally_return_while_the_gpu_is_busy(mistral: floptally
     assert counted.poll() is None
 
 
-def test_adding_on_the_device_reads_what_its_stream_wrote_before(mistral: floptally.Cost) -> None:
+def test_adding_on_the_device_reads_the_values_that_its_stream_wrote_before(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     boundaries, later, stream = on_gpu([0] * len(BOUNDARIES)), on_gpu(BOUNDARIES), torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -121,7 +121,7 @@ def test_adding_on_the_device_reads_what_its_stream_wrote_before(mistral: flopta
     assert counted.read(stream=stream) == tally_of(mistral, BOUNDARIES)
 
 
-def test_input_memory_of_another_stream_is_not_reused_too_early(mistral: floptally.Cost) -> None:
+def test_input_memory_of_another_stream_is_not_reused_before_the_kernel_has_read_it(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     stream, lengths = torch.cuda.Stream(), 1 << 20
     addresses = set()

@@ -95,7 +95,7 @@ def test_integers_that_a_floating_point_type_has_rounded_are_an_error() -> None:
         assert counted(input_ids=ids, **{name: value.to(torch.float16)}) == counted(input_ids=ids, **{name: value})
 
 
-def test_the_key_length_gives_row_lengths_and_an_ambiguous_padding_mask_is_an_error() -> None:
+def test_row_lengths_are_read_from_the_batch_key_length_and_an_ambiguous_padding_mask_is_an_error() -> None:
     real = (LLAMA.total_flops(lengths=[6, 2]), LLAMA.total_flops(lengths=[6, 6]))
     assert counted(input_ids=IDS, lengths=torch.tensor([6, 2])) == counted(input_ids=IDS, lengths=[6, 2]) == real
     for wrong in ([6, 7], [6], [6, -1], [6, 2.5]):
@@ -114,7 +114,7 @@ def test_the_key_length_gives_row_lengths_and_an_ambiguous_padding_mask_is_an_er
 
 
 @pytest.mark.parametrize("name", ["input_ids", "attention_mask", "labels", "position_ids"])
-def test_rows_of_different_lengths_are_an_error_that_names_them(name: str) -> None:
+def test_rows_of_different_lengths_are_an_error_that_names_the_batch_key(name: str) -> None:
     batch: dict[str, Any] = {"input_ids": IDS[:, :3], name: [[1, 1, 1], [1, 1]]}
     with pytest.raises(floptally.Error, match=f"^{name}: must be rows of one length, got rows of 3, 2: pad them in a collator"):
         callbacks.batch_arguments(batch)

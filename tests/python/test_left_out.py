@@ -183,7 +183,7 @@ def test_ranks_with_different_settings_fail_on_the_first_step() -> None:
 
 
 @pytest.mark.parametrize("attach", [True, False])
-def test_a_trainer_finishes_whatever_batches_the_meter_cannot_count(tmp_path: Path, attach: bool) -> None:
+def test_a_trainer_finishes_its_run_even_if_the_meter_cannot_count_some_batches(tmp_path: Path, attach: bool) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")

@@ -152,7 +152,7 @@ def lightning_loggers(folder: Path) -> dict[str, Any]:
         ("mlflow", "mlflow", in_mlflow),
     ],
 )
-def test_log_files_of_lightning_have_the_meters_scalars_at_the_steps_of_its_own_metrics(
+def test_log_files_of_lightning_have_the_scalars_of_the_meter_at_the_steps_of_the_other_metrics(
     folder: Path, name: str, package: str, read: Callable[[Path], Steps], every: int
 ) -> None:
     pytest.importorskip(package)

@@ -23,7 +23,7 @@ MODEL = floptally.cost(LLAMA_3_8B)
 HEAD = 2 * 4096 * 128256
 
 
-def test_the_logits_argument_is_a_word_a_number_a_list_or_a_mask() -> None:
+def test_the_logits_argument_may_be_a_word_or_a_number_or_a_list_or_a_mask() -> None:
     def head(**logits: Any) -> int:
         return MODEL.flops(lengths=[700, 300], plan=floptally.Plan(phase="forward"), **logits).useful.components["lm_head"].total
 

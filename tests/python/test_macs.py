@@ -82,7 +82,7 @@ OUTPUTS = [
 
 @pytest.mark.parametrize("format", ["table", "json"])
 @pytest.mark.parametrize("arguments", OUTPUTS)
-def test_an_output_in_macs_names_its_unit_and_no_flops(tmp_path: pathlib.Path, arguments: list[str], format: str) -> None:
+def test_output_in_macs_names_the_unit_and_mentions_no_flops(tmp_path: pathlib.Path, arguments: list[str], format: str) -> None:
     flops = printed(tmp_path, LLAMA_3_8B, *arguments, "--format", format)
     macs = printed(tmp_path, LLAMA_3_8B, *arguments, "--format", format, "--unit", "macs")
     assert "flop" in flops.lower()

@@ -255,7 +255,7 @@ def test_a_tally_stores_a_measured_count_that_no_flops_use() -> None:
     assert meter.last_step.tally.pairs(loss) == 6
 
 
-def test_measured_counts_hold_what_was_added() -> None:
+def test_measured_counts_equal_the_amounts_that_were_added() -> None:
     clicks = Mask.measured("clicks")
     cost = floptally.Cost.from_entries([("mlp", "tokens", "linear", 6), ("head", clicks, "linear", 10)])
     assert cost.masks == [clicks] and cost.entries[1].unit == clicks

@@ -22,7 +22,7 @@ def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
     return Meter(cost, **{"gpus": 8, "peak_tflops": 989, "counted": "all_gpus", **options})
 
 
-def test_a_meter_of_several_gpus_must_know_whose_sequences_it_gets(mistral: floptally.Cost) -> None:
+def test_a_meter_of_several_gpus_without_a_reduction_must_be_told_that_its_sequences_are_those_of_all_gpus(mistral: floptally.Cost) -> None:
     with pytest.raises(floptally.Error, match="^gpus: is 2, but it is unknown whether the meter gets the sequences of all GPUs"):
         Meter(mistral, gpus=2, peak_tflops=989)
     unsaid = Meter(mistral, peak_tflops=989)  # a trainer's callback knows the number
@@ -87,7 +87,7 @@ def test_percentiles_of_step_times_skip_the_first_ten_steps(mistral: floptally.C
         assert seconds == pytest.approx(exactly, rel=1 / 128)
 
 
-def test_steps_add_up_to_intervals_and_runs(mistral: floptally.Cost) -> None:
+def test_flops_of_steps_add_up_to_those_of_intervals_and_runs(mistral: floptally.Cost) -> None:
     meter = meter_of(mistral)
     for seconds, lengths in ((0.5, [512, 9000]), (0.25, [4096])):
         meter.begin_step()

@@ -204,7 +204,7 @@ def timer_of_a_step(model: Model) -> ModuleTimer:
     return timer
 
 
-def test_timed_components_equal_those_of_the_counted_work(tmp_path: Path) -> None:
+def test_timed_modules_are_written_with_the_components_that_count_their_work(tmp_path: Path) -> None:
     timer = timer_of_a_step(Model())
     timer.write(tmp_path / "times.json", floptally.flops(CONFIG, lengths=[4, 4]))
     written = json.loads((tmp_path / "times.json").read_text())
@@ -283,7 +283,7 @@ def test_a_backward_must_end_in_the_step_that_it_began_in() -> None:
     assert timer._steps == 1
 
 
-def test_the_context_manager_named_in_traces_marks_modules_in_a_profiler_trace(tmp_path: Path) -> None:
+def test_the_context_manager_named_in_traces_writes_module_names_into_a_profiler_trace(tmp_path: Path) -> None:
     model = Model()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         with named_in_traces(model):

@@ -50,7 +50,7 @@ def test_component_bars_add_up_to_executed_flops_of_each_component() -> None:
     assert lefts[2][0] == pytest.approx(stacked[0][0] + stacked[1][0])
 
 
-def test_component_bars_by_phase_equal_the_forward_and_backward_of_the_view() -> None:
+def test_component_bars_by_phase_equal_the_forward_and_backward_flops_of_the_chosen_view() -> None:
     step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
     for view in ("useful", "padded", "executed"):
         stacked = bars(plots.component_bars(step.to_dict(), by="phase", view=view))

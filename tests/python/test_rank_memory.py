@@ -142,7 +142,7 @@ EXPERTS = {
 }  # fmt: skip
 
 
-def test_fit_takes_layouts_of_attention_and_experts_layer_splits_and_recipe_settings() -> None:
+def test_fit_accepts_separate_layouts_of_attention_and_experts_and_layer_splits_and_recipe_settings() -> None:
     work = floptally.cost(EXPERTS).flops(lengths=[64])
     by_text = work.fit(layout="attn:d1p1t2c4|ffn:d1p1t1e8", sequence_parallel=True, gpus_per_node=4)
     by_name = work.fit(tp=2, cp=4, ep=8, etp=1, sequence_parallel=True, gpus_per_node=4)
@@ -173,7 +173,7 @@ def test_fit_takes_layouts_of_attention_and_experts_layer_splits_and_recipe_sett
         work.fit(pp=3, layer_split="even")
 
 
-def test_waterfall_takes_the_layout_of_experts() -> None:
+def test_waterfall_accepts_a_separate_parallel_layout_for_experts() -> None:
     work = floptally.cost(EXPERTS).flops(lengths=[64] * 8)
     whole = work.waterfall(seconds=1, gpus=8, peak_tflops=10, tp=2, sequence_parallel=True, network_gbps=0.01)
     by_name = whole.what_if(ep=8, etp=1, kernel_rate=1)
@@ -189,7 +189,7 @@ def test_waterfall_takes_the_layout_of_experts() -> None:
         assert str(raised.value) == text
 
 
-def test_a_fit_report_equals_that_of_the_program_and_explains_errors(tmp_path: Any) -> None:
+def test_a_fit_report_equals_that_of_the_program_and_invalid_fit_arguments_are_errors_that_name_the_argument(tmp_path: Any) -> None:
     model = tiny(kv_heads=2)
     cost = floptally.cost(model.config.to_dict())
     result = cost.flops(lengths=[64, 64]).fit(

@@ -109,7 +109,7 @@ def test_numbers_of_checks_in_the_readme_equal_those_of_the_test_data() -> None:
     assert f"Of {changes} wrong changes made to the code on purpose, [the tests caught {caught}]" in text
 
 
-def test_the_examples_of_the_glossary_are_what_the_package_counts() -> None:
+def test_the_package_counts_the_numbers_that_the_glossary_gives_as_examples() -> None:
     text = " ".join((SOURCE / "docs" / "glossary.md").read_text().split())
     model = floptally.cost(SOURCE / "examples/data/mistral-7b-v0.1.json")
     sums = model.flops(lengths=[3, 5]).statistics

@@ -30,7 +30,7 @@ def example() -> Any:
     return module
 
 
-def test_every_pass_of_a_grpo_run_counts_what_pytorch_counts(example: Any) -> None:
+def test_every_pass_of_a_grpo_run_counts_the_flops_that_pytorch_counts(example: Any) -> None:
     trainer = example.train(4)
     assert len(trainer.steps) == 4
     for number, (passes, ran) in enumerate(trainer.steps):

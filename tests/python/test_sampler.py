@@ -44,7 +44,7 @@ def over_bound(ranks: list[list[list[int]]], costs: list[int]) -> float:
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_the_sampler_gives_each_index_once_an_epoch_and_equally_many_per_rank(shuffle: bool) -> None:
+def test_the_sampler_gives_each_index_once_an_epoch_and_equally_many_indices_to_each_rank(shuffle: bool) -> None:
     costs = lognormal_costs(RANKS * BATCH * 5 + 12)  # 12 more: three of each rank
     ranks = epoch_of(costs, shuffle=shuffle)
     assert sorted(sample for rank in ranks for batch in rank for sample in batch) == list(range(len(costs)))

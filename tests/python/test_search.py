@@ -61,7 +61,7 @@ def test_a_higher_efficiency_gives_a_shorter_predicted_step() -> None:
     assert "fitted to" in search().assumed[0]
 
 
-def test_the_fastest_found_layout_is_written_as_trainers_settings_and_read_back() -> None:
+def test_the_fastest_found_layout_is_written_as_settings_of_a_trainer_and_read_back() -> None:
     found = search(tp=4, pp=2, vpp=1)
     first = found.layouts[0]
     for name in ("megatron", "torchtitan", "areal", "fsdp2"):

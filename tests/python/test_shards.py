@@ -80,7 +80,7 @@ def seen(mask: str, query: int, key: int) -> bool:
 
 @pytest.mark.parametrize("kind", ["zigzag", "contiguous", "zigzag_of_each"])
 @pytest.mark.parametrize("mask", ["causal", "sliding_window(3)", "chunked(4)", "bidirectional"])
-def test_pairs_of_each_context_parallel_rank_equal_those_of_its_queries(kind: str, mask: str) -> None:
+def test_pairs_of_each_context_parallel_rank_equal_the_pairs_of_the_queries_on_that_rank(kind: str, mask: str) -> None:
     lengths, slots, cp = [5, 1, 7], [8, 4, 12], 2
     real, padded = np.cumsum([0, *lengths]), np.cumsum([0, *slots])
     split = (
@@ -214,7 +214,7 @@ def test_packs_are_aligned_and_contain_every_sample() -> None:
 
 
 @pytest.mark.parametrize(("tp", "pp", "vpp"), [(1, 1, 1), (4, 1, 1), (1, 4, 1), (2, 2, 2)])
-def test_flops_of_all_ranks_add_up_to_the_model(tp: int, pp: int, vpp: int) -> None:
+def test_flops_of_all_ranks_add_up_to_the_flops_of_the_model(tp: int, pp: int, vpp: int) -> None:
     model = floptally.cost(TINY)
     frozen = floptally.Plan(weights=[floptally.WeightSetting("mlp", "frozen")], recompute="full")
     for plan in (floptally.Plan(), frozen):

@@ -58,7 +58,7 @@ def test_the_tutorial_runs_from_zero_to_a_dashboard(tmp_path: pathlib.Path, monk
     assert "floptally_flops_total{" in text and 'run="night 7"' in text and text.endswith("# EOF\n")
 
 
-def test_the_program_prints_what_docs_start_shows() -> None:
+def test_the_program_prints_the_output_that_docs_start_shows() -> None:
     assert PAGE.count("```console\n") == 4 and consoles(PAGE) == PAGE
 
 
@@ -114,7 +114,7 @@ def test_the_lora_report_in_docs_start_has_the_numbers_of_the_model_that_the_scr
     assert "100 steps of one full sequence of 4096 tokens on each H100, 0.3104 s each" in " ".join(PAGE.split())
 
 
-def test_the_lightning_report_in_docs_start_has_the_numbers_of_the_model_that_the_block_names() -> None:
+def test_the_lightning_report_in_docs_start_has_the_numbers_of_the_model_that_its_code_block_names() -> None:
     mistral = floptally.cost(SOURCE / "examples/data/mistral-7b-v0.1.json")
     meter = floptally.Meter(mistral, gpus=1, accelerator="NVIDIA H100 80GB HBM3")
     note = "the model does not say what it recomputes; counted is nothing, as the plan says"

@@ -683,7 +683,7 @@ def test_step_time_is_that_of_updates_if_a_trainer_generates_within_a_step(tmp_p
     assert "generate" not in vars(trainer.engine) and trainer.rollout_func.__name__ == "<lambda>"
 
 
-def test_releases_older_than_those_that_are_tested_are_an_error() -> None:
+def test_trainer_releases_older_than_the_oldest_tested_release_are_an_error() -> None:
     from types import ModuleType
 
     from floptally.callbacks._releases import OLDEST, require_release
@@ -731,7 +731,7 @@ def test_the_number_of_gpus_of_a_trainer_need_not_be_passed(tmp_path: Path, atta
     assert meter.gpus == 1 and meter.run.useful == 3 * STEP
 
 
-def test_a_number_of_gpus_that_the_mfu_would_be_divided_by_twice_is_an_error() -> None:
+def test_a_number_of_gpus_that_contradicts_the_ddp_processes_of_the_trainer_is_an_error() -> None:
     meter = floptally.Meter(COST, peak_tflops=1.0, gpus=8, counted="all_gpus")
     with pytest.raises(floptally.Error, match=r"^gpus: must be 1, .*\(DDP over 8 of 8 processes\), got 8"):
         callbacks.MeterAdapter(meter).know_gpus(8, 1, "DDP over 8 of 8 processes")
@@ -800,7 +800,7 @@ def test_lightning_counts_each_pass_of_a_training_step(tmp_path: Path, passes: i
     assert meter.run.useful == 6 * passes * STEP and meter.run.steps == 6
 
 
-def test_lightning_batches_that_are_not_trained_are_not_counted(tmp_path: Path) -> None:
+def test_lightning_batches_whose_training_step_returns_none_are_not_counted(tmp_path: Path) -> None:
     meter = new_meter()
     lightning_run(tmp_path, callbacks.LightningMeter(meter), lightning_module(none_at=(1, 4)), accumulate_grad_batches=2)
     assert meter.run.useful == 4 * STEP

@@ -239,7 +239,7 @@ def in_processes(name: str, folder: Path, world: int) -> int:
     return calls
 
 
-def test_random_train_calls_count_what_a_plain_sum_counts(tmp_path: Path) -> None:
+def test_random_train_calls_count_the_same_as_a_plain_sum_over_their_batches(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")
     torch.set_num_threads(1)

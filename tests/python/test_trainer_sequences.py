@@ -409,7 +409,7 @@ ARGUMENTS: list[Any] = []
 
 
 @pytest.mark.parametrize("kind", [HuggingFace, Lightning, OwnLoop], ids=lambda kind: kind.__name__)
-def test_random_sequences_of_trainer_calls_count_what_a_plain_sum_counts(kind: type[Life], tmp_path_factory: Any) -> None:
+def test_random_sequences_of_trainer_calls_count_the_same_as_a_plain_sum_over_their_batches(kind: type[Life], tmp_path_factory: Any) -> None:
     if kind is HuggingFace:
         transformers = pytest.importorskip("transformers", reason="transformers is not installed")
         pytest.importorskip("accelerate", reason="accelerate is not installed, which the Trainer needs")

@@ -31,7 +31,7 @@ def metered(example, cost):
     return floptally.Meter(cost, gpus=1, peak_tflops=0.1, convention=example.CONVENTION)
 
 
-def test_every_step_of_a_packed_training_run_counts_what_pytorch_counts(example):
+def test_every_step_of_a_packed_training_run_counts_the_flops_that_pytorch_counts(example):
     model = example.build_model()
     meter = metered(example, floptally.cost(model.config))
     steps = list(example.train(meter, model, steps=8))  # the text is docs/, and how fast it is learned changes with it

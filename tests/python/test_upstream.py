@@ -54,7 +54,7 @@ def test_a_changed_function_of_another_flop_counter_is_reported_until_it_is_acce
     assert run(upstream, monkeypatch, tmp_path, changed) == 0
 
 
-def test_a_new_device_in_another_flop_counter_is_reported(upstream: Any, monkeypatch: Any, tmp_path: pathlib.Path, capsys: Any) -> None:
+def test_a_new_accelerator_in_another_flop_counter_is_reported(upstream: Any, monkeypatch: Any, tmp_path: pathlib.Path, capsys: Any) -> None:
     run(upstream, monkeypatch, tmp_path, PEER, "--accept")
     assert run(upstream, monkeypatch, tmp_path, PEER.replace('{"H100"', '{"B300": 1, "H100"')) == 1
     assert "pytest | device new | peer.py: B300" in capsys.readouterr().out

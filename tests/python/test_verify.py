@@ -343,7 +343,7 @@ def test_verification_names_the_logits_between_samples_of_a_contrastive_model() 
 
 @EXPERTS_WITHOUT_NUMBERS
 @pytest.mark.parametrize("experts", ["grouped_mm", "batched_mm", "eager"])
-def test_verification_gives_the_number_of_pytorch_for_each_implementation_of_experts(experts: str) -> None:
+def test_verification_shows_the_flops_that_pytorch_counts_for_each_implementation_of_experts(experts: str) -> None:
     model = real("MixtralForCausalLM", {**DECODER, "num_local_experts": 4})
     for module in model.modules():
         if getattr(getattr(module, "config", None), "_experts_implementation", None):

@@ -171,7 +171,7 @@ def test_time_that_pipeline_ranks_wait_equals_a_simulation_of_the_stages(pp: int
     assert line["bubble"].points < 0
 
 
-def test_the_largest_and_the_sum_of_rank_loads_give_the_waterfall_of_all_loads() -> None:
+def test_the_largest_rank_load_and_the_sum_of_loads_give_the_same_waterfall_as_the_list_of_all_loads() -> None:
     loads = [2**70 + 3, 2**70, 5, 2**69]
     whole = linear(3)
     account: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 100}
@@ -255,7 +255,7 @@ def test_what_if_keeps_the_settings_that_are_not_passed(mistral: floptally.Cost)
         assert again.to_json() == one.to_json() and copy.copy(one).to_table() == str(one)
 
 
-def test_one_gpu_waits_for_no_other_gpu() -> None:
+def test_the_waterfall_of_one_gpu_has_no_waiting_for_other_gpus() -> None:
     result = linear(12).waterfall(seconds=1, gpus=1, peak_tflops=100, masked_tiles=0)
     assert [line.step for line in result.lines if not line.is_known] == [
         "data_wait", "optimizer", "elementwise", "launches", "memory_bound",
@@ -390,7 +390,7 @@ def test_invalid_waterfall_arguments_are_errors_that_name_the_field(mistral: flo
         result.what_if(seconds=3)  # type: ignore[call-arg]
 
 
-def test_the_program_prints_the_same_waterfall() -> None:
+def test_the_package_and_the_program_print_the_same_waterfall() -> None:
     options = ["--config", str(CONFIG), "--lengths", "4096,2048", "--row-length", "8192", "--seconds", "1.6", "--gpus", "5",
                "--peak-tflops", "989", "--precisions", "mlp=1979", "--recompute", "full", "--repeated", "lm_head=2",
                "--tile", "128x64", "--pp", "2", "--vpp", "2", "--microbatches", "8", "--idle-gpus", "1",

@@ -200,7 +200,7 @@ def test_the_error_for_a_batch_shape_suggests_the_lengths_argument(llama: flopta
         llama.flops(lenghts=[3])
 
 
-def test_attributes_named_total_are_integers_and_a_cost_has_none(llama: floptally.Cost) -> None:
+def test_attributes_named_total_are_integers_and_a_cost_has_no_such_attribute(llama: floptally.Cost) -> None:
     work = llama.flops(lengths=[3, 4])
     view = work.useful
     assert work.total == view.total == sum(each.total for each in view.components.values()) == llama.total_flops(lengths=[3, 4])

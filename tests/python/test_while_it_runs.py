@@ -128,7 +128,7 @@ def test_a_meter_uses_a_measured_peak_and_names_it_as_measured() -> None:
             floptally.measure_peak(**arguments)  # type: ignore[arg-type]
 
 
-def test_the_peak_is_that_of_the_trainers_precision() -> None:
+def test_the_peak_is_taken_for_the_precision_in_which_the_trainer_computes() -> None:
     def adapter(**options: Any) -> callbacks.MeterAdapter:
         return callbacks.MeterAdapter(floptally.Meter(COST, gpus=1, accelerator="H100 SXM", **options))
 
@@ -154,7 +154,7 @@ def test_the_peak_is_that_of_the_trainers_precision() -> None:
 # ---- passes ----
 
 
-def test_passes_with_different_peaks_have_shares_of_time_that_add_up() -> None:
+def test_time_shares_of_passes_with_different_peaks_add_up_to_the_whole() -> None:
     meter = floptally.Meter(COST, gpus=8, counted="all_gpus", peak_tflops=989)
     with meter.step(10.0):
         with meter.timed("rollout", plan=Plan(phase="forward"), learner=False, seconds=8.0, peak_tflops=1979) as rollout:

@@ -489,7 +489,7 @@ TEST_CASE("a layout search with sequences of different lengths finds the same la
     CHECK(compare(asked, 1, 4, 2) > 20);
 }
 
-TEST_CASE("a layout search with adapters in some layers finds the same layouts as brute force") {
+TEST_CASE("a layout search for LoRA in some of the layers finds the same layouts as brute force") {
     question asked{
         .model = dense_model(4), .lengths = std::vector<std::uint64_t>(4, 512), .cluster = cluster_of(4, 4, 0.1)};
     asked.plan.weights = {
@@ -498,7 +498,7 @@ TEST_CASE("a layout search with adapters in some layers finds the same layouts a
     CHECK(compare(asked, 1, 4, 1) > 10);
 }
 
-TEST_CASE("a predicted step with sharded weights and replicas equals the counts of its single ranks") {
+TEST_CASE("a predicted step with sharded weights and replicas equals counting each of its ranks") {
     question asked{.model = dense_model(6),
                    .lengths = std::vector<std::uint64_t>(16, 512),
                    .cluster = cluster_of(16, 4, 80),
@@ -519,7 +519,7 @@ TEST_CASE("a predicted step with sharded weights and replicas equals the counts 
     CHECK(with_replicas > 3);
 }
 
-TEST_CASE("a layout whose ranks do not accumulate the global batch is refused") {
+TEST_CASE("a layout whose ranks and microbatches do not add up to the global batch is refused") {
     const question asked{
         .model = dense_model(4), .lengths = std::vector<std::uint64_t>(8, 1024), .cluster = cluster_of(4, 4, 80)};
     layout_predictor predictor = asked.predictor();
@@ -529,7 +529,8 @@ TEST_CASE("a layout whose ranks do not accumulate the global batch is refused") 
           "layout: has dp x cp x tp x pp = 2 ranks for 4 GPUs: change one of them");
 }
 
-TEST_CASE("the explanation of a layout says what does not divide, how many GiB it lacks, or its place in the list") {
+TEST_CASE(
+    "the explanation of a layout says which size does not divide, how many GiB it lacks, or its place in the results") {
     const question asked{
         .model = dense_model(4), .lengths = std::vector<std::uint64_t>(8, 1024), .cluster = cluster_of(8, 8, 0.02)};
     layout_predictor predictor = asked.predictor();

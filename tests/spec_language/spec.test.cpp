@@ -426,7 +426,7 @@ TEST_CASE("the model type of a config selects among the user's specs and the lib
     }
 }
 
-TEST_CASE("a spec written small as wide has the lines of both specs and only the base of small") {
+TEST_CASE("a spec derived from small as wide applies the lines of wide over small and ignores the parent of wide") {
     // The lines of `my` come first, then those of `wide`, then those of `small`, then llama's; those of `other` never.
     const std::string specs =
         "spec my : small as wide\n"

@@ -772,7 +772,7 @@ TEST_CASE("a mask has the name that reports print") {
     CHECK(floptally::statistic(make_statistic<megatron_bridge::limited_by_window>(8)).name() == "limited_by_window(8)");
 }
 
-TEST_CASE("is<T>() and as<T>() give the struct and the parameters that a statistic was made from") {
+TEST_CASE("is<T>() and as<T>() give the struct from which a statistic was made and its parameters") {
     CHECK(mask::window(7, 5).is<mask_statistics::band>());
     CHECK(mask::window(7, 5).as<mask_statistics::band>().left == 7);
     CHECK(mask::window(7, 5).as<mask_statistics::band>().right == 5);

@@ -66,7 +66,8 @@ TEST_CASE("pairs of the best compressed keys, blocks and pools equal an enumerat
     }
 }
 
-TEST_CASE("queries times compressed keys count all compressed blocks or only the best ones", "[statistic]") {
+TEST_CASE("queries times compressed keys are counted for all compressed blocks or for only the best ones",
+          "[statistic]") {
     for (const int ratio : {1, 2, 3, 16}) {
         for (const int best : {1, 3, 2'000'000'000}) {
             for (const std::uint32_t past : {0U, 5U}) {

@@ -203,7 +203,7 @@ TEST_CASE("a step without tokens is legal") {
     CHECK(floptally::rates(m.last_step()).padded_mfu > 0);
 }
 
-TEST_CASE("a meter times its steps by the clock that it is given") {
+TEST_CASE("a meter times its steps by the clock that the caller passes") {
     double now = 1000;
     meter m(folded(), two_gpus, [&] { return now; });
     m.begin_step();

@@ -42,7 +42,7 @@ std::string between(const char* text, const observed_step& step = on_eight) {
 
 }  // namespace
 
-TEST_CASE("a dashboard's number stands for all FLOP counts that round to its last digit", "[comparison]") {
+TEST_CASE("a rounded dashboard number matches every FLOP count that rounds to it", "[comparison]") {
     CHECK(between("402TFLOP/s") == "6424000 6440000");  // 2 s x 8 GPUs x 401.5 and 402.5
     CHECK(between("402 TFLOPS") == between("402TFLOP/s"));
     CHECK(between("402TFLOP/s/GPU") == between("402TFLOP/s"));

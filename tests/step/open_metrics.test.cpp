@@ -186,7 +186,7 @@ TEST_CASE("the Grafana dashboard uses existing metrics") {
     CHECK(asked.size() >= 5);
 }
 
-TEST_CASE("the OpenMetrics text of a run that two plans counted has the FLOPs of each step as it was counted") {
+TEST_CASE("the OpenMetrics FLOPs of a run under two plans are the sum of each step under its own plan") {
     using floptally::recompute;
     const floptally::metered_hardware hardware{.gpus = 1, .peak_tflops = 989};
     const auto step = [](meter& m) {

@@ -369,7 +369,7 @@ TEST_CASE("pipelines of any schedule, split and replicas equal an event simulati
     CHECK(later < 60);
 }
 
-TEST_CASE("a pipeline schedule uses its minimum number of chunks per rank unless more are requested") {
+TEST_CASE("a pipeline schedule uses its minimum number of model chunks per rank unless more are requested") {
     CHECK(floptally::pipeline_choices{}.chunks() == 1);
     CHECK(floptally::pipeline_choices{.schedule = pipeline_schedule::zb_v}.chunks() == 2);
     CHECK(floptally::pipeline_choices{.vpp = 4, .schedule = pipeline_schedule::zb_v}.chunks() == 4);

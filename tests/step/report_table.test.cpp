@@ -132,7 +132,7 @@ TEST_CASE("a figure below 1000 is printed as the exact integer", "[report_table]
     CHECK(readable(flops{1010}) == "1.01 KFLOP");
 }
 
-TEST_CASE("a figure that would round to 1000 takes the next unit prefix, at every prefix", "[report_table]") {
+TEST_CASE("a figure that would round to 1000 is printed with the next unit prefix", "[report_table]") {
     CHECK(readable(flops{999'994}) == "999.99 KFLOP");
     CHECK(readable(flops{999'995}) == "1.00 MFLOP");
     CHECK(readable(flops{999'999}) == "1.00 MFLOP");
@@ -182,7 +182,7 @@ TEST_CASE("a rounded figure never starts with 1000", "[report_table]") {
     }
 }
 
-TEST_CASE("a figure beyond the last unit prefix gets more digits", "[report_table]") {
+TEST_CASE("a figure of more than 1000 of the largest unit prefix is printed with more digits", "[report_table]") {
     CHECK(readable(power_of_ten(30)) == "1.00 QFLOP");
     CHECK(readable(power_of_ten(33)) == "1000.00 QFLOP");
     CHECK(readable(flops{~uint128{0}}) == "340282366.92 QFLOP");

@@ -61,7 +61,7 @@ TEST_CASE("each RL pass is divided by its own GPU time, and the total by the wal
     CHECK(points == Approx(made.whole.mfu));
 }
 
-TEST_CASE("RL passes with different peaks have shares of time that add up to the whole step") {
+TEST_CASE("the time shares of RL passes with different peaks add up to the whole step") {
     // A rollout in fp8 fills 8 of 10 seconds, and the update in bf16 the rest.
     const std::vector<step_pass> passes{pass("rollout", work_of(4000, false), {8, 8, 1979}, false),
                                         pass("update", work_of(2000, true), {2, 8, 989})};
@@ -98,7 +98,7 @@ TEST_CASE("passes whose peak is unknown have FLOPs and times, and no MFU") {
     CHECK(text.find("the peak is unknown, so that there is no MFU: pass peak_tflops") != std::string::npos);
 }
 
-TEST_CASE("RL passes on separate GPU pools may overlap, and idle GPUs lower only the total MFU") {
+TEST_CASE("RL passes on separate GPU pools may overlap, and only the total MFU counts idle GPUs") {
     // 12 GPUs generate while 4 learn; one second of four is the slower side's.
     const std::vector<step_pass> passes{pass("rollout", work_of(100, false), {4, 12, 100}, false),
                                         pass("update", work_of(200, true), {3, 4, 100})};

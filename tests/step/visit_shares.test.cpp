@@ -60,7 +60,8 @@ std::uint64_t sum_of(const std::vector<chunk_work>& chunks) {
 
 }  // namespace
 
-TEST_CASE("pipeline stages with measured expert visits do the same work as stages with counted visits") {
+TEST_CASE(
+    "pipeline stages with measured expert visits do the same work as stages with visits computed from the config") {
     const std::vector<model_part> counted = sparse(false);
     const std::vector<model_part> measured = sparse(true);
     const std::uint64_t visits = tokens * chosen * (layers - 1);

@@ -59,7 +59,7 @@ using part = std::pair<std::int64_t, std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("the time of overlapping kernels is attributed once, as a full scan of the trace finds") {
+TEST_CASE("the time of overlapping kernels is attributed once, and the times equal a full scan of the trace") {
     std::mt19937_64 random(11);
     const auto up_to = [&](std::int64_t most) {
         return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
@@ -273,7 +273,7 @@ TEST_CASE("a traced step begins and ends on the device clock even if the host ru
     CHECK(behind > 100);
 }
 
-TEST_CASE("notes on a trace give times per step and device, as its table does") {
+TEST_CASE("notes on a trace give times per step and device, like the table of the trace") {
     made_trace source;
     source.add(trace_kind::annotation, "ProfilerStep#1", 0, 50'000'000);
     source.add(trace_kind::annotation, "ProfilerStep#2", 50'000'000, 100'000'000);

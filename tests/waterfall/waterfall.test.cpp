@@ -507,7 +507,7 @@ TEST_CASE("the waterfall of one GPU notes that there is no other rank to wait fo
     CHECK(!floptally::with_one_gpu_defaults(timed).idle_gpus);
 }
 
-TEST_CASE("the kernel rate excludes memory-bound and named time and lists what is unknown") {
+TEST_CASE("the kernel rate of a waterfall excludes memory-bound and named time and lists unknown losses") {
     // 2 s of one GPU: 0.5 s apart, 0.6 s bound by memory, and 0.9 s in which 45 of 90 TFLOP are run.
     time_breakdown timed{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 100}};
     timed.work = {{work_of("mlp", 45 * tera), 100}};
